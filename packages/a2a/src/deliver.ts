@@ -2,7 +2,7 @@
 import { parseRetryAfter, readReply } from '@postern/http'
 import type { DeliveryReply, System } from '@postern/message'
 import { Unavailable, Undeliverable } from '@postern/message'
-import type { Delivery, Store, Transmitted, WatchTarget } from '@postern/pipeline'
+import type { Delivery, Store, TransmitResult, WatchTarget } from '@postern/pipeline'
 import type { WireStreamEvent } from './format/wire.ts'
 import { writeLegacyEvent } from './legacy/write-results.ts'
 import type { PushTarget } from './push/watch.ts'
@@ -11,7 +11,7 @@ import type { TaskDocument } from './render.ts'
 
 /** Creates the delivery of tasks. The caller fetches an answer, and subscribers get a notification. @throws Unavailable, Undeliverable */
 export function createTaskDelivery(deps: NotifyDeps) {
-  return async ({ task, isPushed }: TaskDocument, delivery: Delivery): Promise<Transmitted> =>
+  return async ({ task, isPushed }: TaskDocument, delivery: Delivery): Promise<TransmitResult> =>
     isPushed ? notifyWatch({ task }, delivery, deps) : { note: 'kept for the caller to fetch' }
 }
 
@@ -33,7 +33,7 @@ async function notifyWatch(
   event: WireStreamEvent,
   delivery: Delivery,
   { store, system, timeoutMs }: NotifyDeps,
-): Promise<Transmitted> {
+): Promise<TransmitResult> {
   const { owner, id, watch } = delivery.target as unknown as WatchTarget
   const taskWatch = (await store.listWatches({ owner, id })).find(candidate => candidate.id === watch)
   if (!taskWatch) return { note: 'the configuration was deleted' }

@@ -169,7 +169,7 @@ export function renderArtifact(
 }
 
 /** Lists all artifacts of the task, streamed or complete, oldest first. */
-function listArtifactsOf({ earlier, response, heard }: SettledTask): readonly ProducedArtifact[] {
+function listArtifactsOf({ earlierResponses, response, canceledAnswers }: SettledTask): readonly ProducedArtifact[] {
   return [
     ...earlier.flatMap(artifactsOf),
     ...artifactsOf(response),
@@ -209,10 +209,10 @@ export async function showParts(store: Pick<Store, 'findBlob'>, parts: readonly 
 function pickHistory(record: SettledTask, historyLength: number): readonly Entry[] {
   // Reading the entries may query the store, so it happens only if necessary.
   if (historyLength === 0) return []
-  const { entries = [], response, earlier } = record
+  const { entries = [], response, earlierResponses } = record
   const last = entries.at(-1)
   const pastEntries = response && last?.role === 'assistant' ? entries.slice(0, -1) : entries
-  const statusPartsById = new Map(earlier.map(answer => [answer.id, listStatusParts(answer)]))
+  const statusPartsById = new Map(earlierResponses.map(answer => [answer.id, listStatusParts(answer)]))
   const messages = pastEntries.map(entry =>
     entry.role === 'assistant' ? withStatusParts(entry, statusPartsById) : entry,
   )
@@ -335,12 +335,12 @@ function showRecord<Task extends SettledTask>(record: Task, show: ShowRequiremen
       response ??= { read: record.response && withParts(record.response, show) }
       return response.read
     },
-    get earlier() {
+    get earlierResponses() {
       // Only results are shown of earlier answers, and a result contains no requirement.
-      return record.earlier
+      return record.earlierResponses
     },
-    get heard() {
-      return record.heard
+    get canceledAnswers() {
+      return record.canceledAnswers
     },
   }
   return shownTask as Task

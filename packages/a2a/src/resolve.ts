@@ -92,11 +92,11 @@ export async function resolveMessage(
  * Returns the share of the owner's limit. Callers without credentials share one owner, and so do the people who use one connector. Their names
  * distinguish them.
  */
-function shareOf(call: Call, evidence: SenderEvidence, maxTasks: number): Pick<TaskIntake, 'most' | 'share'> {
+function shareOf(call: Call, evidence: SenderEvidence, maxTasks: number): Pick<TaskIntake, 'maxOpenTasks' | 'share'> {
   const name = call.caller.isAnonymous ? networkOf(call.from) : findPersonBehind(call, evidence)
   return name === undefined
-    ? { most: maxTasks }
-    : { most: maxTasks * sharedOwnerFactor, share: { name, most: maxTasks } }
+    ? { maxOpenTasks: maxTasks }
+    : { maxOpenTasks: maxTasks * sharedOwnerFactor, share: { name, maxOpenTasks: maxTasks } }
 }
 
 type TaskIds = Pick<TaskIntake, 'id' | 'context'>

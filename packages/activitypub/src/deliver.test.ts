@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { cavage, createSigner, createVerifier } from 'http-message-signatures'
 import { expect, test } from 'vitest'
 import { testKey } from '../test/keys.ts'
-import { signRequest } from './deliver.ts'
+import { signCavageRequest } from './deliver.ts'
 import { formatDigest, isSignedBy, parseSignatureHeader } from './signature/request-proof.ts'
 
 // The second implementation is http-message-signatures, so that our code is not verified by itself alone.
@@ -20,7 +20,7 @@ function verifyElsewhere(method: string, headers: Record<string, string>): Promi
 
 test('signRequest() signs a POST that another implementation verifies', async () => {
   const body = { bytes, type: 'application/activity+json' }
-  const headers = await signRequest({ method: 'POST', url, now, body }, key)
+  const headers = await signCavageRequest({ method: 'POST', url, now, body }, key)
   expect(headers).toMatchObject({
     date: 'Sat, 21 Nov 2026 10:00:00 GMT',
     digest: formatDigest(bytes),
@@ -32,7 +32,7 @@ test('signRequest() signs a POST that another implementation verifies', async ()
 })
 
 test('signRequest() signs a GET that another implementation verifies', async () => {
-  const headers = await signRequest({ method: 'GET', url, now }, key)
+  const headers = await signCavageRequest({ method: 'GET', url, now }, key)
   expect(Object.keys(headers)).toEqual(['date', 'signature'])
   expect(await verifyElsewhere('GET', { ...headers, host: 'good.test' })).toBe(true)
 })

@@ -5,7 +5,7 @@ import { parseRetryAfter, readReply } from '@postern/http'
 import { createExpiringMap } from '@postern/limits'
 import type { FetchAnswer, FetchRequest, Json, System } from '@postern/message'
 import { encodeBase58, hashCanonicalJson, Unavailable, Undeliverable } from '@postern/message'
-import type { Delivery, RelationStore, Transmitted } from '@postern/pipeline'
+import type { Delivery, RelationStore, TransmitResult } from '@postern/pipeline'
 import type { KeyIntroductions, Recipient } from './actors/key-introductions.ts'
 import { introducingKey } from './actors/key-introductions.ts'
 import type { IsBlocked } from './domains/blocklist.ts'
@@ -18,19 +18,19 @@ import { agentIris } from './format/own-iris.ts'
 import type { DeliveryTarget } from './format/post-data.ts'
 import { readDeliveryTarget } from './format/targets.ts'
 import type { DocumentKey, KeyRing, RequestKey, SigningKey } from './keys/key-generations.ts'
-import type { OutgoingRequest, RequestToSign, SendSigned } from './keys/message-signing.ts'
-import { signInThreadpool, signMessage } from './keys/message-signing.ts'
+import type { OutgoingRequest, RequestToSign, SendSigned } from './keys/sign-rfc9421.ts'
+import { signInThreadpool, signRfc9421Request } from './keys/sign-rfc9421.ts'
 import type { RemoteActors } from './peers/actor-cache.ts'
 import type { PeerLimits } from './peers/peer-limits.ts'
 import type { Inbox } from './posts/mentioned-people.ts'
 import { findMentioned, findMentionedInbox, toMentioned } from './posts/mentioned-people.ts'
 import type { OutgoingActivity } from './posts/render-delivery.ts'
-import { renderSaid } from './posts/render-delivery.ts'
-import type { Answered } from './posts/render-post.ts'
+import { renderOutgoingPost } from './posts/render-delivery.ts'
+import type { PublishedResponse } from './posts/render-post.ts'
 import { proofSuite } from './proofs/object-integrity.ts'
 import { formatDigest } from './signature/request-proof.ts'
-import { findCalled, ownNames } from './text/called-people.ts'
-import type { Mentioned } from './text/mention.ts'
+import type { MentionedPerson } from './text/mention.ts'
+import { listOwnAddresses, selectMentions } from './text/select-mentions.ts'
 import type { Handles } from './webfinger/handles.ts'
 
 interface DeliverDeps {
@@ -44,21 +44,21 @@ interface DeliverDeps {
   readonly isBlocked: IsBlocked
   readonly origin: string
   readonly findBytes: FindBytes
-  readonly limits: Pick<PeerLimits, 'learn'>
+  readonly limits: Pick<PeerLimits, 'refresh'>
   readonly introductions: KeyIntroductions
   /** Handles an inbox whose server answers that it does not exist (any more). */
   onGone(agent: string, target: DeliveryTarget): void
 }
 
 /** The timeout of both requests of a double knock together, ms. */
-const postMs = 15_000
+const postTimeoutMs = 15_000
 /** The number of attempts after which a 401 or 403 is final. Peers also send these statuses while they cannot fetch our key. */
 const maxRefusals = 3
 /** The most look-ups of a recipient whom only the text of an answer names, because a text that looks like a name need not be one. */
-const maxLookUps = 3
+const maxLookupAttempts = 3
 const refusalStatuses: ReadonlySet<number> = new Set([401, 403])
 const goneStatuses: ReadonlySet<number> = new Set([404, 410])
-const waitStatuses: ReadonlySet<number> = new Set([408, 425, 429])
+const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 /** The statuses that a peer sends if it does not know the actor (any more), or cannot fetch its key. */
 const unknownStatuses: ReadonlySet<number> = new Set([400, 401, 403, 404, 410])
 
@@ -70,7 +70,7 @@ export async function deliverActivity(
   outgoing: OutgoingActivity,
   delivery: Delivery,
   deps: DeliverDeps,
-): Promise<Transmitted> {
+): Promise<TransmitResult> {
   const destination = await findInbox(delivery, deps)
   if (!destination) return { note: 'the words name somebody who is not there' }
   const { inbox, peer } = destination
@@ -83,15 +83,15 @@ export async function deliverActivity(
   const bytes = await deps.findBytes(outgoing, delivery)
   const key = await chooseKey({ inbox, host, peer, agent: delivery.agent }, delivery, deps)
   const body = { bytes, type: activityJson }
-  const answer = await deps.send({ method: 'POST', url: inbox, body, timeoutMs: postMs }, key)
+  const response = await deps.send({ method: 'POST', url: inbox, body, timeoutMs: postTimeoutMs }, key)
   const target = readDeliveryTarget(delivery)
-  if (target.isFarewell && unknownStatuses.has(answer.status))
-    return { note: `answered ${answer.status}`, ...readReply(answer) }
-  if (goneStatuses.has(answer.status)) deps.onGone(delivery.agent, target)
-  checkAnswer(answer, delivery.attempt, deps.system.now())
+  if (target.isFarewell && unknownStatuses.has(response.status))
+    return { note: `answered ${response.status}`, ...readReply(response) }
+  if (goneStatuses.has(response.status)) deps.onGone(delivery.agent, target)
+  checkInboxResponse(response, delivery.attempt, deps.system.now())
   // The next response to this host can then be split by the real limit of its posts.
-  if ((outgoing.said?.answered.rendering.pieces ?? 1) > 1) void deps.limits.learn(host)
-  return { note: `answered ${answer.status}`, ...readReply(answer) }
+  if ((outgoing.post?.answered.rendering.pieces ?? 1) > 1) void deps.limits.refresh(host)
+  return { note: `answered ${response.status}`, ...readReply(response) }
 }
 
 /** Chooses the newest key after the host has been told of it. While an old key is listed, the old key may first have to introduce the new one. */
@@ -112,7 +112,7 @@ async function chooseKey(
 /** Returns the octets of an activity with all its mentions and the agent's own proof. They are made once for all destinations and each key. */
 type FindBytes = (outgoing: OutgoingActivity, delivery: Delivery) => Promise<Uint8Array>
 
-interface Made {
+interface EncodedActivity {
   readonly keyId: string
   readonly bytes: Promise<Uint8Array>
 }
@@ -120,25 +120,25 @@ interface Made {
 export function createFindBytes(
   deps: Pick<DeliverDeps, 'keys' | 'proveOutgoing' | 'handles' | 'actors' | 'origin'>,
 ): FindBytes {
-  const renderings = new WeakMap<OutgoingActivity, Made>()
+  const renderings = new WeakMap<OutgoingActivity, EncodedActivity>()
 
   async function makeBytes(
-    { said, document }: OutgoingActivity,
+    { post, document }: OutgoingActivity,
     delivery: Delivery,
     key: DocumentKey,
   ): Promise<Uint8Array> {
-    const mentions = said ? await lookUpMentions(said.answered, delivery, deps) : []
-    const documentWithMentions = said && mentions.length > 0 ? renderSaid(said, mentions) : document
+    const mentions = post ? await lookUpMentions(post.answered, delivery, deps) : []
+    const documentWithMentions = post && mentions.length > 0 ? renderOutgoingPost(post, mentions) : document
     return Buffer.from(JSON.stringify(deps.proveOutgoing(documentWithMentions as Json, key, delivery.queuedAt)))
   }
 
   return async function findBytes(outgoing, delivery) {
     const { document: key } = await deps.keys.find(agentIris(deps.origin, delivery.agent).actor)
-    const earlier = renderings.get(outgoing)
-    const made = earlier?.keyId === key.id ? earlier : { keyId: key.id, bytes: makeBytes(outgoing, delivery, key) }
-    renderings.set(outgoing, made)
+    const cached = renderings.get(outgoing)
+    const encoded = cached?.keyId === key.id ? cached : { keyId: key.id, bytes: makeBytes(outgoing, delivery, key) }
+    renderings.set(outgoing, encoded)
     try {
-      return await made.bytes
+      return await encoded.bytes
     } catch (error) {
       renderings.delete(outgoing)
       throw error
@@ -147,18 +147,18 @@ export function createFindBytes(
 }
 
 /** Checks the response of an inbox. @throws Unavailable if a retry may succeed, or Undeliverable if it cannot */
-export function checkAnswer(
-  answer: Pick<FetchAnswer, 'status' | 'headers' | 'body'>,
+export function checkInboxResponse(
+  response: Pick<FetchAnswer, 'status' | 'headers' | 'body'>,
   attempt: number,
   now: number,
 ): void {
-  const { status, headers } = answer
+  const { status, headers } = response
   if (status >= 200 && status < 300) return
-  const replyLine = readReply(answer).reply_line
+  const replyLine = readReply(response).reply_line
   const problem = `Cannot deliver: the inbox answered ${status}`
   const isRefused = refusalStatuses.has(status) && attempt < maxRefusals
   const isFault = status >= 500 && status !== 501
-  if (!isRefused && !isFault && !waitStatuses.has(status)) throw new Undeliverable(problem, { status, replyLine })
+  if (!isRefused && !isFault && !retryableStatuses.has(status)) throw new Undeliverable(problem, { status, replyLine })
   const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
   throw new Unavailable(problem, { status, replyLine, retryAfter })
 }
@@ -170,8 +170,9 @@ async function findInbox(delivery: Delivery, deps: DeliverDeps): Promise<Inbox |
   try {
     return await findMentionedInbox(delivery, target, deps)
   } catch (error) {
-    const isOver = error instanceof Undeliverable || (error instanceof Unavailable && delivery.attempt >= maxLookUps)
-    if (target.isNamed && isOver) return undefined
+    const isFinalAttempt =
+      error instanceof Undeliverable || (error instanceof Unavailable && delivery.attempt >= maxLookupAttempts)
+    if (target.isNamed && isFinalAttempt) return undefined
     throw error
   }
 }
@@ -181,18 +182,21 @@ async function findInbox(delivery: Delivery, deps: DeliverDeps): Promise<Inbox |
  * decided separately.
  */
 async function lookUpMentions(
-  { response, rendering, agent, origin }: Answered,
+  { response, rendering, agent, origin }: PublishedResponse,
   { message }: Delivery,
   deps: Pick<DeliverDeps, 'handles' | 'actors'>,
-): Promise<readonly Mentioned[]> {
-  const reached = { own: ownNames(agent, message.recipient, origin), author: rendering.reply?.address }
-  const { chosen, named } = findCalled(response, rendering, reached)
+): Promise<readonly MentionedPerson[]> {
+  const reachedPeople = {
+    ownAddresses: listOwnAddresses(agent, message.recipient, origin),
+    author: rendering.reply?.address,
+  }
+  const { chosen, named } = selectMentions(response, rendering, reachedPeople)
   const recipients = [...chosen, ...named]
   const lookups = await Promise.allSettled(
     recipients.map(mention => findMentioned({ mention, isNamed: named.includes(mention) }, deps)),
   )
-  return lookups.flatMap((result, at) =>
-    result.status === 'fulfilled' ? [toMentioned(result.value, recipients[at] ?? '')] : [],
+  return lookups.flatMap((result, index) =>
+    result.status === 'fulfilled' ? [toMentioned(result.value, recipients[index] ?? '')] : [],
   )
 }
 
@@ -203,8 +207,8 @@ type ProveOutgoing = (document: Json, key: DocumentKey, queuedAt: number) => Jso
  * Creates the function that proves outgoing documents. The proof has the time of the document, so a retry sends the same bytes. `isWanted` is the
  * option `object_proofs`.
  */
-export function createOutgoingProof(isWanted: boolean): ProveOutgoing {
-  if (!isWanted) return document => document
+export function createOutgoingProof(isEnabled: boolean): ProveOutgoing {
+  if (!isEnabled) return document => document
   return (document, { id, privateKey }, queuedAt) => {
     const members = asObject(document)
     if (!members) return document
@@ -248,49 +252,50 @@ export function proveDocument(
   const unsecured = { ...document, '@context': [...context, dataIntegrityContext] }
   const created = `${new Date(createdAt).toISOString().slice(0, 19)}Z`
   const options = { '@context': unsecured['@context'], ...proofSuite, created, verificationMethod }
-  const signed = Buffer.concat([hashCanonicalJson(options), hashCanonicalJson(unsecured)])
-  const proofValue = `z${encodeBase58(sign(null, signed, privateKey))}`
+  const hashedData = Buffer.concat([hashCanonicalJson(options), hashCanonicalJson(unsecured)])
+  const proofValue = `z${encodeBase58(sign(null, hashedData, privateKey))}`
   return { ...unsecured, proof: { ...options, proofValue } }
 }
 
 const schemeRefusals: ReadonlySet<number> = new Set([400, 401, 403])
 const maxHosts = 2_000
-const provenMs = 3_600_000
+const rfc9421HostTtlMs = 3_600_000
 
-export function createDoubleKnock({ fetch, now }: Pick<System, 'fetch' | 'now'>): SendSigned {
+export function createSignatureFallback({ fetch, now }: Pick<System, 'fetch' | 'now'>): SendSigned {
   /** The hosts that rejected the old scheme and accepted the new one, which shows that they do verify signatures. */
-  const proven = createExpiringMap<true>(maxHosts, now)
+  const rfc9421Hosts = createExpiringMap<true>(maxHosts, now)
 
   async function send(
-    call: RequestToSign,
+    request: RequestToSign,
     key: SigningKey,
-    sign: typeof signRequest,
-    deadline: number,
+    sign: typeof signCavageRequest,
+    deadlineAt: number,
   ): Promise<FetchAnswer> {
-    const { method, url, body, headers, maxBytes } = call
-    const signed = await sign({ method, url, body, now: now() }, key)
-    const request: FetchRequest = {
+    const { method, url, body, headers, maxBytes } = request
+    const signatureHeaders = await sign({ method, url, body, now: now() }, key)
+    const fetchRequest: FetchRequest = {
       method,
-      headers: { ...headers, ...signed },
-      timeoutMs: Math.max(1, deadline - now()),
+      headers: { ...headers, ...signatureHeaders },
+      timeoutMs: Math.max(1, deadlineAt - now()),
       // The receiver recognizes a repeated activity by its id.
       isRepeatable: true,
       ...(body && { body: body.bytes }),
       ...(maxBytes !== undefined && { maxBytes }),
     }
-    return fetch(url, request)
+    return fetch(url, fetchRequest)
   }
 
-  return async function sendSigned(call, key) {
-    const deadline = now() + call.timeoutMs
-    const host = findHost(call.url) ?? ''
-    const isProven = proven.get(host) === true
-    const first = await send(call, key, isProven ? signMessage : signRequest, deadline)
-    if (!schemeRefusals.has(first.status) || now() >= deadline) return first
-    proven.delete(host)
-    const second = await send(call, key, isProven ? signRequest : signMessage, deadline)
-    if (!isProven && second.status >= 200 && second.status < 300) proven.set(host, true, provenMs)
-    return preferAnswer(first, second)
+  return async function sendSigned(request, key) {
+    const deadlineAt = now() + request.timeoutMs
+    const host = findHost(request.url) ?? ''
+    const prefersRfc9421 = rfc9421Hosts.get(host) === true
+    const firstResponse = await send(request, key, prefersRfc9421 ? signRfc9421Request : signCavageRequest, deadlineAt)
+    if (!schemeRefusals.has(firstResponse.status) || now() >= deadlineAt) return firstResponse
+    rfc9421Hosts.delete(host)
+    const secondResponse = await send(request, key, prefersRfc9421 ? signCavageRequest : signRfc9421Request, deadlineAt)
+    if (!prefersRfc9421 && secondResponse.status >= 200 && secondResponse.status < 300)
+      rfc9421Hosts.set(host, true, rfc9421HostTtlMs)
+    return chooseResponse(firstResponse, secondResponse)
   }
 }
 
@@ -298,29 +303,29 @@ export function createDoubleKnock({ fetch, now }: Pick<System, 'fetch' | 'now'>)
  * Chooses between the responses to both schemes. A 400 only means that the server does not know the scheme, but a 401 or 403 may mean that it
  * cannot fetch our key now.
  */
-function preferAnswer(first: FetchAnswer, second: FetchAnswer): FetchAnswer {
-  return schemeRefusals.has(second.status) && first.status !== 400 ? first : second
+function chooseResponse(firstResponse: FetchAnswer, secondResponse: FetchAnswer): FetchAnswer {
+  return schemeRefusals.has(secondResponse.status) && firstResponse.status !== 400 ? firstResponse : secondResponse
 }
 
 /**
  * Returns the headers that sign an outgoing request by draft-cavage-12 with rsa-sha256, which every server of this
  * network reads. `host` is signed, and the HTTP client sends it.
  */
-export async function signRequest(
+export async function signCavageRequest(
   { method, url, now, body }: OutgoingRequest,
   { id, privateKey }: SigningKey,
 ): Promise<Record<string, string>> {
   const { host, pathname, search } = new URL(url)
-  const sent = {
+  const sentHeaders = {
     date: new Date(now).toUTCString(),
     ...(body && { digest: formatDigest(body.bytes), 'content-type': body.type }),
   }
-  const signed = { '(request-target)': `${method.toLowerCase()} ${pathname}${search}`, host, ...sent }
-  const lines = Object.entries(signed).map(([name, value]) => `${name}: ${value}`)
-  const signature = await signInThreadpool('sha256', Buffer.from(lines.join('\n')), privateKey)
-  const covered = Object.keys(signed).join(' ')
+  const signedComponents = { '(request-target)': `${method.toLowerCase()} ${pathname}${search}`, host, ...sentHeaders }
+  const signingLines = Object.entries(signedComponents).map(([name, value]) => `${name}: ${value}`)
+  const signature = await signInThreadpool('sha256', Buffer.from(signingLines.join('\n')), privateKey)
+  const coveredNames = Object.keys(signedComponents).join(' ')
   return {
-    ...sent,
-    signature: `keyId="${id}",algorithm="rsa-sha256",headers="${covered}",signature="${signature.toString('base64')}"`,
+    ...sentHeaders,
+    signature: `keyId="${id}",algorithm="rsa-sha256",headers="${coveredNames}",signature="${signature.toString('base64')}"`,
   }
 }

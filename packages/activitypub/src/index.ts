@@ -16,13 +16,13 @@ import { createOutbound } from './channel/outbound.ts'
 import { createActivityReplay } from './channel/replay.ts'
 import type { ActivityPubConfig } from './config.ts'
 import { activityPubConfigSchema } from './config.ts'
-import { readDomainLists } from './domains/lists.ts'
+import { readDomainLists } from './domains/domain-files.ts'
 import { activityJson } from './format/media-types.ts'
 import { agentIris, instanceActorIri } from './format/own-iris.ts'
 import { readReplyTarget, toJson } from './format/targets.ts'
 import { createPublicProfiles, renderFediverseInvitation } from './pages/public-profile.ts'
-import { rehearseInbox } from './rehearse.ts'
 import { createFormerAgents, createRoutes } from './routes.ts'
+import { selfTestInbox } from './self-test.ts'
 import { activityPubDescriptor } from './speaker.ts'
 import { createPrincipalFinder } from './webfinger/principal-finder.ts'
 
@@ -53,7 +53,7 @@ export function openActivityPub(config: ActivityPubConfig, context: ChannelConte
     diagnostics: {
       ...outbound.diagnostics,
       replay: createActivityReplay(config, context),
-      rehearse: (agent, ways) => rehearseInbox(agent, ways, deps),
+      rehearse: (agent, ways) => selfTestInbox(agent, ways, deps),
     },
   }
 }

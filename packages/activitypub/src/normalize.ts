@@ -1,7 +1,7 @@
 // Normalizes proven activities into messages for agents and notices for the operator.
 import type { IdentityEvidence, Part, Sender, SenderProfile, Visibility } from '@postern/message'
 import { agentFlag, isoTime, mintTransportEvidence } from '@postern/message'
-import type { AgentDirectory, Intake, KnownMessage, Withdrawal } from '@postern/pipeline'
+import type { AgentDirectory, AuthoredMessage, Intake, Withdrawal } from '@postern/pipeline'
 import { isBlockedPart } from './domains/blocklist.ts'
 import { isReadablePost } from './format/check-post.ts'
 import type { JsonObject } from './format/json-object.ts'
@@ -11,23 +11,23 @@ import type { ReplyTarget } from './format/post-data.ts'
 import { readReplyTarget, toJson } from './format/targets.ts'
 import { isOpen, narrower, readVisibility } from './format/visibility.ts'
 import { isPublic } from './format/vocabulary.ts'
-import type { NoteReading } from './html/note-reading.ts'
-import { readNote } from './html/note-reading.ts'
+import type { NoteReading } from './html/read-note.ts'
+import { readNote } from './html/read-note.ts'
 import type { ActivityKind, ResolvedActivity, ResolvedDelivery } from './inbox/activity-kind.ts'
 import { isUnderstood } from './inbox/activity-kind.ts'
 import type { NamedActivity, ProvenActivity } from './proofs/proven-activity.ts'
 import { activityPubDescriptor } from './speaker.ts'
 
 /** Returns the messages for the agents concerned, and the notices for the operator. It is pure. */
-export function normalizeDelivery(understood: ResolvedDelivery): readonly Intake[] {
-  return isUnderstood(understood) ? understood.kind.read(understood.resolved) : []
+export function normalizeDelivery(delivery: ResolvedDelivery): readonly Intake[] {
+  return isUnderstood(delivery) ? delivery.kind.read(delivery.resolved) : []
 }
 
 /** Returns what the author withdraws. A deleted actor withdraws everything. It is pure. */
-export function readWithdrawals(understood: ResolvedDelivery): readonly Withdrawal[] {
-  if (understood === 'nothing' || 'unused' in understood) return []
-  if ('gone' in understood) return [{ kind: 'forget_peer', peer: understood.gone }]
-  return understood.kind.withdraw?.(understood.resolved) ?? []
+export function readWithdrawals(delivery: ResolvedDelivery): readonly Withdrawal[] {
+  if (delivery === 'nothing' || 'unused' in delivery) return []
+  if ('gone' in delivery) return [{ kind: 'forget_peer', peer: delivery.gone }]
+  return delivery.kind.withdraw?.(delivery.resolved) ?? []
 }
 
 /**
@@ -38,16 +38,16 @@ export const create: ActivityKind = {
   async find({ activity, actor }, { agents, store, fetchCreatedPost }) {
     const embedded = asObject(activity.json.object)
     // A post that is only named by its IRI is fetched only if it is for an agent of this gateway.
-    const isNamedHere = !embedded && findAddressed(activity.json, {}, agents).length > 0
-    const createdPost = isNamedHere ? await fetchCreatedPost(activity) : undefined
+    const isReferenceForUs = !embedded && findAddressed(activity.json, {}, agents).length > 0
+    const createdPost = isReferenceForUs ? await fetchCreatedPost(activity) : undefined
     const post = createdPost ?? (isReadablePost(embedded) ? embedded : undefined)
     const object = idOf(post)
     if (!post || !object) return undefined
     const addressed = findAddressed(activity.json, post, agents)
     if (addressed.length === 0) return undefined
     const messages = await store.findAuthored('activitypub', { author: actor.id, object })
-    const told = messages.filter(({ id }) => id !== activity.id).map(({ agent }) => agent)
-    return { agents: addressed.filter(name => !told.includes(name)), createdPost }
+    const notifiedAgents = messages.filter(({ id }) => id !== activity.id).map(({ agent }) => agent)
+    return { agents: addressed.filter(name => !notifiedAgents.includes(name)), createdPost }
   },
   read: resolved => resolved.agents.map(agent => readPost(resolved, agent)),
 }
@@ -60,23 +60,23 @@ export function findAddressed(activity: JsonObject, post: JsonObject, agents: Ag
 
 /** Lists the IRIs that an activity and its post are for, and those that the post mentions. */
 export function findAudience(activity: JsonObject, post: JsonObject): readonly string[] {
-  const addressed = [activity, post].flatMap(json =>
+  const audience = [activity, post].flatMap(json =>
     ['to', 'cc', 'bto', 'bcc', 'audience'].flatMap(field => idsOf(json[field])),
   )
   const mentions = listOf(post.tag)
     .map(asObject)
     .flatMap(tag => (tag?.type === 'Mention' ? (idOf(tag.href) ?? []) : []))
-  return [...addressed, ...mentions]
+  return [...audience, ...mentions]
 }
 
 /** Reads a post as a message to an agent. The post must have an id. `earlier` is the stored post that this one changes. It is pure. */
-export function readPost(resolved: ResolvedActivity, agent: string, earlier?: KnownMessage): Intake {
+export function readPost(resolved: ResolvedActivity, agent: string, earlierMessage?: AuthoredMessage): Intake {
   const { activity } = resolved.named
   const post = resolved.createdPost ?? asObject(activity.json.object) ?? {}
-  const note = readNote(post, namesHere(resolved))
+  const note = readNote(post, ownNamesOf(resolved))
   const object = idOf(post) ?? activity.id
-  const visibility = visibilityOf(resolved, post, earlier)
-  const flags = [...(note.hadHidden ? ['hidden_text'] : []), ...(isForMany(resolved, post) ? ['mass_mention'] : [])]
+  const visibility = visibilityOf(resolved, post, earlierMessage)
+  const flags = [...(note.hasHiddenText ? ['hidden_text'] : []), ...(isForMany(resolved, post) ? ['mass_mention'] : [])]
   return toIntake(resolved, {
     agent,
     // Quoted posts, links and files of blocked hosts are left out.
@@ -85,20 +85,20 @@ export function readPost(resolved: ResolvedActivity, agent: string, earlier?: Kn
     audience: visibility,
     target: toReplyTarget({ resolved, post, note, object, visibility }),
     language: note.language,
-    ...(!earlier && { sentAt: Date.parse(textOf(post.published) ?? '') }),
-    ...(earlier ? threadEdit(earlier, object) : threadNew(resolved, post, { object, visibility })),
+    ...(!earlierMessage && { sentAt: Date.parse(textOf(post.published) ?? '') }),
+    ...(earlierMessage ? threadEdit(earlierMessage, object) : threadNew(resolved, post, { object, visibility })),
     ...(flags.length > 0 && { flags }),
     ...(flags.includes('mass_mention') && { disposition: 'keep' }),
   })
 }
 
-type Threading = Pick<IntakeDraft, 'kind' | 'thread_source' | 'in_reply_to' | 'thread'>
+type ThreadFields = Pick<IntakeDraft, 'kind' | 'thread_source' | 'in_reply_to' | 'thread'>
 
 function threadNew(
   resolved: ResolvedActivity,
   post: JsonObject,
   { object, visibility }: { readonly object: string; readonly visibility: Visibility },
-): Threading {
+): ThreadFields {
   const inReplyTo = idOf(post.inReplyTo)
   // A chat has no threads: all of it is one conversation.
   if (!inReplyTo && typeOf(post) === 'ChatMessage') return { kind: 'message', ...inThreadWith(resolved) }
@@ -116,11 +116,11 @@ function threadNew(
 }
 
 /** Keeps an edited post in its thread, regardless of the thread that it declares now. `in_reply_to` names the changed post. */
-function threadEdit(earlier: KnownMessage, object: string): Threading {
-  return { kind: 'edit', in_reply_to: object, ...inThreadOf(earlier, object) }
+function threadEdit(earlierMessage: AuthoredMessage, object: string): ThreadFields {
+  return { kind: 'edit', in_reply_to: object, ...inThreadOf(earlierMessage, object) }
 }
 
-function namesHere({ agents: names, gateway: { agents } }: ResolvedActivity) {
+function ownNamesOf({ agents: names, gateway: { agents } }: ResolvedActivity) {
   return {
     isOwnMention: (href: string) => findAgentName(href, agents) !== undefined,
     addresses: names.flatMap(name => [...hostsOf(agents)].map(host => `@${name}@${host}`)),
@@ -145,15 +145,18 @@ function isForMany(
 function visibilityOf(
   { named: { activity, actor } }: ResolvedActivity,
   post: JsonObject,
-  earlier?: KnownMessage,
+  earlierMessage?: AuthoredMessage,
 ): Visibility {
-  const outer = readVisibility(activity.json, actor.followers)
-  const inner = readVisibility(post, actor.followers)
-  const now = narrower(outer ?? inner ?? 'direct', inner ?? outer ?? 'direct')
-  return earlier ? narrower(readReplyTarget(earlier.target).visibility, now) : now
+  const activityVisibility = readVisibility(activity.json, actor.followers)
+  const postVisibility = readVisibility(post, actor.followers)
+  const declared = narrower(
+    activityVisibility ?? postVisibility ?? 'direct',
+    postVisibility ?? activityVisibility ?? 'direct',
+  )
+  return earlierMessage ? narrower(readReplyTarget(earlierMessage.target).visibility, declared) : declared
 }
 
-interface Answerable {
+interface ReplyTargetSource {
   readonly resolved: ResolvedActivity
   readonly post: JsonObject
   readonly note: NoteReading
@@ -161,7 +164,7 @@ interface Answerable {
   readonly visibility: Visibility
 }
 
-function toReplyTarget({ resolved, post, note, object, visibility }: Answerable): ReplyTarget {
+function toReplyTarget({ resolved, post, note, object, visibility }: ReplyTargetSource): ReplyTarget {
   const { actor, address } = resolved.named
   return {
     actor: actor.id,
@@ -200,7 +203,8 @@ interface IntakeDraft
 /** Completes a draft to an intake. It is pure. */
 export function toIntake(resolved: ResolvedActivity, intakeDraft: IntakeDraft): Intake {
   const { activity, actor, proofs, bytes, arrival, receivedAt } = resolved.named
-  const { agent, kind, parts, thread_source, in_reply_to, thread, object, target, language, ...rest } = intakeDraft
+  const { agent, kind, parts, thread_source, in_reply_to, thread, object, target, language, ...otherFields } =
+    intakeDraft
   const recipient = `@${agent}@${resolved.gateway.agents.domain}`
   return {
     agent,
@@ -227,15 +231,18 @@ export function toIntake(resolved: ResolvedActivity, intakeDraft: IntakeDraft): 
     target: toJson(target),
     disposition: 'answer',
     quota: actor.isAutomated ? resolved.gateway.quotas.machines : resolved.gateway.quotas.people,
-    ...rest,
-    ...(actor.isAutomated && { flags: [...(rest.flags ?? []), agentFlag] }),
+    ...otherFields,
+    ...(actor.isAutomated && { flags: [...(otherFields.flags ?? []), agentFlag] }),
   }
 }
 
 /** Returns the parts that report an event in one sentence, with a link to its subject. */
-export function tellEvent(sentence: string, about?: { readonly url: string; readonly title: string }): readonly Part[] {
-  const said: Part = { kind: 'text', mime: 'text/plain', content: sentence }
-  return about ? [said, { kind: 'link', ...about }] : [said]
+export function eventParts(
+  sentence: string,
+  subject?: { readonly url: string; readonly title: string },
+): readonly Part[] {
+  const textPart: Part = { kind: 'text', mime: 'text/plain', content: sentence }
+  return subject ? [textPart, { kind: 'link', ...subject }] : [textPart]
 }
 
 /** Returns the target for an answer to an activity that is not a post. It is the sender alone, and the answer refers to `object` if there is one. */
@@ -245,7 +252,10 @@ export function targetActor({ named: { actor, address } }: ResolvedActivity, obj
 }
 
 /** Places a message in the thread of an earlier message. */
-export function inThreadOf({ thread_source, scope }: Pick<KnownMessage, 'thread_source' | 'scope'>, reference: string) {
+export function inThreadOf(
+  { thread_source, scope }: Pick<AuthoredMessage, 'thread_source' | 'scope'>,
+  reference: string,
+) {
   return { thread_source, thread: { scope, references: [reference] } }
 }
 
@@ -270,32 +280,32 @@ function inThreadWith({ named: { actor } }: ResolvedActivity) {
 }
 
 /** Returns the verified actor as the sender of a message to `recipient`. `language` (BCP 47) is the language of the message. */
-function toSender(named: NamedActivity, recipient: string, language: string | undefined): Sender {
-  const { actor, address, keyId, objectKeyId = '' } = named
+function toSender(activity: NamedActivity, recipient: string, language: string | undefined): Sender {
+  const { actor, address, keyId, objectKeyId = '' } = activity
   return {
     // If the host does not confirm the name, this one is used, which can never be a confirmed name. The evidence contains the actor's IRI.
     address: address ?? `@~unconfirmed@${actor.host}`,
     ...(actor.name && { display_name: actor.name }),
-    profile: toProfile(named, language),
+    profile: toProfile(activity, language),
     auth_method: keyId ? 'ap-http-signature' : 'ap-object-integrity-proof',
     verified: true,
     key_id: keyId ?? objectKeyId,
-    identities: toEvidence(named, recipient),
+    identities: toEvidence(activity, recipient),
   }
 }
 
 /** Returns the evidence: one item for the request, unless another server signed it, and one for the document if it has a proof of its own. */
 function toEvidence({ actor, keyId, objectKeyId, receivedAt }: ProvenActivity, audience: string): IdentityEvidence[] {
-  const said = {
+  const evidenceFields = {
     subject: actor.id,
     issuer: actor.host,
     assurance: 'address',
     audience,
     issuedAt: isoTime(receivedAt),
   } as const
-  const mint = (method: 'ap-http-signature' | 'ap-object-integrity-proof', id: string | undefined) =>
-    id ? [mintTransportEvidence({ ...said, method, keyId: id })] : []
-  return [...mint('ap-http-signature', keyId), ...mint('ap-object-integrity-proof', objectKeyId)]
+  const createEvidence = (method: 'ap-http-signature' | 'ap-object-integrity-proof', id: string | undefined) =>
+    id ? [mintTransportEvidence({ ...evidenceFields, method, keyId: id })] : []
+  return [...createEvidence('ap-http-signature', keyId), ...createEvidence('ap-object-integrity-proof', objectKeyId)]
 }
 
 function toProfile({ actor, address }: NamedActivity, language: string | undefined): SenderProfile {

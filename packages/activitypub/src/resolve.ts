@@ -7,7 +7,7 @@ import type { IsBlocked } from './domains/blocklist.ts'
 import { isAboutBlocked } from './domains/blocklist.ts'
 import type { Findings, InboxDeps, Lookups, ResolvedDelivery } from './inbox/activity-kind.ts'
 import { activityKinds } from './inbox/kinds/activity-kinds.ts'
-import { limitFetches } from './peers/fetch-limit.ts'
+import { limitFetches } from './peers/fetch-limits.ts'
 import type { NamedActivity, ProvenActivity, VerifiedDelivery } from './proofs/proven-activity.ts'
 import { describeUnused } from './unused-activity.ts'
 import type { Handles } from './webfinger/handles.ts'
@@ -22,7 +22,7 @@ interface ResolveDeps extends Lookups {
   mayList(host: string): boolean
 }
 
-const bringsPosts: ReadonlySet<string> = new Set(['Create', 'Update', 'Announce'])
+const postTypes: ReadonlySet<string> = new Set(['Create', 'Update', 'Announce'])
 
 /**
  * Fetches the objects that a proven activity refers to. The name of its sender is confirmed only if the activity
@@ -36,35 +36,37 @@ export async function resolveDelivery(
 ): Promise<ResolvedDelivery> {
   if (verified === 'nothing' || !verified.activity) return verified
   const { type, json } = verified.activity
-  if (bringsPosts.has(type) && isAboutBlocked(json, deps.isBlocked))
+  if (postTypes.has(type) && isAboutBlocked(json, deps.isBlocked))
     return listUnused(verified, deps, 'Cannot give activity to an agent: its post is of a blocked host')
   const kind = activityKinds.get(type)
-  const lookedAt = steps.now()
+  const resolveStartedAt = steps.now()
   const findings = await kind?.find(verified, deps)
   if (!kind || !findings) return listUnused(verified, deps)
-  steps.note({ kind: 'resolve', verdict: 'pass' }, lookedAt)
-  const namedAt = steps.now()
-  const namedActivity = concernsAgents(findings) ? await nameActor(verified, deps) : { ...verified, address: undefined }
+  steps.note({ kind: 'resolve', verdict: 'pass' }, resolveStartedAt)
+  const confirmStartedAt = steps.now()
+  const namedActivity = concernsAgents(findings)
+    ? await confirmActorName(verified, deps)
+    : { ...verified, address: undefined }
   const handle = namedActivity.proofs.find(({ kind: proof }) => proof === 'webfinger')
-  if (handle) steps.note(handle, namedAt)
+  if (handle) steps.note(handle, confirmStartedAt)
   return {
     kind,
     resolved: { named: namedActivity, agents: [], earlierMessages: [], gateway: deps.gateway, ...findings },
   }
 }
 
-function listUnused({ activity }: ProvenActivity, deps: ResolveDeps, blocked?: string): ResolvedDelivery {
+function listUnused({ activity }: ProvenActivity, deps: ResolveDeps, blockedReason?: string): ResolvedDelivery {
   const unused = describeUnused(activity, deps)
   if (!unused || !deps.mayList(activity.actor.host)) return 'nothing'
-  return { unused: blocked === undefined ? unused : { ...unused, code: 'forbidden', reason: blocked } }
+  return { unused: blockedReason === undefined ? unused : { ...unused, code: 'forbidden', reason: blockedReason } }
 }
 
 /** The most unused activities a minute in the operator's list. */
-const unusedCeilings = { perHost: 30, inAll: 300 } as const
+const unusedLimits = { perHost: 30, total: 300 } as const
 
 /** Creates the limit. A flood of unused activities must not push everything else out of the operator's list. */
 export function createUnusedLimit(now: () => number): ResolveDeps['mayList'] {
-  const count = limitFetches(unusedCeilings, now)
+  const count = limitFetches(unusedLimits, now)
   return host => {
     try {
       count.take(host)
@@ -80,9 +82,9 @@ function concernsAgents({ agents = [], earlierMessages = [], post }: Findings): 
   return agents.length > 0 || earlierMessages.length > 0 || post !== undefined
 }
 
-async function nameActor(proven: ProvenActivity, { handles }: ResolveDeps): Promise<NamedActivity> {
-  const address = await handles.confirm(proven.actor)
-  return { ...proven, address, proofs: [...proven.proofs, proveHandle(address)] }
+async function confirmActorName(activity: ProvenActivity, { handles }: ResolveDeps): Promise<NamedActivity> {
+  const address = await handles.confirm(activity.actor)
+  return { ...activity, address, proofs: [...activity.proofs, proveHandle(address)] }
 }
 
 function proveHandle(address: string | undefined): Proof {

@@ -24,7 +24,7 @@ import type { PageDeps } from './pages/post-page.ts'
 import { renderMissingPage } from './pages/post-page.ts'
 import type { FoundPost, PostsDeps } from './posts/posts.ts'
 import { findPost } from './posts/posts.ts'
-import type { Answered } from './posts/render-post.ts'
+import type { PublishedResponse } from './posts/render-post.ts'
 import { idOfPiece, renderCreate, renderNote } from './posts/render-post.ts'
 import type { InboxRequest } from './verify.ts'
 
@@ -88,7 +88,7 @@ function addPosts(app: Hono, deps: RouteDeps): void {
     throw new Rejection('no_recipient', 'Cannot find post: there is none for you here')
   }
 
-  async function servePost(context: Context, render: (answered: Answered) => Json): Promise<Response> {
+  async function servePost(context: Context, render: (answered: PublishedResponse) => Json): Promise<Response> {
     const { answered, visibility, retractedAt } = await requirePost(context)
     const audience = isOpen(visibility) ? audienceOf(readers) : 'signers'
     if (!retractedAt) return answerActivity(context, render(answered), audience)
@@ -146,8 +146,8 @@ function readPosition(context: Context): number | undefined {
 /** Tells clients how to sign if their request has no sufficient signature (RFC 9421 §5.1). */
 function withAcceptSignature(problem: Response, method: string): Response {
   if (problem.status !== 401) return problem
-  const covered = method === 'POST' ? '"@method" "@target-uri" "content-digest"' : '"@method" "@target-uri"'
-  problem.headers.set('accept-signature', `sig1=(${covered});created;keyid`)
+  const coveredComponents = method === 'POST' ? '"@method" "@target-uri" "content-digest"' : '"@method" "@target-uri"'
+  problem.headers.set('accept-signature', `sig1=(${coveredComponents});created;keyid`)
   return problem
 }
 

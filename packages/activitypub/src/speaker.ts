@@ -10,9 +10,9 @@ const speaker: SpeakerRules = {
   assurance: 'address',
   identify: (_, { subject }) => subject,
   readAddress(text) {
-    const bare = text.replace(/^https:\/\/([^/@]+)\/@([^/@]+)\/?$/i, '@$2@$1')
-    if (!/^(@|acct:)/i.test(bare)) return undefined
-    const address = parseIfAddress(bare)
+    const handle = text.replace(/^https:\/\/([^/@]+)\/@([^/@]+)\/?$/i, '@$2@$1')
+    if (!/^(@|acct:)/i.test(handle)) return undefined
+    const address = parseIfAddress(handle)
     return address && { address }
   },
   addressExample: { address: 'acct:name@server.example', means: 'an account of the fediverse' },

@@ -23,16 +23,20 @@ const broadcastTypes: ReadonlySet<string> = new Set(['Delete', 'Update', 'Add', 
 export function describeUnused(activity: Activity, context: InboxContext): UnusedIntake | undefined {
   const { type, json } = activity
   const agentNames = listNamedAgents(json, context.agents)
-  const missing = agentNames.find(name => !context.agents.find(name))
+  const missingAgent = agentNames.find(name => !context.agents.find(name))
   const agent = agentNames.find(name => context.agents.find(name)) ?? context.agent
   if (type === 'Delete' || (agentNames.length === 0 && (!agent || broadcastTypes.has(type)))) return undefined
-  if (!agent && missing !== undefined) {
-    return { code: 'no_recipient', reason: `Cannot deliver activity: there is no agent "${missing}"`, agent: missing }
+  if (!agent && missingAgent !== undefined) {
+    return {
+      code: 'no_recipient',
+      reason: `Cannot deliver activity: there is no agent "${missingAgent}"`,
+      agent: missingAgent,
+    }
   }
-  return { code: 'unsupported', reason: `Cannot give activity to an agent: ${whyUnused(activity)}`, agent }
+  return { code: 'unsupported', reason: `Cannot give activity to an agent: ${describeReason(activity)}`, agent }
 }
 
-function whyUnused({ type, json }: Activity): string {
+function describeReason({ type, json }: Activity): string {
   if (!activityKinds.has(type)) return `its type is "${clip(type)}"`
   const object = asObject(json.object)
   const isPost = type === 'Create' || type === 'Update'

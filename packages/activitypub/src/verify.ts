@@ -14,10 +14,10 @@ import { asObject, idOf, idsOf, listOf, onlyOf, textOf, typeOf } from './format/
 import { malformed } from './format/malformed.ts'
 import { isActivityMediaType } from './format/media-types.ts'
 import { parsePieceId, parsePostIri } from './format/own-iris.ts'
-import { keyOf } from './peers/recorded-key.ts'
+import { findProofKey } from './peers/proof-key.ts'
 import { findSigner, proveSigner } from './peers/signer.ts'
-import type { VerifyFetchDeps } from './proofs/carried-activity.ts'
-import { digestProof, endOfGone, verifyCarried } from './proofs/carried-activity.ts'
+import type { VerifyFetchDeps } from './proofs/forwarded-activity.ts'
+import { acceptDeletion, digestProof, verifyForwarded } from './proofs/forwarded-activity.ts'
 import { isKnownProof, maxProofs, verifyObjectProof } from './proofs/object-integrity.ts'
 import type { Facts, ProvenActivity, provenBrand, VerifiedDelivery } from './proofs/proven-activity.ts'
 import { mayProveItself, verifyUnsigned } from './proofs/unsigned-activity.ts'
@@ -58,37 +58,37 @@ export async function verifyDelivery(
   checkAddressee(raw, deps.agents)
   checkMediaType(headers)
   checkDeclaredBody(headers, maxBodyBytes)
-  const signed = toSignedRequest(request, deps.origin)
-  if (!isSigned(headers)) return verifySelfProven(request, signed, { ...deps, steps })
-  const proof = readRequestProof(signed)
+  const signedRequest = toSignedRequest(request, deps.origin)
+  if (!isSigned(headers)) return verifySelfProven(request, signedRequest, { ...deps, steps })
+  const proof = readRequestProof(signedRequest)
   // The key names the claimed sender until the document is read.
   steps.claim({ claimed_sender: proof.keyId })
   proof.checkTimes({ now: deps.now(), windowMs: deps.windowMs })
   deps.actors.checkKey(proof.keyId)
   const bytes = await readBody(request, maxBodyBytes)
-  const bodyAt = steps.now()
+  const bodyCheckStartedAt = steps.now()
   checkBody(proof, bytes, steps)
-  steps.note(digestProof, bodyAt)
-  const sent = parseBoundedJson(bytes, { maxDepth, what: 'activity' })
-  const document = normalizeJsonLd(sent)
-  steps.claim(readClaims(document))
-  if (await isOwnReturned(document, proof.keyId, deps)) return 'nothing'
-  const carriedKey = findCarriedKey(document, proof.keyId)
-  const activity = parseActivity(document, { sent, keyId: carriedKey ?? proof.keyId })
+  steps.note(digestProof, bodyCheckStartedAt)
+  const document = parseBoundedJson(bytes, { maxDepth, what: 'activity' })
+  const normalizedDocument = normalizeJsonLd(document)
+  steps.claim(readClaims(normalizedDocument))
+  if (await isOwnForwardedPost(normalizedDocument, proof.keyId, deps)) return 'nothing'
+  const forwardedKey = findForwardedKey(normalizedDocument, proof.keyId)
+  const activity = parseActivity(normalizedDocument, { sent: document, keyId: forwardedKey ?? proof.keyId })
   if (deps.isBlocked(activity.actor.host)) throw blocked()
-  const arrival = recordRequest(signed, proof)
-  if (carriedKey) return verifyCarried({ activity, bytes, arrival }, proof, { ...deps, steps })
-  const signerAt = steps.now()
+  const arrival = recordRequest(signedRequest, proof)
+  if (forwardedKey) return verifyForwarded({ activity, bytes, arrival }, proof, { ...deps, steps })
+  const signerCheckStartedAt = steps.now()
   const wasKnown = deps.actors.knows(activity.actor)
   const actor = await findSigner(activity.actor, deps.actors)
-  if (!actor) return endOfGone(activity, deps.actors)
+  if (!actor) return acceptDeletion(activity, deps.actors)
   const signer = await proveSigner({ iri: activity.actor, actor, proof, wasKnown }, deps.actors)
   const from = wasKnown && signer === actor ? 'cache' : 'fetched'
-  steps.note(signatureOf(proof), signerAt, { from, key: keyOf(signer, proof.keyId) })
-  const objectAt = steps.now()
+  steps.note(signatureOf(proof), signerCheckStartedAt, { from, key: findProofKey(signer, proof.keyId) })
+  const proofCheckStartedAt = steps.now()
   const hasProof = activity.json.proof !== undefined
   const objectProof = hasProof ? await verifyObjectProof({ activity, bytes, actor: signer }, deps) : undefined
-  if (objectProof) steps.note(objectProof, objectAt, { from, key: keyOf(signer, objectProof.key_id) })
+  if (objectProof) steps.note(objectProof, proofCheckStartedAt, { from, key: findProofKey(signer, objectProof.key_id) })
   return prove({ activity, actor: signer, bytes, arrival, receivedAt: deps.now() }, proof, objectProof)
 }
 
@@ -98,21 +98,21 @@ export async function verifyDelivery(
  */
 async function verifySelfProven(
   request: Request,
-  signed: SignedRequest,
+  signedRequest: SignedRequest,
   deps: VerifyDeps & { readonly steps: IntakeSteps },
 ): Promise<VerifiedDelivery> {
   const bytes = await readBody(request, maxBodyBytes)
   deps.steps.claim(peekClaims(bytes))
   if (!mayProveItself(bytes)) throw unsigned()
-  const sent = parseBoundedJson(bytes, { maxDepth, what: 'activity' })
-  const document = normalizeJsonLd(sent)
-  deps.steps.claim(readClaims(document))
-  const keyId = findCarriedKey(document, '')
+  const document = parseBoundedJson(bytes, { maxDepth, what: 'activity' })
+  const normalizedDocument = normalizeJsonLd(document)
+  deps.steps.claim(readClaims(normalizedDocument))
+  const keyId = findForwardedKey(normalizedDocument, '')
   if (keyId === undefined) throw unsigned()
-  if (await isOwnReturned(document, keyId, deps)) return 'nothing'
-  const activity = parseActivity(document, { sent, keyId })
+  if (await isOwnForwardedPost(normalizedDocument, keyId, deps)) return 'nothing'
+  const activity = parseActivity(normalizedDocument, { sent: document, keyId })
   if (deps.isBlocked(activity.actor.host)) throw blocked()
-  const arrival = recordRequest(signed, { covered: [] })
+  const arrival = recordRequest(signedRequest, { covered: [] })
   return verifyUnsigned({ activity, bytes, arrival, headers: request.headers }, deps)
 }
 
@@ -145,7 +145,7 @@ function readClaims(document: unknown): RefusalClaims {
 }
 
 /** Returns true if a peer forwards one of our own posts. The post is known, and the carrier is not at fault. */
-async function isOwnReturned(
+async function isOwnForwardedPost(
   document: unknown,
   keyId: string,
   { agents, store, origin }: Pick<VerifyDeps, 'agents' | 'store' | 'origin'>,
@@ -170,10 +170,10 @@ function checkMediaType(headers: Headers): void {
   throw new Rejection('unsupported', 'Cannot read activity: Content-Type is not application/activity+json')
 }
 
-type Established = Omit<ProvenActivity, typeof provenBrand | 'keyId' | 'objectKeyId' | 'proofs'>
+type ActivityFacts = Omit<ProvenActivity, typeof provenBrand | 'keyId' | 'objectKeyId' | 'proofs'>
 
 function prove(
-  established: Established,
+  facts: ActivityFacts,
   { scheme, keyId, algorithm, covered }: RequestProof,
   objectProof: Proof | undefined,
 ): ProvenActivity {
@@ -183,7 +183,7 @@ function prove(
   ]
   if (objectProof) proofs.push(objectProof)
   const objectKeyId = objectProof?.verdict === 'pass' ? objectProof.key_id : undefined
-  return { ...established, keyId, objectKeyId, proofs } as unknown as ProvenActivity
+  return { ...facts, keyId, objectKeyId, proofs } as unknown as ProvenActivity
 }
 
 /**
@@ -203,7 +203,7 @@ export function isSigned(headers: Headers): boolean {
  * Finds the key by which a document claims to prove itself (FEP-8b32) if its actor is on another host than the request's signer, so that another
  * server forwards it. Returns undefined if the signer is on the actor's own host, or the document has no such proof. Nothing is proven yet.
  */
-function findCarriedKey(document: unknown, keyId: string): string | undefined {
+function findForwardedKey(document: unknown, keyId: string): string | undefined {
   const json: JsonObject = asObject(document) ?? {}
   const origin = findIri(idOf(onlyOf(json.actor)) ?? '')?.origin
   if (origin === undefined || isOnOrigin(keyId, origin)) return undefined
@@ -213,17 +213,17 @@ function findCarriedKey(document: unknown, keyId: string): string | undefined {
 }
 
 /** The most octets that `peekClaims` reads. Servers write id and actor first. */
-const peeked = 2_048
+const maxPeekedBytes = 2_048
 
-const members: Readonly<Record<'peer_id' | 'claimed_sender', RegExp>> = {
+const claimPatterns: Readonly<Record<'peer_id' | 'claimed_sender', RegExp>> = {
   peer_id: /"id"\s{0,9}:\s{0,9}"(https:[^"\\\s]{1,300})"/,
   claimed_sender: /"actor"\s{0,9}:\s{0,9}"(https:[^"\\\s]{1,300})"/,
 }
 
 /** Finds the first `id` and `actor` in the first octets of a document that is not parsed. Neither is proven. */
 export function peekClaims(bytes: Uint8Array): RefusalClaims {
-  const text = new TextDecoder('latin1').decode(bytes.subarray(0, peeked))
-  const matches = Object.entries(members).flatMap(([name, pattern]) => {
+  const text = new TextDecoder('latin1').decode(bytes.subarray(0, maxPeekedBytes))
+  const matches = Object.entries(claimPatterns).flatMap(([name, pattern]) => {
     const value = pattern.exec(text)?.[1]
     return value === undefined ? [] : [[name, value] as const]
   })
@@ -253,7 +253,7 @@ function parseActivity(
   const id = textOf(json.id)
   if (!type || !id) throw malformed(`it has no ${type ? 'id' : 'single type'}`)
   const actor = parseIri(readActorId(json.actor, keyId), 'its actor')
-  requireOwn(id, actor, 'its id')
+  requireOnOrigin(id, actor, 'its id')
   if (!isOnOrigin(keyId, actor.origin)) throw mismatch("its signer's key is on another host than its actor")
   originRules.get(type)?.(json, actor)
   return { id, type, actor, json, sent: asObject(sent) ?? json }
@@ -274,25 +274,25 @@ function isKeyOf(keyId: string, actor: string): boolean {
 }
 
 /** Refuses an IRI that is not on the actor's origin. Only an IRI that does not begin with that origin is parsed, which is rare for honest peers. */
-function requireOwn(iri: string, { origin }: Iri, what: string): void {
-  if (iri.length > maxUrlLength) throw malformed(`${what} is too long`)
+function requireOnOrigin(iri: string, { origin }: Iri, label: string): void {
+  if (iri.length > maxUrlLength) throw malformed(`${label} is too long`)
   if (isOnOrigin(iri, origin)) return
-  parseIri(iri, what)
-  throw mismatch(`${what} is on another host than its actor`)
+  parseIri(iri, label)
+  throw mismatch(`${label} is on another host than its actor`)
 }
 
 /** Checks that the author of a post creates or changes it, on the author's own host (FEP-fe34). */
 function checkCreated(json: JsonObject, actor: Iri): void {
   const object = json.object
   if (Array.isArray(object)) throw malformed('it is about several objects at once')
-  const created = asObject(object)
-  const id = textOf(created ? created.id : object)
+  const createdObject = asObject(object)
+  const id = textOf(createdObject ? createdObject.id : object)
   if (!id) throw malformed('its object has no id')
-  requireOwn(id, actor, 'its object')
-  if (!created) return
-  checkPost(created)
-  const authors = idsOf(created.attributedTo)
-  if (created.attributedTo !== undefined && !authors.includes(actor.href)) {
+  requireOnOrigin(id, actor, 'its object')
+  if (!createdObject) return
+  checkPost(createdObject)
+  const authors = idsOf(createdObject.attributedTo)
+  if (createdObject.attributedTo !== undefined && !authors.includes(actor.href)) {
     throw mismatch('its object is attributed to somebody else')
   }
 }

@@ -89,7 +89,7 @@ export async function openActivityPubGateway(options: TestGatewayOptions = {}): 
   const workers: Worker[] = []
 
   function work(): Worker {
-    const retry = { baseMs: 20, capMs: 200, giveUpAfterMs: 60_000 }
+    const retry = { initialDelayMs: 20, maxDelayMs: 200, giveUpAfterMs: 60_000 }
     const turnContext = {
       store,
       system,

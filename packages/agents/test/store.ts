@@ -20,7 +20,7 @@ interface TestStore {
   record(text: string): Promise<NonNullable<Awaited<ReturnType<Store['findMessage']>>>>
 }
 
-const retry: RetryPolicy = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 }
+const retry: RetryPolicy = { initialDelayMs: 1_000, maxDelayMs: 60_000, giveUpAfterMs: 3_600_000 }
 const start = Date.UTC(2026, 0, 1)
 
 /** Opens a real store in memory, with a clock that tests advance and a channel that addresses everything to one inbox. */

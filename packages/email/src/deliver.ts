@@ -1,7 +1,7 @@
 // Encodes and signs a mail, and hands it to the smarthost.
 
 import { isoTime, Undeliverable } from '@postern/message'
-import type { AgentDirectory, ChannelContext, Delivery, Transmitted } from '@postern/pipeline'
+import type { AgentDirectory, ChannelContext, Delivery, TransmitResult } from '@postern/pipeline'
 import { createSender } from '@postern/pipeline'
 import type { DkimSigner } from './dkim/own-keys.ts'
 import { addressMail } from './out/address-mail.ts'
@@ -41,7 +41,7 @@ export function createMailSender(renderDeps: RenderMailDeps, deliverDeps: Delive
  * names its delivery (VERP). A mail counts as sent when the smarthost has accepted it.
  * @throws Unavailable, Undeliverable
  */
-async function deliverMail(mail: OutgoingMail, delivery: Delivery, deps: DeliverMailDeps): Promise<Transmitted> {
+async function deliverMail(mail: OutgoingMail, delivery: Delivery, deps: DeliverMailDeps): Promise<TransmitResult> {
   const { gateway, signer } = deps
   const tokens = await deps.openTokens()
   const message = await encodeMail(mail, markMail(mail, delivery, deps, tokens), gateway.store)

@@ -1,7 +1,7 @@
 // Reads a stored mail again.
 
 import { isoTime } from '@postern/message'
-import type { ChannelDiagnostics, Inbound, ReplayMoment } from '@postern/pipeline'
+import type { ChannelDiagnostics, Inbound, ReplayConditions } from '@postern/pipeline'
 import { createIntakeSteps } from '@postern/pipeline'
 import type { ProvenMail } from './authenticate/proven-mail.ts'
 import { restoreEnvelope } from './intake/envelope-record.ts'
@@ -9,7 +9,7 @@ import type { RawMail } from './mail/raw.ts'
 
 /** Creates the function that reads a stored mail again, with its original envelope. */
 export function createMailReplay(
-  openInbound: (moment: ReplayMoment) => Inbound<RawMail, ProvenMail>,
+  openInbound: (moment: ReplayConditions) => Inbound<RawMail, ProvenMail>,
 ): NonNullable<ChannelDiagnostics['replay']> {
   return async ({ agent, arrival, raw }, moment) => {
     const envelope = restoreEnvelope(arrival)

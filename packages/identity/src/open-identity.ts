@@ -1,7 +1,7 @@
 // Verifies all identity evidence of a message; valid evidence becomes an identity of its sender.
 
 import { toConfigured } from '@postern/message'
-import type { EvidenceCaller, EvidenceClaim, EvidenceVerdict, IdentityVerifier, OnceStore } from '@postern/pipeline'
+import type { EvidenceCaller, EvidenceClaim, EvidenceResult, IdentityVerifier, OnceStore } from '@postern/pipeline'
 import type { IdentityConfig } from './config.ts'
 import { attestationForm } from './connector/attestation.ts'
 import { credentialForm } from './credential/credential.ts'
@@ -109,7 +109,7 @@ function toFault(cause: unknown): EvidenceFault {
   return cause instanceof EvidenceFault ? cause : new EvidenceFault('malformed', 'it cannot be read', { cause })
 }
 
-function toVerdict(outcomes: readonly Outcome[]): EvidenceVerdict {
+function toVerdict(outcomes: readonly Outcome[]): EvidenceResult {
   return {
     accepted: outcomes.flatMap(({ read, fault }) => (read && !fault ? [read.render()] : [])),
     left_out: outcomes.flatMap(({ kind, read, fault }) =>

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createGuardedFetch } from '@postern/http'
 import type { LogFields, System } from '@postern/message'
-import type { EvidenceClaim, EvidenceVerdict, IdentityVerifier, OnceStore, Store } from '@postern/pipeline'
+import type { EvidenceClaim, EvidenceResult, IdentityVerifier, OnceStore, Store } from '@postern/pipeline'
 import { openSqliteStore } from '@postern/store'
 import { sketchedChannels } from '@postern/testing'
 import type { IdentityConfig } from '../src/index.ts'
@@ -23,7 +23,7 @@ export interface IdentityGateway {
   setTime(ms: number): void
   /** Runs a function before the next document is served. */
   onceAsked(effect: () => void): void
-  verify(carriers: EvidenceClaim['carriers'], claim?: Partial<EvidenceClaim>): Promise<EvidenceVerdict>
+  verify(carriers: EvidenceClaim['carriers'], claim?: Partial<EvidenceClaim>): Promise<EvidenceResult>
   readonly system: Pick<System, 'fetch' | 'now'>
   readonly binding: Pick<EvidenceClaim, 'audience' | 'messageId'>
   /** Opens a verifier as another process would. Without a store it shares that of the first one. */

@@ -1,5 +1,5 @@
 // Exports the processing of messages: the ports, the turn of an agent, and the worker.
-export { pointToKept } from './actions/plan-actions.ts'
+export { replaceStoredLinks } from './actions/plan-actions.ts'
 export type { PublisherDeps } from './actions/publisher.ts'
 export { createPublisher, performActions } from './actions/publisher.ts'
 export { createSyntheticMessage } from './actions/synthetic-message.ts'
@@ -37,16 +37,26 @@ export type {
   EvidenceCaller,
   EvidenceClaim,
   EvidenceCode,
-  EvidenceVerdict,
+  EvidenceResult,
   IdentityVerifier,
-  LeftOutEvidence,
+  RejectedEvidence,
 } from './ports/agent/evidence.ts'
 export { ownEvidenceCodes, publishedEvidenceCodes } from './ports/agent/evidence.ts'
 export type { ForgettingContext, ForgottenPerson } from './ports/agent/forgotten-person.ts'
 export type { HistoryMoment, HistoryPolicy, HistoryView } from './ports/agent/history-policy.ts'
-export type { BegunStep, EndedStep, StepEnd, StepRecorder, StepStart } from './ports/agent/step-recorder.ts'
-export { findStepRecorder, nameFault, recordedBy } from './ports/agent/step-recorder.ts'
-export type { Addressing, AnsweredTurn, Transmitted } from './ports/channel/addressing.ts'
+export type {
+  EndedStep,
+  RunningStep,
+  StepEnd,
+  StepRecorder,
+  StepStart,
+} from './ports/agent/step-recorder.ts'
+export {
+  createRecorderMember,
+  failureCodeOf,
+  findStepRecorder,
+} from './ports/agent/step-recorder.ts'
+export type { Addressing, AnsweredTurn, TransmitResult } from './ports/channel/addressing.ts'
 export type { Channel } from './ports/channel/channel.ts'
 export { findChannel } from './ports/channel/channel.ts'
 export type { ChannelContext } from './ports/channel/channel-context.ts'
@@ -58,28 +68,35 @@ export { createIntakeSteps } from './ports/channel/intake-steps.ts'
 export type { Listening } from './ports/channel/listening.ts'
 export type { ChannelActions } from './ports/channel/optional/channel-actions.ts'
 export type { ChannelConversations } from './ports/channel/optional/channel-conversations.ts'
-export type { ChannelDiagnostics, ReplayMoment } from './ports/channel/optional/channel-diagnostics.ts'
+export type {
+  ChannelDiagnostics,
+  ReplayConditions,
+} from './ports/channel/optional/channel-diagnostics.ts'
 export type { ChannelKeys } from './ports/channel/optional/channel-keys.ts'
 export type { PublicProfile, WebLink } from './ports/channel/optional/public-profile.ts'
 export type { PublishedKey } from './ports/channel/optional/published-key.ts'
-export type { Rehearsal, RehearsalWays, RehearsedCall } from './ports/channel/optional/rehearsal.ts'
+export type {
+  SelfTestCall,
+  SelfTestFetches,
+  SelfTestResult,
+} from './ports/channel/optional/self-test.ts'
 export { createSender } from './ports/channel/outbound.ts'
 export { toProofKey } from './ports/channel/proof-key.ts'
 export type { HumanOperators, OperatorQuestion } from './ports/operator/human-operators.ts'
-export { nameFetch, nameQuestion } from './ports/operator/lookup-key.ts'
+export { dnsKeyOf, fetchKeyOf } from './ports/operator/lookup-key.ts'
 export type { MessageTiming, OperatorStore, WaitingHost } from './ports/operator/operator-store.ts'
 export { windowedLists } from './ports/operator/operator-store.ts'
 export type { Lookup, ReplayStore, StoredArrival } from './ports/operator/replay-store.ts'
 export type { TraceStore } from './ports/operator/trace-store.ts'
 export type { WhyStore, WhySubject, WhyWords } from './ports/operator/why-store.ts'
-export type { Admitted, Intake, StorageQuota, TurnBudget, TurnQuota } from './ports/records/intake.ts'
+export type { AdmitResult, Intake, StorageQuota, TurnBudget, TurnQuota } from './ports/records/intake.ts'
 export type {
   AgentNote,
-  KeptNote,
   NoteBody,
+  NoteContext,
   NoteNotice,
-  NoteSetting,
   StageNotice,
+  StoredNote,
   TurnNote,
 } from './ports/records/note.ts'
 export { formatTurnId } from './ports/records/note.ts'
@@ -98,26 +115,31 @@ export type { Refusal, RefusalClaims, RefusalCode, UnusedIntake } from './ports/
 export type { RunSetup, SetupDifference } from './ports/records/operator/run-setup.ts'
 export type { StoreCounts } from './ports/records/operator/store-counts.ts'
 export type { Downtime, WhyDelivery, WhyRecord } from './ports/records/operator/why-record.ts'
-export type { Forgetting, Forgotten, Spoken, SpokenRequest } from './ports/records/people/forgetting.ts'
+export type {
+  ForgetPersonRequest,
+  ForgetPersonResult,
+  PersonMessage,
+  PersonMessagesRequest,
+} from './ports/records/people/forgetting.ts'
 export type { OwnThread, OwnThreads, PersonHistoryRequest } from './ports/records/people/own-threads.ts'
 export { agentPeopleShape } from './ports/records/people/people-config.ts'
 export type { AgentPerson, Person, PersonAddress, PersonIdentity } from './ports/records/people/person.ts'
 export type {
-  LinkAsked,
+  LinkChange,
   LinkConfirmation,
-  LinkConfirmed,
-  LinkedChange,
-  LinkedEvents,
+  LinkConfirmationResult,
+  LinkDeps,
+  LinkNotifications,
   LinkRefusal,
   LinkRequest,
-  PeopleDeps,
+  LinkRequestResult,
   PersonLink,
 } from './ports/records/people/person-link.ts'
 export { linkLimits } from './ports/records/people/person-link.ts'
 export type {
   Blob,
   FetchFile,
-  KeptFile,
+  LinkedFile,
   PlannedBroadcast,
   PlannedDelivery,
   RelationKind,
@@ -126,11 +148,11 @@ export { relationKinds } from './ports/records/planned-delivery.ts'
 export type { QueueMode, QueueModeName } from './ports/records/queue-mode.ts'
 export { maxAborts, mergeBounds, queueModes } from './ports/records/queue-mode.ts'
 export type {
+  AuthoredMessage,
   Authorship,
   Bounce,
-  Decision,
-  KnownMessage,
   Relation,
+  RelationDecision,
   RelationEffect,
   RelationKey,
   Withdrawal,
@@ -142,8 +164,8 @@ export type {
   RequirementObjection,
   RequirementRecord,
   RequirementStatus,
-  Rerun,
-  Resolved,
+  RerunResult,
+  ResolutionResult,
   UsedReceipt,
 } from './ports/records/requirement-record.ts'
 export { maxOpenRequirements } from './ports/records/requirement-record.ts'
@@ -160,7 +182,7 @@ export type {
 } from './ports/records/task.ts'
 export { maxWatches } from './ports/records/task.ts'
 export type { BackgroundEntry, Entry } from './ports/records/transcript.ts'
-export type { Answer, ChangedPersonState, Planned, PlannedAction } from './ports/records/work/answer.ts'
+export type { Answer, ChangedPersonState, DeliveryPlan, PlannedAction } from './ports/records/work/answer.ts'
 export type { Broadcast, Delivery } from './ports/records/work/delivery.ts'
 export type { DeliveryRank, LeaseRequest } from './ports/records/work/lease-request.ts'
 export type { Settlement } from './ports/records/work/settlement.ts'
@@ -169,11 +191,11 @@ export { beginningOf } from './ports/records/work/turn.ts'
 export type { RequirementClaim, RequirementClaims, RequirementDeps } from './ports/requirement-claims.ts'
 export type { IntakeStore } from './ports/store/intake-store.ts'
 export type {
-  CurrentMessage,
-  FoundResponse,
-  KnownConversation,
+  AgentConversation,
   LookupStore,
+  MessageView,
   ResponseContext,
+  ResponseRecord,
 } from './ports/store/lookup-store.ts'
 export type { ChangeKind, ChangeNotice, NoticeStore, WorkKind } from './ports/store/notice-store.ts'
 export { changeKinds, workKinds } from './ports/store/notice-store.ts'
@@ -205,14 +227,14 @@ export type {
   ApprovalCall,
   OperatorApproval,
   OperatorApprovals,
+  OperatorDecision,
   OperatorQuestions,
-  OperatorWord,
   WaitingQuestion,
 } from './requirements/operator-approval.ts'
 export {
   listRememberedIds,
+  maxRememberedDecisions,
   mayBeRemembered,
-  mostRemembered,
   personKeyOf,
   planRemembered,
   readRemember,
@@ -224,10 +246,10 @@ export {
   decideByTimeout,
   describeObjection,
   describeResolution,
+  describeTimeout,
   refuseClaim,
   refuseResolution,
   resolutionIdOf,
-  sayOverdue,
   timeoutMethod,
 } from './requirements/resolution-intake.ts'
 export { defaultRetryPolicy } from './retry/retry.ts'

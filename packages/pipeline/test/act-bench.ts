@@ -5,7 +5,7 @@ import type { Channel } from '../src/ports/channel/channel.ts'
 import type { Refusal } from '../src/ports/records/operator/refusal.ts'
 import type { PlannedAction } from '../src/ports/records/work/answer.ts'
 import type { Turn } from '../src/ports/records/work/turn.ts'
-import type { FoundMessage, FoundResponse, KnownConversation } from '../src/ports/store/lookup-store.ts'
+import type { AgentConversation, MessageTarget, ResponseRecord } from '../src/ports/store/lookup-store.ts'
 import { describeChannel } from './channels.ts'
 import { createQuietSystem, turn } from './memory-store.ts'
 import { message } from './messages.ts'
@@ -13,7 +13,7 @@ import { message } from './messages.ts'
 export const acting = { agent: 'echo', address: '@echo@agents.test' }
 
 /** Returns a response of `echo` with this id, as a store finds it. */
-export function foundResponse(id: string, members: Partial<FoundResponse> = {}): FoundResponse {
+export function foundResponse(id: string, members: Partial<ResponseRecord> = {}): ResponseRecord {
   return {
     response: {
       id,
@@ -41,10 +41,10 @@ interface ActBench {
 }
 
 interface Sketch {
-  readonly responses?: readonly FoundResponse[]
-  readonly messages?: Readonly<Record<string, FoundMessage>>
+  readonly responses?: readonly ResponseRecord[]
+  readonly messages?: Readonly<Record<string, MessageTarget>>
   /** Conversations by their `thread_id`. */
-  readonly conversations?: Readonly<Record<string, KnownConversation>>
+  readonly conversations?: Readonly<Record<string, AgentConversation>>
   readonly turns?: Readonly<Record<number, Partial<Turn>>>
   readonly channels?: readonly Partial<Channel>[]
   readonly storeFiles?: PublisherDeps['storeFiles']
@@ -101,6 +101,6 @@ export function openActBench(sketch: Sketch = {}): ActBench {
 }
 
 /** Returns a message over ActivityPub, as a store finds it. */
-export function foundMessage(number: number): FoundMessage {
+export function foundMessage(number: number): MessageTarget {
   return { message: number, via: 'activitypub', target: { of: turn(number).content.id } }
 }

@@ -5,7 +5,7 @@ import type { Answer } from '../src/ports/records/work/answer.ts'
 import type { Delivery } from '../src/ports/records/work/delivery.ts'
 import type { Settlement } from '../src/ports/records/work/settlement.ts'
 import type { Turn } from '../src/ports/records/work/turn.ts'
-import type { FoundResponse } from '../src/ports/store/lookup-store.ts'
+import type { ResponseRecord } from '../src/ports/store/lookup-store.ts'
 import type { Store } from '../src/ports/store/store.ts'
 import type { WorkerSystem } from '../src/worker/worker.ts'
 import { message } from './messages.ts'
@@ -97,7 +97,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore
   }
 }
 
-function findSaid({ partialAnswers }: StoreLog, message: number): FoundResponse | undefined {
+function findSaid({ partialAnswers }: StoreLog, message: number): ResponseRecord | undefined {
   const said = partialAnswers.find(({ turn }) => turn.message === message)
   if (!said) return undefined
   const { turn, answer } = said

@@ -9,7 +9,7 @@ import type { MemoryStore } from './memory-store.ts'
 import { createMemoryStore, createQuietSystem, turn } from './memory-store.ts'
 
 export const running = new AbortController().signal
-const retry = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 }
+const retry = { initialDelayMs: 1_000, maxDelayMs: 60_000, giveUpAfterMs: 3_600_000 }
 export const receivedAt = Date.parse('2026-01-01T00:00:00.000Z')
 
 export const channel: Pick<Channel, 'descriptor' | 'address'> = {

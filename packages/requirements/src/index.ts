@@ -6,7 +6,7 @@ import type {
   RequirementClaims,
   RequirementDeps,
   RequirementRecord,
-  Resolved,
+  ResolutionResult,
   Store,
 } from '@postern/pipeline'
 import { createShowRequirement } from '@postern/pipeline'
@@ -48,7 +48,7 @@ export interface Requirements {
   readonly routes: Hono
   readonly approvals: OperatorApprovals
   /** Decides a requirement for an operator. @throws Rejection `forbidden` if an operator may not grant it */
-  decide(requirement: RequirementRecord, plan: DecisionPlan): Promise<Resolved>
+  decide(requirement: RequirementRecord, plan: DecisionPlan): Promise<ResolutionResult>
 }
 
 /** Opens the requirements. @throws ConfigError `payments` */

@@ -99,7 +99,7 @@ export function createMarkedLife({ store, dice, now }: LifeParts) {
     const hour = 3_600_000
     return {
       budgets: [{ key: `answers v echo ${address}`, turns: 10_000, withinMs: hour, flag: 'correspondent_budget' }],
-      quota: { turns: 10_000, withinMs: hour, swiftMs: hour },
+      quota: { turns: 10_000, withinMs: hour, automatedReplyMs: hour },
       ...(oneIn(3) && {
         effects: [{ kind: 'relate', relation: 'suppressed', peer: subject, target: `550 no ${address}` }],
       }),

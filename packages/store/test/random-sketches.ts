@@ -163,7 +163,7 @@ export function sketchRandomAnswer(dice: Dice, turn: Turn, now: number): Answer 
     ...(isOpen && { isListed: oneIn(4) }),
     ...(isOpen && oneIn(8) && { broadcasts: [{ relation: 'follower' as const, target: {} }] }),
     ...(oneIn(3) && { notes: [sketchRandomNote(dice), sketchRandomNote(dice)] }),
-    ...(turn.token > 1 && { noted: roll(3) }),
+    ...(turn.token > 1 && { noteCount: roll(3) }),
     ...(requirement && { requirements: [{ id: requirement, digest: textDigestOf(requirement), ...planned }] }),
     ...(oneIn(5) && { state: { seen: turn.message } }),
     ...(!turn.task && oneIn(8) && { isGatewayReply: true as const }),

@@ -223,14 +223,14 @@ export class Randomness {
       act: () => store.act([this.#drawAct()], 'c'),
       cancel: () => {
         const key = { owner: `owner ${pick(people)}`, id: `task ${roll(4)} ${pick(sketchAgents)}` }
-        const { duplicateKey: _, task: _task, blobs: _blobs, lane: _lane, ...intake } = this.#draw()
+        const { duplicateKey: _, task: _task, blobs: _blobs, queueMode: _lane, ...intake } = this.#draw()
         const message = { ...intake.message, kind: 'cancel' as const, parts: [] }
         const describe = (question: string) => ({ ...intake, message: { ...message, in_reply_to: question } })
         return store.cancelTask(key, oneIn(3) ? undefined : { correlationId: 'c', describe })
       },
       expire: () => {
         const owner = `owner ${pick(people)}`
-        const rules = [{ before: now() - roll(30_000) }, { owner, most: 1 }, { owner, bytes: 200 }] as const
+        const rules = [{ before: now() - roll(30_000) }, { owner, maxTasks: 1 }, { owner, bytes: 200 }] as const
         return store.expireTasks({ ...pick(rules), limit: 5 })
       },
       decide: async () => {

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { openIdentity } from '@postern/identity'
 import { createBodyBudget } from '@postern/limits'
 import { createTokenCheck } from '@postern/operator'
-import type { Channel, Listening, PeopleDeps } from '@postern/pipeline'
+import type { Channel, LinkDeps, Listening } from '@postern/pipeline'
 import { watchOverdue } from '@postern/requirements'
 import type { Hono } from 'hono'
 import { findScopes } from '../config/channel-slices.ts'
@@ -40,7 +40,7 @@ export interface Composition {
   readonly app: Hono
   readonly system: GatewaySystem
   readonly requests: OpenRequests
-  readonly people: PeopleDeps
+  readonly people: LinkDeps
   readonly paused: PausedAgents
   /** Ends the event streams of operators and stops watching paused agents. */
   leave(): void

@@ -311,7 +311,7 @@ function createQueueModeRule(agents: AgentConfigs): AdmissionRule {
     name: 'queue modes',
     admit(intake) {
       const mode = modes.get(intake.agent)
-      return mode ? { ...intake, lane: mode } : intake
+      return mode ? { ...intake, queueMode: mode } : intake
     },
   }
 }

@@ -16,7 +16,7 @@ export function openReplay(foundation: Foundation): ReplayRouteOptions {
       ...openTurnDeps(foundation),
       ...{ store, requirements: requirements.states },
       // A replay makes one attempt and reports its failure.
-      retry: { baseMs: 1_000, capMs: 1_000, giveUpAfterMs: 0 },
+      retry: { initialDelayMs: 1_000, maxDelayMs: 1_000, giveUpAfterMs: 0 },
       maxCrashes: 1,
     },
     commit: openPublisherDeps(foundation),

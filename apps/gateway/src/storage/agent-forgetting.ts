@@ -3,7 +3,7 @@ import type { AgentDeps } from '@postern/agents'
 import type { Json, Log, System } from '@postern/message'
 import { bindLog, makeId, Unavailable } from '@postern/message'
 import type { AgentOutcome, WaitingForget } from '@postern/operator'
-import type { Channel, ForgottenPerson, SpokenRequest } from '@postern/pipeline'
+import type { Channel, ForgottenPerson, PersonMessagesRequest } from '@postern/pipeline'
 import { listForgotten } from '@postern/pipeline'
 import type { GatewayStore } from '@postern/store'
 import { CallSlots } from './call-slots.ts'
@@ -32,7 +32,7 @@ interface PlannedCall {
 }
 
 interface AgentForgettingDeps {
-  readonly store: Pick<GatewayStore, 'records' | 'findSpoken'>
+  readonly store: Pick<GatewayStore, 'records' | 'findPersonMessages'>
   readonly channels: readonly Pick<Channel, 'descriptor'>[]
   readonly system: Pick<System, 'now' | 'sleep' | 'randomBytes'> & { readonly log: Log }
   /** Returns the running agents. */
@@ -41,7 +41,7 @@ interface AgentForgettingDeps {
 
 export interface AgentForgetting {
   /** Stores the calls of agents that must forget a person, before the gateway itself forgets them. Returns the ids of the calls. */
-  plan(request: SpokenRequest): Promise<readonly string[]>
+  plan(request: PersonMessagesRequest): Promise<readonly string[]>
   /** Makes these calls now. Resolves with their outcomes, or after a while with their states. */
   call(ids: readonly string[]): Promise<readonly AgentOutcome[]>
   /** Makes due calls until `signal` aborts. */
@@ -107,7 +107,7 @@ export function createAgentForgetting(deps: AgentForgettingDeps): AgentForgettin
 }
 
 async function planCalls(
-  request: SpokenRequest,
+  request: PersonMessagesRequest,
   { store, channels, system, agents }: AgentForgettingDeps,
 ): Promise<readonly string[]> {
   const isForgetful = (name: string) => agents()?.findRunning(name)?.agent.forget !== undefined

@@ -3,10 +3,10 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { appendFileSync, readFileSync } from 'node:fs'
 import type { Json } from '@postern/message'
 import { isJsonObject, parseIfJson } from '@postern/message'
-import type { Forgetting } from '@postern/pipeline'
+import type { ForgetPersonRequest } from '@postern/pipeline'
 
 /** The agent that forgot the person; absent if the operator forgot them for all agents. */
-export type ForgottenBy = Pick<Forgetting, 'agent' | 'isOwn'>
+export type ForgottenBy = Pick<ForgetPersonRequest, 'agent' | 'isOwn'>
 
 export interface ForgottenLine extends ForgottenBy {
   /** A random id, because a person may be forgotten twice, and two processes may write at the same time. */

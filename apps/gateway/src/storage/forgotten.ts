@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Log } from '@postern/message'
 import type { ForgottenOwner, PersonForgetting, WithCalls } from '@postern/operator'
-import type { Forgetting, Forgotten, PersonAddress, SpokenRequest } from '@postern/pipeline'
+import type { ForgetPersonRequest, ForgetPersonResult, PersonAddress, PersonMessagesRequest } from '@postern/pipeline'
 import type { GatewayStore } from '@postern/store'
 import type { AgentForgetting } from './agent-forgetting.ts'
 import type { ForgottenBy, ForgottenLine } from './forgotten-list.ts'
@@ -101,7 +101,7 @@ type FindLines = (names: readonly string[]) => readonly ForgottenLine[]
 
 /** Stores the calls of agents before the gateway forgets, because it does not know the person afterwards. */
 async function withCalls<Result>(
-  request: SpokenRequest,
+  request: PersonMessagesRequest,
   agents: ForgettingDeps['agents'],
   forget: () => Promise<Result>,
 ): Promise<WithCalls<Result>> {
@@ -109,7 +109,10 @@ async function withCalls<Result>(
   return { ...(await forget()), calls }
 }
 
-function forgetOne(forgetting: Forgetting, { store, agents }: ForgettingDeps): Promise<WithCalls<Forgotten>> {
+function forgetOne(
+  forgetting: ForgetPersonRequest,
+  { store, agents }: ForgettingDeps,
+): Promise<WithCalls<ForgetPersonResult>> {
   return withCalls(forgetting, agents, () => store.forgetPerson(forgetting))
 }
 
@@ -141,7 +144,7 @@ async function forgetAgain(deps: ForgettingDeps, find: FindLines): Promise<numbe
 function findForgettings(
   { via, address, subject, agent }: PersonAddress & { readonly agent?: string | undefined },
   find: FindLines,
-): readonly Forgetting[] {
+): readonly ForgetPersonRequest[] {
   const bare = { via, address }
   const withSubject = subject === undefined ? [] : [{ ...bare, subject }]
   return [bare, ...withSubject].flatMap(each => {

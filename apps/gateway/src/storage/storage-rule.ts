@@ -34,7 +34,7 @@ function planQuota({ message }: Intake, stored: Config['limits']['stored']): Sto
     // The key is a digest, because the store must not keep an address longer than its sender's messages.
     sender: hash('sha256', JSON.stringify([via, name]), 'base64url'),
     isProven,
-    most: isProven ? stored.per_identity : stored.per_unverified,
-    mostUnproven: stored.unverified,
+    maxBytes: isProven ? stored.per_identity : stored.per_unverified,
+    maxUnprovenBytes: stored.unverified,
   }
 }

@@ -5,7 +5,7 @@ import type { Log } from '@postern/message'
 import type {
   Channel,
   LeftAloneHost,
-  PeopleDeps,
+  LinkDeps,
   PublisherDeps,
   RequirementDeps,
   RetryPolicy,
@@ -36,7 +36,7 @@ interface WorkDeps {
   readonly channels: readonly Channel[]
   readonly attachments: PublishedAttachments
   readonly requirements: RequirementDeps
-  readonly people: PeopleDeps
+  readonly people: LinkDeps
   readonly countUsage: NonNullable<TurnContext['countUsage']>
   readonly traceparentOf: TurnContext['traceparentOf']
   readonly noteStep: TurnContext['noteStep']
@@ -137,8 +137,8 @@ export function startWork(gateway: WorkDeps): Work {
 
 function retryPolicyOf({ delivery }: Config): RetryPolicy {
   return {
-    baseMs: delivery.retry_after * 1000,
-    capMs: 6 * 3_600_000,
+    initialDelayMs: delivery.retry_after * 1000,
+    maxDelayMs: 6 * 3_600_000,
     giveUpAfterMs: delivery.give_up_after_hours * 3_600_000,
   }
 }
@@ -172,12 +172,12 @@ function startOwnAgents(deps: WorkDeps, signal: AbortSignal): AgentStarts {
   const { system, agents } = deps
   const gateway = openPublisherDeps(deps)
   const openPublisher = (agent: string, log: Log) =>
-    createPublisher({ acting: { agent, address: `@${agent}@${agents.domain}` }, gateway, signal, log })
+    createPublisher({ actingAgent: { agent, address: `@${agent}@${agents.domain}` }, gateway, signal, log })
   return startAgents({ agents, system, openPublisher }, signal)
 }
 
 /** Derives codes for linking addresses from a key of this store. */
-export async function openLinkCodes(store: Pick<SecretStore, 'openSecret'>): Promise<PeopleDeps> {
+export async function openLinkCodes(store: Pick<SecretStore, 'openSecret'>): Promise<LinkDeps> {
   const secret = await store.openSecret('people')
   return { deriveBytes: claim => secret.list().map(key => createHmac('sha256', key).update(claim).digest()) }
 }

@@ -123,7 +123,7 @@ async function openLine(
       },
     }),
   }
-  const retry = { baseMs: 50, capMs: 1_000, giveUpAfterMs }
+  const retry = { initialDelayMs: 50, maxDelayMs: 1_000, giveUpAfterMs }
   const sending = { store, system, retry, breaker: createBreaker(system), channels: [channel as Channel] }
 
   return {

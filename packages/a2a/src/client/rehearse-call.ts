@@ -1,7 +1,7 @@
 // Tests an agent's public endpoint by calling it with a valid and with a forged token.
 import type { GuardedFetch } from '@postern/message'
 import { Rejection, randomHex, Unavailable, Undeliverable } from '@postern/message'
-import type { Rehearsal, RehearsalWays, RehearsedCall } from '@postern/pipeline'
+import type { SelfTestCall, SelfTestFetches, SelfTestResult } from '@postern/pipeline'
 import { createOwnKeyRing } from '../keys/own-keys.ts'
 import type { A2aClientDeps } from './agent-client.ts'
 import { findCard, readInterface } from './cards/find.ts'
@@ -15,7 +15,7 @@ const timeoutMs = 8_000
  * Asks one of our agents for a task that does not exist (`GetTask`), by its public card. A call with a valid token must get TaskNotFound, and a
  * call with the same token and an invalid signature must be rejected.
  */
-export async function rehearseCall(address: string, fetches: RehearsalWays, deps: A2aClientDeps): Promise<Rehearsal> {
+export async function rehearseCall(address: string, fetches: SelfTestFetches, deps: A2aClientDeps): Promise<SelfTestResult> {
   const system = { ...deps.system, fetch: fetches.proven }
   const [agent = ''] = address.replace(/^@/, '').split('@')
   let endpoint = address
@@ -36,18 +36,18 @@ export async function rehearseCall(address: string, fetches: RehearsalWays, deps
     ])
     return { endpoint, proven: validCall, forged: forgedCall }
   } catch (error) {
-    const failedCall = { isRight: false, answer: describeFault(error) }
+    const failedCall = { isExpected: false, answer: describeFault(error) }
     return { endpoint, proven: failedCall, forged: failedCall }
   }
 }
 
 /** Makes one of the calls. Both are correct only if they end with an error. */
-async function expectError(call: Promise<unknown>, isRight: (error: unknown) => boolean): Promise<RehearsedCall> {
+async function expectError(call: Promise<unknown>, isRight: (error: unknown) => boolean): Promise<SelfTestCall> {
   try {
     await call
-    return { isRight: false, answer: 'it answers with a task that does not exist' }
+    return { isExpected: false, answer: 'it answers with a task that does not exist' }
   } catch (error) {
-    return { isRight: isRight(error), answer: describeFault(error) }
+    return { isExpected: isRight(error), answer: describeFault(error) }
   }
 }
 

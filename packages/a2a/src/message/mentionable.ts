@@ -11,7 +11,7 @@ import {
 import type {
   AgentCallOptions,
   ChannelContext,
-  EvidenceVerdict,
+  EvidenceResult,
   RequirementClaim,
   RequirementClaims,
 } from '@postern/pipeline'
@@ -29,7 +29,7 @@ import { a2aDescriptor } from '../speaker.ts'
 export type Mentionable = Readonly<Record<string, unknown>>
 
 /** The facts about the sender that `metadata.mentionable` proves. */
-export interface SenderEvidence extends Pick<EvidenceVerdict, 'accepted' | 'proofs'> {
+export interface SenderEvidence extends Pick<EvidenceResult, 'accepted' | 'proofs'> {
   readonly mentionRelay: MentionRelay
 }
 

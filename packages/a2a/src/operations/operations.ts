@@ -2,7 +2,7 @@
 import type { Challenger, ScopeTable } from '@postern/http/tokens'
 import { checkScope } from '@postern/http/tokens'
 import { isJsonObject, Rejection } from '@postern/message'
-import type { Admitted, Inbound, SettledTask, Store, TaskKey } from '@postern/pipeline'
+import type { AdmitResult, Inbound, SettledTask, Store, TaskKey } from '@postern/pipeline'
 import { createIntakeSteps, receive, recordRefusal } from '@postern/pipeline'
 import { hasExtendedCard } from '../cards/card.ts'
 import type { Call } from '../endpoint/call.ts'
@@ -151,7 +151,7 @@ function findResult(
 }
 
 /** A stored message, and the part of the answer that its sender wants. */
-interface AdmittedMessage extends Admitted {
+interface AdmittedMessage extends AdmitResult {
   /** The person for whom a connector calls. */
   readonly person: string | undefined
   readonly task: TaskKey
@@ -159,7 +159,7 @@ interface AdmittedMessage extends Admitted {
 }
 
 /** The reasons to reject the id of a message, by the outcome of its admission. */
-const reuseOf: Readonly<Partial<Record<Admitted['outcome'], string>>> = {
+const reuseOf: Readonly<Partial<Record<AdmitResult['outcome'], string>>> = {
   conflict: 'was used for another message',
   forgotten: 'was used for a message whose task is gone: send what is new under a new id',
 }

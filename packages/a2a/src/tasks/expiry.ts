@@ -51,7 +51,7 @@ export function createExpiry({ store, system }: ExpiryDeps, { taskMs, maxTasks, 
     const ownersToCheck = bytesByOwner
     bytesByOwner = new Map()
     for (const owner of ownersToCheck.keys()) {
-      await expireAll({ owner, most: maxTasks, limit: sliceSize })
+      await expireAll({ owner, maxTasks, limit: sliceSize })
       await expireAll({ owner, bytes: mostBytes, limit: sliceSize })
     }
   }

@@ -23,7 +23,7 @@ afterAll(async () => {
 function reply(thread: string, words: string) {
   const { store, system, channel } = gateway
   const publisher = createPublisher({
-    acting: { agent: 'echo', address: '@echo@agents.test' },
+    actingAgent: { agent: 'echo', address: '@echo@agents.test' },
     gateway: { store, system, channels: [channel] },
     signal: new AbortController().signal,
     log: silentLog,

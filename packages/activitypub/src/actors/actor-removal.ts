@@ -42,7 +42,7 @@ export function createActorRemoval(deps: ActorRemovalDeps): NonNullable<ChannelA
     const at = isoTime(system.now())
     const handshake = renderActorDelete(agentIris(agents.origin, name).actor, at)
     const inboxes = await listInboxes(name, store)
-    for (let from = 0; from < inboxes.length; from += batchSize) {
+    for (let offset = 0; offset < inboxes.length; offset += batchSize) {
       const id = `delete:${randomHex(system, 16)}`
       const origin = {
         id,
@@ -51,16 +51,16 @@ export function createActorRemoval(deps: ActorRemovalDeps): NonNullable<ChannelA
         channel: activityPubDescriptor,
         threadSource: id,
       }
-      const synthetic = createSyntheticMessage({ ...origin, scope: id, at, flag: 'actor_delete' })
+      const syntheticMessage = createSyntheticMessage({ ...origin, scope: id, at, flag: 'actor_delete' })
       const deliveries = inboxes
-        .slice(from, from + batchSize)
+        .slice(offset, offset + batchSize)
         .map((inbox): PlannedDelivery => ({ to: inbox, target: toJson({ handshake, inbox, isFarewell: true }) }))
-      await store.act([{ kind: 'tell', synthetic, planned: { deliveries } }], randomHex(system, 8))
+      await store.act([{ kind: 'tell', synthetic: syntheticMessage, planned: { deliveries } }], randomHex(system, 8))
     }
   }
 }
 
-interface Reached {
+interface PeerInboxes {
   readonly inbox?: string | undefined
   readonly sharedInbox?: string | undefined
 }
@@ -75,11 +75,11 @@ async function listInboxes(agent: string, store: ActorRemovalDeps['store']): Pro
   return [...inboxes]
 }
 
-async function* readPeers(agent: string, store: ActorRemovalDeps['store']): AsyncGenerator<Reached> {
+async function* readPeers(agent: string, store: ActorRemovalDeps['store']): AsyncGenerator<PeerInboxes> {
   yield* readRelated({ agent, relation: 'follower' }, store)
   yield* readRelated({ agent, relation: 'pending' }, store)
   let after: number | undefined
-  for (let read = 0; read < maxAnswers; read += pageSize) {
+  for (let count = 0; count < maxAnswers; count += pageSize) {
     const page = { limit: pageSize, ...(after !== undefined && { after }) }
     const answers = await store.listResponses({ agent, via: 'activitypub', ...page })
     for (const { target } of answers) if (target !== null) yield readReplyTarget(target)
@@ -91,7 +91,7 @@ async function* readPeers(agent: string, store: ActorRemovalDeps['store']): Asyn
 async function* readRelated(
   filter: { readonly agent: string; readonly relation: 'follower' | 'pending' },
   store: Pick<RelationStore, 'listRelations'>,
-): AsyncGenerator<Reached> {
+): AsyncGenerator<PeerInboxes> {
   let after = 0
   for (;;) {
     const page = await store.listRelations({ via: 'activitypub', ...filter, limit: pageSize, after })

@@ -7,7 +7,7 @@ import type { PostsDeps } from '../posts/posts.ts'
 import { toAnswered } from '../posts/posts.ts'
 import { renderCreate } from '../posts/render-post.ts'
 
-type Listed = Awaited<ReturnType<LookupStore['listResponses']>>[number]
+type ListedResponse = Awaited<ReturnType<LookupStore['listResponses']>>[number]
 
 export interface Collection {
   describe(agent: string): Promise<Json>
@@ -23,11 +23,11 @@ type OutboxDeps = Pick<PostsDeps, 'origin' | 'fileAddress'>
 
 export function createCollections(
   store: CollectionStore,
-  gateway: OutboxDeps,
+  deps: OutboxDeps,
 ): Readonly<Record<CollectionName, Collection>> {
-  const { origin } = gateway
+  const { origin } = deps
   return {
-    outbox: createOutbox(store, gateway),
+    outbox: createOutbox(store, deps),
     followers: createPeople('followers', store, origin),
     following: createPeople('following', store, origin),
     // Agents pin no posts, so this collection is always empty.
@@ -41,8 +41,8 @@ export function createCollections(
 const pageSize = 20
 
 /** Creates the collection of public posts, newest first. */
-function createOutbox(store: CollectionStore, gateway: OutboxDeps): Collection {
-  const { origin } = gateway
+function createOutbox(store: CollectionStore, deps: OutboxDeps): Collection {
+  const { origin } = deps
   return {
     async describe(agent) {
       const { outbox } = agentIris(origin, agent)
@@ -52,15 +52,15 @@ function createOutbox(store: CollectionStore, gateway: OutboxDeps): Collection {
     async page(agent, after) {
       const { outbox } = agentIris(origin, agent)
       const cursor = after === undefined ? {} : { after }
-      const listed = await store.listResponses({
+      const responses = await store.listResponses({
         agent,
         via: 'activitypub',
         isListed: true,
         limit: pageSize,
         ...cursor,
       })
-      const next = listed.length === pageSize ? listed.at(-1)?.position : undefined
-      const orderedItems = listed.map(item => toItem(item, gateway))
+      const next = responses.length === pageSize ? responses.at(-1)?.position : undefined
+      const orderedItems = responses.map(item => toItem(item, deps))
       return { ...page(outbox, orderedItems, after), ...(next !== undefined && { next: pageIri(outbox, next) }) }
     },
   }
@@ -98,7 +98,7 @@ function pageIri(collectionIri: string, after?: number): string {
 }
 
 /** Renders the entry of an answer. An answer that is split into several posts is listed by its first post. */
-function toItem(listed: Listed, gateway: OutboxDeps): Json {
-  const { '@context': _, ...activity } = renderCreate(toAnswered(listed, gateway))
+function toItem(response: ListedResponse, deps: OutboxDeps): Json {
+  const { '@context': _, ...activity } = renderCreate(toAnswered(response, deps))
   return activity
 }

@@ -11,23 +11,23 @@ import { activityStreams } from '../format/vocabulary.ts'
 export function createFollowDecision(store: Pick<Store, 'findRelation' | 'findAuthored' | 'decide'>, origin: string) {
   return async function decideFollow(agent: string, peer: string, isAccepted: boolean): Promise<boolean> {
     const pending = await store.findRelation({ via: 'activitypub', agent, relation: 'pending', peer })
-    const asked = asObject(pending?.target)
-    const [follow, inbox] = [textOf(asked?.follow), textOf(asked?.inbox)]
+    const request = asObject(pending?.target)
+    const [follow, inbox] = [textOf(request?.follow), textOf(request?.inbox)]
     if (!pending || !follow || !inbox) return false
     const messages = await store.findAuthored('activitypub', { author: peer, object: follow })
-    const request = messages.findLast(message => message.agent === agent)
-    if (!request) return false
+    const followMessage = messages.findLast(message => message.agent === agent)
+    if (!followMessage) return false
     const effects: RelationEffect[] = [{ kind: 'unrelate', relation: 'pending', peer }]
     if (isAccepted) effects.push({ kind: 'relate', relation: 'follower', peer, target: pending.target })
     const answer = composeFollowAnswer(isAccepted ? 'Accept' : 'Reject', { origin, agent, peer, follow, inbox })
-    await store.decide(request.message, { effects, deliveries: [answer] })
+    await store.decide(followMessage.message, { effects, deliveries: [answer] })
     return true
   }
 }
 
 export type FollowAnswer = 'Accept' | 'Reject'
 
-interface AskedFollow {
+interface FollowRequest {
   readonly origin: string
   readonly agent: string
   /** The actor that wants to follow. */
@@ -41,16 +41,16 @@ interface AskedFollow {
  * Composes the `Accept` or `Reject` that answers a `Follow` (ActivityPub §7.5). It depends on the request alone, so a retry sends the same
  * document.
  */
-export function composeFollowAnswer(type: FollowAnswer, asked: AskedFollow): PlannedDelivery {
-  const { origin, agent, peer, follow, inbox } = asked
-  const own = agentIris(origin, agent).actor
+export function composeFollowAnswer(type: FollowAnswer, request: FollowRequest): PlannedDelivery {
+  const { origin, agent, peer, follow, inbox } = request
+  const actor = agentIris(origin, agent).actor
   const handshake: Json = {
     '@context': activityStreams,
-    id: `${own}#${type.toLowerCase()}s/${hash('sha256', follow).slice(0, 32)}`,
+    id: `${actor}#${type.toLowerCase()}s/${hash('sha256', follow).slice(0, 32)}`,
     type,
-    actor: own,
+    actor,
     to: [peer],
-    object: { id: follow, type: 'Follow', actor: peer, object: own },
+    object: { id: follow, type: 'Follow', actor: peer, object: actor },
   }
   return { to: inbox, peer, target: toJson({ inbox, handshake }) }
 }

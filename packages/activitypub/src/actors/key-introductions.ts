@@ -5,7 +5,7 @@ import type { AgentDirectory } from '@postern/pipeline'
 import { findHost } from '../format/iri.ts'
 import { activityJson } from '../format/media-types.ts'
 import type { ActorKeys, KeyPairs } from '../keys/key-generations.ts'
-import type { SendSigned } from '../keys/message-signing.ts'
+import type { SendSigned } from '../keys/sign-rfc9421.ts'
 import type { JsonMembers } from '../posts/render-post.ts'
 import type { ActorDeps } from './render-actor.ts'
 import { renderActorUpdate } from './render-actor.ts'
@@ -30,11 +30,11 @@ interface KeyIntroductionDeps {
   readonly gateway: ActorDeps
 }
 
-const postMs = 10_000
-const unheardStatuses: ReadonlySet<number> = new Set([404, 405, 410, 429])
+const postTimeoutMs = 10_000
+const unprocessedStatuses: ReadonlySet<number> = new Set([404, 405, 410, 429])
 const maxHosts = 20_000
 /** The time for which a replaced key may stay listed, ms. */
-const rememberMs = 7 * 86_400_000
+const introducedTtlMs = 7 * 86_400_000
 
 /** Returns the signing key that peers accept before they know the newest one, or the newest key if there is no other. */
 export function introducingKey({ listed, request }: ActorKeys): KeyPairs['request'] {
@@ -61,35 +61,35 @@ function addressTo(peer: string | undefined, update: JsonMembers): JsonMembers {
  * signs.
  */
 export function createKeyIntroductions({ agents, system, send, gateway }: KeyIntroductionDeps) {
-  const told = createExpiringMap<true>(maxHosts, () => system.now())
+  const introduced = createExpiringMap<true>(maxHosts, () => system.now())
   const share = createSingleFlight<void>()
-  const nameOf = (to: Recipient, { request }: ActorKeys) => `${request.id} ${destinationOf(to)}`
+  const introductionKey = (to: Recipient, { request }: ActorKeys) => `${request.id} ${destinationOf(to)}`
 
-  async function tell(to: Recipient, keys: ActorKeys): Promise<void> {
+  async function sendIntroduction(to: Recipient, keys: ActorKeys): Promise<void> {
     const { agent, inbox, peer } = to
     const profile = agents.find(agent)
     if (!profile) return
     // The time of the keys is used, so that every retry sends the same document.
     const update = renderActorUpdate({ agent: profile, keys, gateway, at: keys.madeAt })
     const body = { bytes: Buffer.from(JSON.stringify(addressTo(peer, update))), type: activityJson }
-    const { status } = await send({ method: 'POST', url: inbox, body, timeoutMs: postMs }, introducingKey(keys))
+    const { status } = await send({ method: 'POST', url: inbox, body, timeoutMs: postTimeoutMs }, introducingKey(keys))
     // A host that refuses the notice has fetched the actor and so knows the new key. A host that cannot accept the notice now tells us nothing about
     // the others.
-    if (!unheardStatuses.has(status) && status < 500) remember(to, keys)
+    if (!unprocessedStatuses.has(status) && status < 500) remember(to, keys)
   }
 
   /** Records that the host learns of the new key in another way. */
   function remember(to: Recipient, keys: ActorKeys): void {
-    told.set(nameOf(to, keys), true, rememberMs)
+    introduced.set(introductionKey(to, keys), true, introducedTtlMs)
   }
 
   return {
     remember,
     /** Sends the notice once to each host while the old key is listed. @throws Unavailable, or Undeliverable if the host cannot be reached */
     async introduce(to: Recipient, keys: ActorKeys): Promise<void> {
-      const name = nameOf(to, keys)
-      if (told.get(name)) return
-      await share(name, () => tell(to, keys))
+      const name = introductionKey(to, keys)
+      if (introduced.get(name)) return
+      await share(name, () => sendIntroduction(to, keys))
     },
   }
 }

@@ -27,9 +27,9 @@ export function createKeyRotation(deps: KeyRotationDeps): Required<ChannelKeys> 
       return actorKeys.flatMap(({ listed }) => listed.flatMap(describeKeys))
     },
     async rotate(agent, options) {
-      const renewed = await Promise.all(findActors(agents, agent).map(actor => keys.rotate(actor, options)))
+      const newKeys = await Promise.all(findActors(agents, agent).map(actor => keys.rotate(actor, options)))
       await announceActors(agent === undefined ? listNames(agents) : [agent], deps)
-      return renewed.flatMap(describeKeys)
+      return newKeys.flatMap(describeKeys)
     },
   }
 }
@@ -50,8 +50,8 @@ function listNames(agents: AgentDirectory): readonly string[] {
 
 /** Tells the followers of these agents that the keys of their actors have changed. The promise resolves once the notices are stored. */
 async function announceActors(names: readonly string[], deps: KeyRotationDeps): Promise<void> {
-  const acts = await Promise.all(names.map(name => planUpdate(name, deps)))
-  await deps.store.act(acts.flat(), randomHex(deps.system, 8))
+  const actions = await Promise.all(names.map(name => planUpdate(name, deps)))
+  await deps.store.act(actions.flat(), randomHex(deps.system, 8))
 }
 
 async function planUpdate(name: string, { agents, keys, system, gateway }: KeyRotationDeps): Promise<PlannedAction[]> {
@@ -68,9 +68,9 @@ async function planUpdate(name: string, { agents, keys, system, gateway }: KeyRo
     channel: activityPubDescriptor,
     threadSource: id,
   }
-  const synthetic = createSyntheticMessage({ ...draft, scope: id, at, flag: 'actor_update' })
+  const syntheticMessage = createSyntheticMessage({ ...draft, scope: id, at, flag: 'actor_update' })
   const broadcasts = [{ relation: 'follower', target: toJson({ handshake, isIntroduction: true }) }] as const
-  return [{ kind: 'tell', synthetic, planned: { deliveries: [], broadcasts } }]
+  return [{ kind: 'tell', synthetic: syntheticMessage, planned: { deliveries: [], broadcasts } }]
 }
 
 function describeKeys({ request, document, madeAt }: KeyPairs): readonly PublishedKey[] {

@@ -51,12 +51,12 @@ export function renderActor(agent: AgentProfile, keys: ActorKeys, { origin, foll
     discoverable: agent.isDiscoverable === true,
     indexable: agent.isIndexable === true,
     published: keys.actorMadeAt,
-    ...renderFace(agent),
+    ...renderProfile(agent),
     ...renderKeys(keys, actor),
   }
 }
 
-function renderFace({ iconUrl, iconType, fields = [], alsoKnownAs = [] }: AgentProfile) {
+function renderProfile({ iconUrl, iconType, fields = [], alsoKnownAs = [] }: AgentProfile) {
   return {
     ...(iconUrl && { icon: { type: 'Image', url: iconUrl, ...(iconType && { mediaType: iconType }) } }),
     ...(fields.length > 0 && { attachment: fields.map(renderField) }),
@@ -128,7 +128,7 @@ export function renderActorUpdate({ agent, keys, gateway, at }: ActorChange): Js
  * "cannot get pubkey"). Earlier keys are among the Multikeys.
  */
 function renderKeys({ listed }: ActorKeys, owner: string) {
-  const [newest, ...replaced] = listed.map(({ request }) => request)
+  const [newest, ...replacedKeys] = listed.map(({ request }) => request)
   const toMultikey = (id: string, publicKeyMultibase: string) => {
     return { id, type: 'Multikey', controller: owner, publicKeyMultibase }
   }
@@ -136,7 +136,7 @@ function renderKeys({ listed }: ActorKeys, owner: string) {
     ...(newest && { publicKey: { id: newest.id, owner, publicKeyPem: newest.publicKeyPem } }),
     assertionMethod: [
       ...listed.map(({ document }) => toMultikey(document.id, document.publicKeyMultibase)),
-      ...replaced.map(({ id, publicKeyPem }) => toMultikey(id, formatRsaMultikey(createPublicKey(publicKeyPem)))),
+      ...replacedKeys.map(({ id, publicKeyPem }) => toMultikey(id, formatRsaMultikey(createPublicKey(publicKeyPem)))),
     ],
   }
 }

@@ -74,7 +74,7 @@ test('AP-37: a sender who made a thread wait causes no other wait for a minute',
   expect(asked()).toBe(3)
 })
 
-test('AP-37: nor are others of a host where many do so', async () => {
+test('AP-37: other senders of a host cause no wait for a minute either if many senders of the host did', async () => {
   const { walk, slow, asked } = openBackground()
   slow()
   for (let at = 0; at < 20; at += 1) await walk('evil.test', `u${at}`)

@@ -25,9 +25,9 @@ const walkBudget = { posts: 20, size: 65_536, ms: 5_000 } as const
  * The most concurrent walks, for the senders of one host and in total. The total is lower than the number of concurrent turns of one agent. A
  * turn above these limits runs without the earlier posts.
  */
-const atOnce = { ofHost: 8, inAll: 16 } as const
+const concurrentWalks = { perHost: 8, total: 16 } as const
 /** The number of walks that ran out of time within about a minute after which no other walk starts: for one sender, and for all senders of a host. */
-const stalled = { ofSender: 1, ofHost: 6 } as const
+const maxStalledWalks = { perSender: 1, perHost: 6 } as const
 
 /**
  * Creates the function that fetches the posts before a reply, oldest first, and then the post that the reply quotes. The walk follows `inReplyTo`
@@ -44,8 +44,14 @@ export function createBackground(deps: BackgroundDeps) {
     try {
       const walk: Walk = { turn, deps, time, reader: { agent: turn.agent, sender } }
       const maxPosts = quote ? walkBudget.posts - 1 : walkBudget.posts
-      const [before, quoted] = await Promise.all([fetchParents(parent, walk, maxPosts), fetchQuoted(quote, walk)])
-      return [...before, ...quoted.filter(({ nativeId }) => before.every(entry => entry.nativeId !== nativeId))]
+      const [parents, quotedEntries] = await Promise.all([
+        fetchParents(parent, walk, maxPosts),
+        fetchQuoted(quote, walk),
+      ])
+      return [
+        ...parents,
+        ...quotedEntries.filter(({ nativeId }) => parents.every(entry => entry.nativeId !== nativeId)),
+      ]
     } finally {
       endWalk(time.isOver())
       time.end()
@@ -67,35 +73,43 @@ async function fetchQuoted(quote: string | undefined, walk: Walk): Promise<reado
 }
 
 /** Fetches the chain of earlier posts. The authors are looked up during the walk, because the last step may use up all the time. */
-async function fetchParents(first: string | undefined, walk: Walk, most: number): Promise<readonly BackgroundEntry[]> {
+async function fetchParents(
+  firstIri: string | undefined,
+  walk: Walk,
+  maxPosts: number,
+): Promise<readonly BackgroundEntry[]> {
   const entries: Promise<BackgroundEntry | undefined>[] = []
-  const seen = new Set<string>()
-  let sizeLeft = walkBudget.size
-  let next = first
-  while (next && entries.length < most) {
-    const post = await findNext(next, walk, seen)
-    sizeLeft -= post ? JSON.stringify(post.parts).length : 0
-    if (!post || sizeLeft < 0) break
+  const seenIris = new Set<string>()
+  let remainingSize = walkBudget.size
+  let nextIri = firstIri
+  while (nextIri && entries.length < maxPosts) {
+    const post = await findNext(nextIri, walk, seenIris)
+    remainingSize -= post ? JSON.stringify(post.parts).length : 0
+    if (!post || remainingSize < 0) break
     const entry = walk.time.within(toBackgroundEntry(post, walk.reader, walk.deps))
     // The rejection is handled below, where all entries are awaited.
     entry.catch(() => undefined)
     entries.push(entry)
-    next = post.inReplyTo
+    nextIri = post.inReplyTo
   }
   return (await Promise.all(entries)).filter(entry => entry !== undefined).reverse()
 }
 
 /** Finds the post with an IRI, if the thread does not contain it yet. `seen` holds the IRIs of this walk. */
-async function findNext(name: string, { turn, deps, time }: Walk, seen: Set<string>): Promise<RemotePost | undefined> {
+async function findNext(
+  name: string,
+  { turn, deps, time }: Walk,
+  seenIris: Set<string>,
+): Promise<RemotePost | undefined> {
   const iri = findIri(name)
-  if (!iri || iri.origin === deps.origin || seen.has(iri.href) || time.isOver()) return undefined
-  seen.add(iri.href)
+  if (!iri || iri.origin === deps.origin || seenIris.has(iri.href) || time.isOver()) return undefined
+  seenIris.add(iri.href)
   if (await deps.store.knows(turn, iri.href)) return undefined
   const post = await time.within(deps.findRemotePost(iri))
   if (!post || post.id === iri.href) return post
   // The post has another id than the requested IRI.
-  const isNew = !seen.has(post.id) && !(await deps.store.knows(turn, post.id))
-  seen.add(post.id)
+  const isNew = !seenIris.has(post.id) && !(await deps.store.knows(turn, post.id))
+  seenIris.add(post.id)
   return isNew ? post : undefined
 }
 
@@ -126,12 +140,12 @@ async function toBackgroundEntry(
     ? undefined
     : await ignoreFaults([Unavailable, Undeliverable, Rejection], () => actors.find(post.author))
   if (!actor) return undefined
-  const address = actor.id === sender.actor && sender.address ? sender.address : nameAuthor(actor)
+  const address = actor.id === sender.actor && sender.address ? sender.address : formatAuthorAddress(actor)
   return {
     nativeId: post.id,
     author: { address, ...(actor.name && { display_name: actor.name }) },
     parts: post.parts,
-    at: isoTime(saneTime(post.published, now())),
+    at: isoTime(clampTime(post.published, now())),
     principal: actor.id,
   }
 }
@@ -144,12 +158,12 @@ function markQuoted(entry: BackgroundEntry): BackgroundEntry {
   return { ...entry, parts: entry.parts.map(mark), isQuoted: true }
 }
 
-function nameAuthor({ username, host }: RemoteActor): string {
+function formatAuthorAddress({ username, host }: RemoteActor): string {
   return `@${username ?? '~unconfirmed'}@${host}`
 }
 
 /** Returns the publication time, or the present time if the publication time is absent or in the future. */
-function saneTime(published: number | undefined, now: number): number {
+function clampTime(published: number | undefined, now: number): number {
   return published !== undefined && published > 0 && published <= now ? published : now
 }
 
@@ -158,15 +172,15 @@ type TimeBudget = ReturnType<typeof startTimeBudget>
 /** Starts a time budget that ends after `ms`, or when `signal` aborts. */
 function startTimeBudget({ sleep }: Pick<System, 'sleep'>, ms: number, signal: AbortSignal) {
   const controller = new AbortController()
-  let isOver = false
-  const over = sleep(ms, AbortSignal.any([signal, controller.signal])).then(() => {
-    isOver = true
+  let hasExpired = false
+  const expiry = sleep(ms, AbortSignal.any([signal, controller.signal])).then(() => {
+    hasExpired = true
     return undefined
   })
   return {
-    isOver: () => isOver,
+    isOver: () => hasExpired,
     /** Returns the result of `work`, or undefined if the time ends first. The work itself continues. */
-    within: <Result>(work: Promise<Result>): Promise<Result | undefined> => Promise.race([work, over]),
+    within: <Result>(work: Promise<Result>): Promise<Result | undefined> => Promise.race([work, expiry]),
     /** Stops the timer. */
     end: () => controller.abort(),
   }
@@ -181,20 +195,20 @@ const maxSenders = 2_000
  * function to call once when the walk ends, or undefined if the sender may not start another walk now.
  */
 function createWalkLimit(now: () => number) {
-  const walking = new Map<string, number>()
+  const walksByHost = new Map<string, number>()
   const stalls = createExpiringMap<number>(maxSenders, now)
   let total = 0
 
   function isOpen(sender: string, host: string): boolean {
-    if (total >= atOnce.inAll || (walking.get(host) ?? 0) >= atOnce.ofHost) return false
-    return (stalls.get(sender) ?? 0) < stalled.ofSender && (stalls.get(host) ?? 0) < stalled.ofHost
+    if (total >= concurrentWalks.total || (walksByHost.get(host) ?? 0) >= concurrentWalks.perHost) return false
+    return (stalls.get(sender) ?? 0) < maxStalledWalks.perSender && (stalls.get(host) ?? 0) < maxStalledWalks.perHost
   }
 
   function count(host: string, change: 1 | -1): void {
     total += change
-    const counted = (walking.get(host) ?? 0) + change
-    if (counted > 0) walking.set(host, counted)
-    else walking.delete(host)
+    const newCount = (walksByHost.get(host) ?? 0) + change
+    if (newCount > 0) walksByHost.set(host, newCount)
+    else walksByHost.delete(host)
   }
 
   return (sender: string) => {

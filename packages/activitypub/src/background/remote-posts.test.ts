@@ -35,7 +35,7 @@ test('find() keeps a post for ten minutes', async () => {
   expect(asked).toHaveLength(2)
 })
 
-test('find() remembers for five minutes what cannot be had', async () => {
+test('find() remembers a missing post for five minutes', async () => {
   const { clock, asked, find } = openPosts(async () => {
     throw new Undeliverable('refused')
   })
@@ -45,7 +45,7 @@ test('find() remembers for five minutes what cannot be had', async () => {
   expect(asked).toHaveLength(2)
 })
 
-test('find() asks one host for one post at a time, and for each only once', async () => {
+test('find() fetches one post of a host at a time, and each post only once', async () => {
   let running = 0
   const { asked, find } = openPosts(async id => {
     running += 1
@@ -120,7 +120,7 @@ test('find() still asks a host where one address fails, but does not repeat that
   expect(asked).toEqual([`${host}/bad`, `${host}/1`])
 })
 
-test.each([429, 503])('find() leaves a host alone that answers %s', async status => {
+test.each([429, 503])('find() pauses requests to a host that answers %s', async status => {
   const { asked, find } = openPosts(async () => {
     throw new Unavailable('wait', { status })
   })

@@ -10,8 +10,8 @@ import { isOnOrigin, parseIri } from '../format/iri.ts'
 import type { JsonObject } from '../format/json-object.ts'
 import { asObject, idOf, idsOf, textOf } from '../format/json-object.ts'
 import { isOpen, readVisibility } from '../format/visibility.ts'
-import { readNote } from '../html/note-reading.ts'
-import { limitFetches } from '../peers/fetch-limit.ts'
+import { readNote } from '../html/read-note.ts'
+import { limitFetches } from '../peers/fetch-limits.ts'
 import type { FetchActorDeps } from '../peers/fetched-document.ts'
 
 /** Finds the post with this IRI in the cache or at its origin. Returns undefined if it is not available. It never throws for a fault of the peer. */
@@ -22,45 +22,45 @@ interface RemotePostDeps extends FetchActorDeps {
 }
 
 /** The result of a look-up. A failure is also cached, so that many replies in one thread cause only one look-up in a while. */
-interface Found {
+interface PostLookup {
   readonly post: RemotePost | undefined
 }
 
 const maxPosts = 300
 const maxHosts = 2_000
-const keepMs = { result: 10 * 60_000, refused: 5 * 60_000, hostDown: 60_000, fault: 60_000 } as const
+const cacheMs = { result: 10 * 60_000, refused: 5 * 60_000, hostDown: 60_000, fault: 60_000 } as const
 /** The wait, in ms, after which a host that has not answered delays no further turns. */
-const patienceMs = 3_000
+const slowHostMs = 3_000
 /** The look-ups at one host: those that run at the same time, and those in the queue. A turn that waits for one ends by its own time limit. */
-const ofHost = { width: 1, queue: 15 } as const
-const unending = new AbortController().signal
-const pleas: ReadonlySet<number> = new Set([429, 503])
+const hostQueue = { width: 1, queue: 15 } as const
+const neverAborted = new AbortController().signal
+const backOffStatuses: ReadonlySet<number> = new Set([429, 503])
 /** The most look-ups a minute that strangers can cause, for one host and in total. */
-const ceilings = { perHost: 120, inAll: 1_200 } as const
+const fetchLimits = { perHost: 120, total: 1_200 } as const
 
 export function createPostFinder({ fetchDocument, isBlocked, now }: RemotePostDeps): FindRemotePost {
-  const posts = createExpiringMap<Found>(maxPosts, now)
-  const missing = createExpiringMap<Found>(maxHosts, now)
-  const down = createExpiringMap<true>(maxHosts, now)
-  const askedAt = new Map<string, number>()
-  const share = createSingleFlight<Found>()
-  const queues = createKeyedSemaphore(ofHost)
-  const countLookUp = limitFetches(ceilings, now)
+  const posts = createExpiringMap<PostLookup>(maxPosts, now)
+  const failures = createExpiringMap<PostLookup>(maxHosts, now)
+  const unreachableHosts = createExpiringMap<true>(maxHosts, now)
+  const requestStartedAt = new Map<string, number>()
+  const share = createSingleFlight<PostLookup>()
+  const queues = createKeyedSemaphore(hostQueue)
+  const countLookUp = limitFetches(fetchLimits, now)
 
   function fetchFrom(iri: Iri): Promise<unknown> {
-    return queues.pass(iri.host, unending, async () => {
+    return queues.pass(iri.host, neverAborted, async () => {
       // The host may have failed while this look-up was in the queue.
-      if (down.get(iri.host)) throw new Unavailable('Cannot fetch post: its host did not answer lately')
+      if (unreachableHosts.get(iri.host)) throw new Unavailable('Cannot fetch post: its host did not answer lately')
       countLookUp.take(iri.host)
-      askedAt.set(iri.host, now())
+      requestStartedAt.set(iri.host, now())
       try {
-        const fetched = await fetchDocument(iri.href)
-        return fetched.state === 'found' ? fetched.document : undefined
+        const result = await fetchDocument(iri.href)
+        return result.state === 'found' ? result.document : undefined
       } catch (error) {
-        if (isHostDown(error)) down.set(iri.host, true, keepMs.hostDown)
+        if (isHostDown(error)) unreachableHosts.set(iri.host, true, cacheMs.hostDown)
         throw error
       } finally {
-        askedAt.delete(iri.host)
+        requestStartedAt.delete(iri.host)
       }
     })
   }
@@ -72,23 +72,25 @@ export function createPostFinder({ fetchDocument, isBlocked, now }: RemotePostDe
     return canonical ? parsePost(await fetchFrom(canonical), canonical, isBlocked) : parsePost(document, iri, isBlocked)
   }
 
-  async function fetchAnew(iri: Iri): Promise<Found> {
+  async function fetchAndCache(iri: Iri): Promise<PostLookup> {
     try {
       const result = { post: await fetchPost(iri) }
-      posts.set(iri.href, result, keepMs.result)
+      posts.set(iri.href, result, cacheMs.result)
       return result
     } catch (error) {
-      const ms = keepMissing(error)
-      if (ms > 0) missing.set(iri.href, { post: undefined }, ms)
+      const ms = failureCacheMs(error)
+      if (ms > 0) failures.set(iri.href, { post: undefined }, ms)
       return { post: undefined }
     }
   }
 
   return async iri => {
-    const result = posts.get(iri.href) ?? missing.get(iri.href)
+    const result = posts.get(iri.href) ?? failures.get(iri.href)
     if (result) return result.post
-    const isStuck = now() - (askedAt.get(iri.host) ?? now()) >= patienceMs
-    return isStuck || down.get(iri.host) ? undefined : (await share(iri.href, () => fetchAnew(iri))).post
+    const isStuck = now() - (requestStartedAt.get(iri.host) ?? now()) >= slowHostMs
+    return isStuck || unreachableHosts.get(iri.host)
+      ? undefined
+      : (await share(iri.href, () => fetchAndCache(iri))).post
   }
 }
 
@@ -97,14 +99,14 @@ export function createPostFinder({ fetchDocument, isBlocked, now }: RemotePostDe
  * because strangers choose the addresses.
  */
 function isHostDown(error: unknown): boolean {
-  return error instanceof Unavailable && (error.status === undefined || pleas.has(error.status))
+  return error instanceof Unavailable && (error.status === undefined || backOffStatuses.has(error.status))
 }
 
 /** Returns the time for which a failed look-up is remembered, ms. It is 0 if our own ceiling prevented the request. */
-function keepMissing(error: unknown): number {
-  if (error instanceof Unavailable) return error.status === undefined ? 0 : keepMs.fault
+function failureCacheMs(error: unknown): number {
+  if (error instanceof Unavailable) return error.status === undefined ? 0 : cacheMs.fault
   if (error instanceof Rejection && error.code === 'rate_limited') return 0
-  if (error instanceof Undeliverable || error instanceof Rejection) return keepMs.refused
+  if (error instanceof Undeliverable || error instanceof Rejection) return cacheMs.refused
   throw error
 }
 
@@ -119,11 +121,11 @@ export interface RemotePost {
 }
 
 /** The most UTF-16 code units of one post's text. The rest of a longer text is cut off. */
-const maxText = 16_384
+const maxTextChars = 16_384
 /** The most attachments of a post, and the most UTF-16 code units of each as JSON. */
-const maxAttached = { parts: 16, size: 4_096 } as const
+const attachmentLimits = { parts: 16, size: 4_096 } as const
 
-const nobodyHere = { isOwnMention: () => false, addresses: [] }
+const noOwnNames = { isOwnMention: () => false, addresses: [] }
 
 /**
  * Reads a post fetched from the origin of `iri`. It accepts public posts only: a post that our server may read is not meant for everyone who
@@ -162,16 +164,18 @@ function readAuthor(json: JsonObject, { origin }: Iri): Iri {
 
 /** Reads the parts of a post. Hidden text is removed. Quotes, links and files stay addresses, and those on blocked hosts are left out. */
 function readParts(json: JsonObject, isBlocked: IsBlocked): readonly Part[] {
-  const [spoken, ...attached] = readNote(json, nobodyHere).parts
-  const kept = attached
-    .filter(part => !isBlockedPart(part, isBlocked) && JSON.stringify(part).length <= maxAttached.size)
-    .slice(0, maxAttached.parts)
-  return spoken?.kind === 'text' ? [{ ...spoken, content: cutText(spoken.content) }, ...kept] : kept
+  const [textPart, ...attachments] = readNote(json, noOwnNames).parts
+  const keptAttachments = attachments
+    .filter(part => !isBlockedPart(part, isBlocked) && JSON.stringify(part).length <= attachmentLimits.size)
+    .slice(0, attachmentLimits.parts)
+  return textPart?.kind === 'text'
+    ? [{ ...textPart, content: cutText(textPart.content) }, ...keptAttachments]
+    : keptAttachments
 }
 
 /** Cuts a text to the maximum length, never within a surrogate pair. */
 function cutText(text: string): string {
-  return text.length <= maxText ? text : `${text.slice(0, maxText).replace(/[\ud800-\udbff]$/, '')} […]`
+  return text.length <= maxTextChars ? text : `${text.slice(0, maxTextChars).replace(/[\ud800-\udbff]$/, '')} […]`
 }
 
 function readTime(value: unknown): number | undefined {

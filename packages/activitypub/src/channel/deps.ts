@@ -3,7 +3,7 @@
 import { parseDuration } from '@postern/message'
 import type { ChannelContext } from '@postern/pipeline'
 import type { ActivityPubConfig } from '../config.ts'
-import { createDoubleKnock, createOutgoingProof } from '../deliver.ts'
+import { createOutgoingProof, createSignatureFallback } from '../deliver.ts'
 import { createBlocklist } from '../domains/blocklist.ts'
 import { instanceActorIri } from '../format/own-iris.ts'
 import { createForeignInboxes } from '../inboxes/foreign-inbox.ts'
@@ -20,7 +20,7 @@ export function createChannelDeps(config: ActivityPubConfig, { system, store, ag
   const { origin } = agents
   const now = () => system.now()
   const keys = createKeyRing({ store, origin, now })
-  const send = createDoubleKnock({ fetch: system.fetch, now })
+  const send = createSignatureFallback({ fetch: system.fetch, now })
   const isListed = createBlocklist(config)
   // Agents of one gateway can always reach each other, regardless of the lists.
   const ownHosts: ReadonlySet<string> = new Set([agents.domain, new URL(origin).hostname])

@@ -13,22 +13,22 @@ import type { Facts } from '../proofs/proven-activity.ts'
  */
 export function createFacts(store: Pick<Store, keyof Lookups['store']>, recordedFacts?: Facts) {
   const facts: Record<string, Json> = {}
-  async function ask<Answer>(
+  async function recordFact<Answer>(
     question: readonly unknown[],
     query: () => Promise<Answer>,
-    none: Answer,
+    fallback: Answer,
   ): Promise<Answer> {
     const name = JSON.stringify(question)
-    if (recordedFacts) return (recordedFacts[name] as Answer | undefined) ?? none
+    if (recordedFacts) return (recordedFacts[name] as Answer | undefined) ?? fallback
     const answer = await query()
     if (answer !== undefined && !(Array.isArray(answer) && answer.length === 0)) facts[name] = answer as Json
     return answer
   }
-  const noting: Lookups['store'] = {
+  const recordingStore: Lookups['store'] = {
     findResponse: id => store.findResponse(id),
     findAuthored: (via, { author, object }) =>
-      ask(['authored', author, object], () => store.findAuthored(via, { author, object }), []),
-    findRelation: key => ask(nameRelation(key), () => store.findRelation(key), undefined),
+      recordFact(['authored', author, object], () => store.findAuthored(via, { author, object }), []),
+    findRelation: key => recordFact(nameRelation(key), () => store.findRelation(key), undefined),
     async listPeerRelations(of) {
       if (recordedFacts) return listRecorded(recordedFacts, of.peer)
       const relations = await store.listPeerRelations(of)
@@ -37,7 +37,7 @@ export function createFacts(store: Pick<Store, keyof Lookups['store']>, recorded
     },
   }
   /** The function `list` returns the recorded facts, which are the queries that had a result. */
-  return { store: noting, list: (): Facts => facts }
+  return { store: recordingStore, list: (): Facts => facts }
 }
 
 function nameRelation({ agent, relation, peer }: Pick<RelationKey, 'agent' | 'relation' | 'peer'>) {
@@ -52,12 +52,15 @@ function listRecorded(facts: Facts, peer: string): readonly Relation[] {
 }
 
 /** Stores the recorded facts with the activity. */
-export function withFacts(resolved: ResolvedDelivery, facts: Facts): ResolvedDelivery {
-  if (!isUnderstood(resolved) || Object.keys(facts).length === 0) return resolved
-  const { kind, resolved: read } = resolved
-  const { arrival } = read.named
-  const kept = isJsonObject(arrival) ? { ...arrival, facts } : arrival
-  return { kind, resolved: { ...read, named: { ...read.named, arrival: kept as Json } } }
+export function withFacts(delivery: ResolvedDelivery, facts: Facts): ResolvedDelivery {
+  if (!isUnderstood(delivery) || Object.keys(facts).length === 0) return delivery
+  const { kind, resolved: resolvedActivity } = delivery
+  const { arrival } = resolvedActivity.named
+  const arrivalWithFacts = isJsonObject(arrival) ? { ...arrival, facts } : arrival
+  return {
+    kind,
+    resolved: { ...resolvedActivity, named: { ...resolvedActivity.named, arrival: arrivalWithFacts as Json } },
+  }
 }
 
 export function readFacts(arrival: Json): Facts {

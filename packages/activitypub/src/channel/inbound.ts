@@ -14,7 +14,7 @@ import { createFacts, withFacts } from './facts.ts'
 const hourMs = 3_600_000
 
 /** The shortest time, in ms, in which a person can read a response and write another message. Faster messages are counted as automated. */
-const swiftMs = 3_000
+const automatedReplyMs = 3_000
 
 /** Creates the inbound side of the channel. */
 export function createInbound(config: ActivityPubConfig, deps: ChannelDeps): Inbound<InboxRequest, ResolvedDelivery> {
@@ -26,10 +26,10 @@ export function createInbound(config: ActivityPubConfig, deps: ChannelDeps): Inb
     maxMentions: config.max_mentions,
     quotas: {
       machines: { turns: config.bot_turns_per_hour, withinMs: hourMs },
-      people: { turns: config.rapid_turns_per_hour, withinMs: hourMs, swiftMs },
+      people: { turns: config.rapid_turns_per_hour, withinMs: hourMs, automatedReplyMs },
     },
   }
-  const resolving = {
+  const resolveDeps = {
     ...deps,
     gateway,
     fetchCreatedPost: createCreatedPosts({ fetchDocument, now }),
@@ -40,8 +40,8 @@ export function createInbound(config: ActivityPubConfig, deps: ChannelDeps): Inb
     async verify(raw, steps) {
       const facts = createFacts(deps.store, raw.facts)
       const verified = await verifyDelivery(raw, deps, steps)
-      const parts = { ...resolving, store: facts.store, agent: raw.agent }
-      const resolved = await resolveDelivery(verified, parts, steps)
+      const requestDeps = { ...resolveDeps, store: facts.store, agent: raw.agent }
+      const resolved = await resolveDelivery(verified, requestDeps, steps)
       return withFacts(resolved, facts.list())
     },
     normalize: normalizeDelivery,

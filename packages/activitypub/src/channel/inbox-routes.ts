@@ -13,7 +13,7 @@ interface InboxRouteDeps extends Pick<ChannelContext, 'admission' | 'system' | '
 
 /** Adds the inboxes of each agent and the shared one. */
 export function addInboxes(app: Hono, { admission, store, system, inbound }: InboxRouteDeps): void {
-  async function takeDelivery(context: Context, agent?: string): Promise<Response> {
+  async function receiveDelivery(context: Context, agent?: string): Promise<Response> {
     await receive(
       inbound,
       { request: context.req.raw, agent },
@@ -29,8 +29,8 @@ export function addInboxes(app: Hono, { admission, store, system, inbound }: Inb
     )
     return context.body(null, 202)
   }
-  app.post('/inbox', context => takeDelivery(context))
-  app.post('/agents/:agent/inbox', context => takeDelivery(context, context.req.param('agent')))
+  app.post('/inbox', context => receiveDelivery(context))
+  app.post('/agents/:agent/inbox', context => receiveDelivery(context, context.req.param('agent')))
   app.all('/inbox', refuseMethod)
   app.all('/agents/:agent/inbox', refuseMethod)
 }

@@ -29,9 +29,14 @@ export function createOutbound(
 ) {
   const { system, store, agents, origin, now, send, fetchDocument, foreignInboxes } = deps
   const limits = createPeerLimits({ fetch: system.fetch, now })
-  const addressing = { origin, postLimitOf: createPostLimits(config.split_posts, limits), showRequirement, maxMentions }
+  const addressing = {
+    origin,
+    findPostLimitChars: createPostLimits(config.split_posts, limits),
+    showRequirement,
+    maxMentions,
+  }
   const checkDeleted = createDeletedCheck({ fetchDocument, store, system })
-  const delivering = {
+  const deliverDeps = {
     ...deps,
     limits,
     introductions: createKeyIntroductions({ agents, system, send, gateway: { origin, follows: config.follows } }),
@@ -44,9 +49,9 @@ export function createOutbound(
     render: createDeliveryRenderer({ origin, fileAddress, showRequirement }, now),
     describe: describeOutgoing,
     deliver(wire, delivery) {
-      const post = () => deliverActivity(wire, delivery, delivering)
-      const foreign = findForeignInbox(delivery)
-      return foreign ? foreignInboxes.watchDelivery(foreign, post) : post()
+      const post = () => deliverActivity(wire, delivery, deliverDeps)
+      const foreignInbox = findForeignInbox(delivery)
+      return foreignInbox ? foreignInboxes.watchDelivery(foreignInbox, post) : post()
     },
   })
   return {
@@ -75,7 +80,7 @@ function findForeignInbox(delivery: Delivery): ForeignDelivery | undefined {
 
 /** Returns the function that gives the longest post for an inbox. If posts are not split, there is no limit. */
 function createPostLimits(isSplit: boolean, limits: PeerLimits): (inbox: string | undefined) => number {
-  return inbox => (isSplit ? limits.recall((inbox && findHost(inbox)) ?? '') : Number.MAX_SAFE_INTEGER)
+  return inbox => (isSplit ? limits.findPostLength((inbox && findHost(inbox)) ?? '') : Number.MAX_SAFE_INTEGER)
 }
 
 /**

@@ -24,11 +24,11 @@ export function createBlocklist({ block, allow }: Pick<ActivityPubConfig, 'block
  * regardless of the length of the list.
  */
 function matchDomains(domains: readonly string[]): (host: string) => boolean {
-  const listed = new Set(domains.map(toAsciiDomain))
-  if (listed.size === 0) return () => false
+  const asciiDomains = new Set(domains.map(toAsciiDomain))
+  if (asciiDomains.size === 0) return () => false
   return host => {
     for (let domain: string | undefined = dropRootDots(host); domain; domain = parentOf(domain))
-      if (listed.has(domain)) return true
+      if (asciiDomains.has(domain)) return true
     return false
   }
 }

@@ -5,7 +5,7 @@ import { malformed } from './malformed.ts'
 import { activityStreamsNames } from './vocabulary.ts'
 
 /** The keywords that make a JSON-LD processor see another document than a reader of literal names. */
-const rearranging = ['@graph', '@reverse', '@included', '@nest'] as const
+const rejectedKeywords = ['@graph', '@reverse', '@included', '@nest'] as const
 
 /** The names that are read, and the meanings that an inline context may give them. */
 const coreTerms: ReadonlyMap<string, string> = new Map([
@@ -14,10 +14,12 @@ const coreTerms: ReadonlyMap<string, string> = new Map([
   ['contentMap', 'as:content'],
   // `as` is the prefix of all other terms: `as:content` is read as `content`.
   ['as', 'as:'],
-  ...words('actor object attributedTo to cc bto bcc audience content summary inReplyTo tag href name url attachment'),
+  ...activityStreamsTerms(
+    'actor object attributedTo to cc bto bcc audience content summary inReplyTo tag href name url attachment',
+  ),
 ])
 
-function words(list: string): [string, string][] {
+function activityStreamsTerms(list: string): [string, string][] {
   return list.split(' ').map(word => [word, `as:${word}`])
 }
 
@@ -27,7 +29,7 @@ function words(list: string): [string, string][] {
  * @throws Rejection `malformed`
  */
 export function checkContext(json: JsonObject): void {
-  for (const keyword of rearranging) {
+  for (const keyword of rejectedKeywords) {
     if (json[keyword] !== undefined) throw malformed(`it uses the keyword "${keyword}"`)
   }
   const context = json['@context']
@@ -42,11 +44,11 @@ export function checkContext(json: JsonObject): void {
 function checkInline(definitions: JsonObject | undefined): void {
   for (const name in definitions) {
     const meaning = coreTerms.get(name)
-    if (meaning && !isMeant(definitions[name], meaning)) throw malformed(`its @context redefines "${name}"`)
+    if (meaning && !hasMeaning(definitions[name], meaning)) throw malformed(`its @context redefines "${name}"`)
   }
 }
 
-function isMeant(definition: unknown, meaning: string): boolean {
+function hasMeaning(definition: unknown, meaning: string): boolean {
   const target = asObject(definition)?.['@id'] ?? definition
   if (target === meaning && meaning !== 'as:') return true
   return activityStreamsNames.some(name => target === meaning.replace('as:', `${name}#`))

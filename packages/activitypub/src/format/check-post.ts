@@ -6,7 +6,7 @@ import type { JsonObject } from './json-object.ts'
 import { asObject, listOf, typeOf } from './json-object.ts'
 
 /** The most entries of each member. No honest post has more, and each entry costs work later. */
-const caps: Readonly<Record<string, number>> = {
+const maxEntries: Readonly<Record<string, number>> = {
   tag: 300,
   to: 300,
   cc: 300,
@@ -19,7 +19,7 @@ const caps: Readonly<Record<string, number>> = {
 }
 
 /** The most UTF-16 code units of one text of a post. Processing a longer text would delay all other senders. */
-const maxText = 256 * 1024
+const maxTextChars = 256 * 1024
 
 const readableTypes: ReadonlySet<string | undefined> = new Set([
   ...['Note', 'Article', 'Page', 'Question', 'ChatMessage'],
@@ -39,10 +39,10 @@ export function checkPost(post: JsonObject): void {
 }
 
 export function checkCaps(json: JsonObject): void {
-  for (const name in caps) {
-    const most = caps[name] ?? 0
-    if (listOf(json[name]).length > most) {
-      throw new Rejection('too_large', `Cannot read activity: more than ${most} entries in "${name}"`)
+  for (const name in maxEntries) {
+    const maxCount = maxEntries[name] ?? 0
+    if (listOf(json[name]).length > maxCount) {
+      throw new Rejection('too_large', `Cannot read activity: more than ${maxCount} entries in "${name}"`)
     }
   }
 }
@@ -50,7 +50,7 @@ export function checkCaps(json: JsonObject): void {
 function checkTexts({ content, contentMap, summary, summaryMap }: JsonObject): void {
   const maps = [contentMap, summaryMap].flatMap(map => Object.values(asObject(map) ?? {}))
   const texts = [content, summary, ...maps]
-  if (texts.some(text => typeof text === 'string' && text.length > maxText)) {
-    throw new Rejection('too_large', `Cannot read activity: a text of more than ${maxText} characters`)
+  if (texts.some(text => typeof text === 'string' && text.length > maxTextChars)) {
+    throw new Rejection('too_large', `Cannot read activity: a text of more than ${maxTextChars} characters`)
   }
 }

@@ -14,10 +14,10 @@ export interface Iri {
  * Parses an https IRI. `what` names it in the refusal.
  * @throws Rejection `malformed`: no IRI, another scheme, user-info (which only serves to deceive readers), or too long
  */
-export function parseIri(text: string, what: string): Iri {
-  if (text.length > maxUrlLength) throw malformed(`${what} is too long`)
+export function parseIri(text: string, label: string): Iri {
+  if (text.length > maxUrlLength) throw malformed(`${label} is too long`)
   const iri = findIri(text)
-  if (!iri) throw malformed(`${what} is not an https IRI without user-info`)
+  if (!iri) throw malformed(`${label} is not an https IRI without user-info`)
   return iri
 }
 

@@ -103,7 +103,7 @@ test.each([
   { type: 'Note', '@type': 'Note' },
   { content: 'a', 'as:content': 'b' },
   { object: { 'as:to': 'x', [`${as}to`]: 'y' } },
-])('normalizeJsonLd() refuses a member that stands there in two forms: %j', sent => {
+])('normalizeJsonLd() refuses a member that occurs in two forms: %j', sent => {
   expect(() => normalizeJsonLd(sent)).toThrow(/^Cannot read activity: it says "\w+" in two forms$/)
 })
 

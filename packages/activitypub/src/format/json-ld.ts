@@ -49,11 +49,11 @@ const languageMaps: ReadonlySet<string> = new Set(['contentMap', 'summaryMap', '
 type Members = Readonly<Record<string, unknown>>
 
 /** The most nodes of one document that may be in other forms. Honest documents have a few dozen, and each node costs more than reading it. */
-const maxRewritten = 10_000
+const maxRewrittenNodes = 10_000
 
 /** The cost of one document so far. */
-interface Effort {
-  rewritten: number
+interface RewriteCount {
+  nodes: number
 }
 
 /**
@@ -63,53 +63,57 @@ interface Effort {
  * @throws Rejection `malformed` if a member occurs in two forms, because readers would see different documents; `too_large`
  */
 export function normalizeJsonLd(document: unknown): unknown {
-  const [only] = Array.isArray(document) && document.length === 1 ? document : [document]
-  return normalizeValue(only, '', { rewritten: 0 })
+  const [root] = Array.isArray(document) && document.length === 1 ? document : [document]
+  return normalizeValue(root, '', { nodes: 0 })
 }
 
-function normalizeValue(value: unknown, term: string, effort: Effort): unknown {
+function normalizeValue(value: unknown, term: string, count: RewriteCount): unknown {
   if (typeof value === 'string') return term === 'type' ? shortType(value) : value
-  if (Array.isArray(value)) return normalizeList(value, term, effort)
-  return typeof value === 'object' && value !== null ? normalizeNode(value as Members, term, effort) : value
+  if (Array.isArray(value)) return normalizeList(value, term, count)
+  return typeof value === 'object' && value !== null ? normalizeNode(value as Members, term, count) : value
 }
 
-function normalizeList(list: readonly unknown[], term: string, effort: Effort): unknown {
-  let changed: unknown[] | undefined
-  for (let at = 0; at < list.length; at++) {
-    const before = list[at]
-    const after = normalizeValue(before, term, effort)
-    if (after !== before) {
-      changed ??= [...list]
-      changed[at] = after
+function normalizeList(list: readonly unknown[], term: string, count: RewriteCount): unknown {
+  let changedList: unknown[] | undefined
+  for (let index = 0; index < list.length; index++) {
+    const original = list[index]
+    const normalized = normalizeValue(original, term, count)
+    if (normalized !== original) {
+      changedList ??= [...list]
+      changedList[index] = normalized
     }
   }
-  const normal = changed ?? list
-  if (term === 'type') return chooseType(normal)
-  if (textTerms.has(term)) return joinTexts(list, normal)
-  return normal.length === 1 && singleTerms.has(term) ? normal[0] : normal
+  const normalizedList = changedList ?? list
+  if (term === 'type') return chooseType(normalizedList)
+  if (textTerms.has(term)) return joinTexts(list, normalizedList)
+  return normalizedList.length === 1 && singleTerms.has(term) ? normalizedList[0] : normalizedList
 }
 
-function normalizeNode(node: Members, term: string, effort: Effort): unknown {
-  const value = readWrapper(node, term, effort)
+function normalizeNode(node: Members, term: string, count: RewriteCount): unknown {
+  const value = readWrapper(node, term, count)
   if (value !== undefined) return value
-  if (languageMaps.has(term)) return normalizeMembers(node, name => [name, 'content'], effort)
-  const normal = normalizeMembers(node, readTerm, effort)
-  return mayBeReference(term) && isReference(normal) ? normal.id : normal
+  if (languageMaps.has(term)) return normalizeMembers(node, name => [name, 'content'], count)
+  const normalizedNode = normalizeMembers(node, readTerm, count)
+  return mayBeReference(term) && isReference(normalizedNode) ? normalizedNode.id : normalizedNode
 }
 
 /** Returns the members under the names and terms that `read` returns for their own names. Returns the node itself if nothing changes. */
-function normalizeMembers(node: Members, read: (name: string) => readonly [string, string], effort: Effort): Members {
+function normalizeMembers(
+  node: Members,
+  read: (name: string) => readonly [string, string],
+  count: RewriteCount,
+): Members {
   let changes: [name: string, short: string, after: unknown][] | undefined
   for (const name of Object.keys(node)) {
     if (name === '@context') continue
     const [short, term] = read(name)
-    const before = node[name]
-    const after = normalizeValue(before, term, effort)
-    if (short === name && after === before) continue
+    const original = node[name]
+    const normalized = normalizeValue(original, term, count)
+    if (short === name && normalized === original) continue
     changes ??= []
-    changes.push([name, short, after])
-    effort.rewritten += 1
-    if (effort.rewritten > maxRewritten) throw new Rejection('too_large', 'Cannot read activity: it is in odd forms')
+    changes.push([name, short, normalized])
+    count.nodes += 1
+    if (count.nodes > maxRewrittenNodes) throw new Rejection('too_large', 'Cannot read activity: it is in odd forms')
   }
   return changes ? applyChanges(node, changes) : node
 }
@@ -118,7 +122,7 @@ function applyChanges(node: Members, changes: readonly (readonly [string, string
   const renamed = new Set(changes.flatMap(([name, short]) => (name === short ? [] : [name])))
   const members = new Map(Object.entries(node).filter(([name]) => !renamed.has(name)))
   for (const [name, short, after] of changes) {
-    if (name !== short && members.has(short)) throw twice(short)
+    if (name !== short && members.has(short)) throw refuseRepeatedMember(short)
     members.set(short, after)
   }
   const languages = members.has('contentMap') ? undefined : readLanguages(node)
@@ -138,10 +142,10 @@ function mayBeReference(term: string): boolean {
 }
 
 /** Reads a value object (`@value`), or a list or set with its keyword. Returns undefined for other nodes. */
-function readWrapper(node: Members, term: string, effort: Effort): unknown {
+function readWrapper(node: Members, term: string, count: RewriteCount): unknown {
   if (Object.hasOwn(node, '@value')) return node['@value']
   const list = node['@list'] ?? node['@set']
-  return Array.isArray(list) ? normalizeList(list, term, effort) : undefined
+  return Array.isArray(list) ? normalizeList(list, term, count) : undefined
 }
 
 /** Returns true if a node has only its id, because such a node is a reference, like the IRI alone (JSON-LD 1.1 §3.3). */
@@ -157,7 +161,7 @@ function shortName(name: string): string {
 }
 
 function withoutPrefix(name: string): string {
-  const prefix = termPrefixes.find(each => name.startsWith(each))
+  const prefix = termPrefixes.find(termPrefix => name.startsWith(termPrefix))
   const term = prefix && name.slice(prefix.length)
   return term && termForm.test(term) ? term : name
 }
@@ -174,8 +178,8 @@ function chooseType(types: readonly unknown[]): unknown {
 
 /** Lists the types of a document that are known here, each once, regardless of their form. */
 export function listCoreTypes(document: unknown): readonly string[] {
-  const [only] = Array.isArray(document) && document.length === 1 ? document : [document]
-  const members = typeof only === 'object' && only !== null ? (only as Members) : {}
+  const [root] = Array.isArray(document) && document.length === 1 ? document : [document]
+  const members = typeof root === 'object' && root !== null ? (root as Members) : {}
   const types = [members.type ?? members['@type']].flat().filter(type => typeof type === 'string')
   return [...new Set(types.map(shortType).filter(type => coreTypes.has(type)))]
 }
@@ -184,8 +188,8 @@ export function listCoreTypes(document: unknown): readonly string[] {
  * Joins the texts of a member. Texts in several languages are translations, so the first one represents all. Texts without a language are joined
  * in order.
  */
-function joinTexts(list: readonly unknown[], normal: readonly unknown[]): unknown {
-  const texts = normal.filter(text => typeof text === 'string')
+function joinTexts(list: readonly unknown[], normalizedTexts: readonly unknown[]): unknown {
+  const texts = normalizedTexts.filter(text => typeof text === 'string')
   return list.some(hasLanguage) ? texts[0] : texts.join('\n')
 }
 
@@ -195,15 +199,17 @@ function hasLanguage(text: unknown): boolean {
 
 /** Reads the texts of `content` by their language, if each text has one. */
 function readLanguages(node: Members): Members | undefined {
-  const name = Object.keys(node).find(each => shortName(each) === 'content')
+  const name = Object.keys(node).find(member => shortName(member) === 'content')
   const texts = name === undefined ? [] : [node[name]].flat()
   const entries = texts.flatMap(text => {
-    const { '@value': said, '@language': language } = (typeof text === 'object' && text !== null ? text : {}) as Members
-    return typeof said === 'string' && typeof language === 'string' ? [[language, said] as const] : []
+    const { '@value': value, '@language': language } = (
+      typeof text === 'object' && text !== null ? text : {}
+    ) as Members
+    return typeof value === 'string' && typeof language === 'string' ? [[language, value] as const] : []
   })
   return entries.length > 0 && entries.length === texts.length ? Object.fromEntries(entries) : undefined
 }
 
-function twice(name: string): Rejection {
+function refuseRepeatedMember(name: string): Rejection {
   return new Rejection('malformed', `Cannot read activity: it says "${name}" in two forms`)
 }

@@ -6,8 +6,8 @@ import type { DeliveryContent, DeliveryTarget, Rendering, ReplyTarget } from './
 import { replyVisibility } from './visibility.ts'
 
 /** Returns a target or rendering as JSON for the store. Only this channel writes them. */
-export function toJson(kept: ReplyTarget | DeliveryTarget | DeliveryContent | Rendering): Json {
-  return kept as unknown as Json
+export function toJson(value: ReplyTarget | DeliveryTarget | DeliveryContent | Rendering): Json {
+  return value as unknown as Json
 }
 
 export function readReplyTarget(json: Json): ReplyTarget {

@@ -4,7 +4,7 @@ import type { JsonObject } from './json-object.ts'
 import { idsOf, typeOf } from './json-object.ts'
 import { isPublic } from './vocabulary.ts'
 
-const byWidth: readonly Visibility[] = ['public', 'unlisted', 'followers', 'direct']
+const widestFirst: readonly Visibility[] = ['public', 'unlisted', 'followers', 'direct']
 
 /**
  * Returns the visibility of a document by its own addressing, as Mastodon reads `to` and `cc`, or undefined if it names
@@ -22,16 +22,16 @@ export function readVisibility(json: JsonObject, followers: string | undefined):
 }
 
 export function narrower(left: Visibility, right: Visibility): Visibility {
-  return byWidth.indexOf(left) > byWidth.indexOf(right) ? left : right
+  return widestFirst.indexOf(left) > widestFirst.indexOf(right) ? left : right
 }
 
 /**
  * Returns the visibility of a response. It is never wider than that of the answered post. This gateway cannot address the followers of others, so
  * a response to a post for followers is direct.
  */
-export function replyVisibility(original: Visibility, wanted: Visibility | undefined): Visibility {
+export function replyVisibility(original: Visibility, requested: Visibility | undefined): Visibility {
   const widest = original === 'followers' ? 'direct' : original
-  return narrower(widest, wanted ?? widest)
+  return narrower(widest, requested ?? widest)
 }
 
 /** Returns true if everyone may read a post. */

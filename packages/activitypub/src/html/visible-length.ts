@@ -3,11 +3,11 @@ import { tokenizeHtml } from '@postern/markup/html'
 import { lazy } from '@postern/message/lazy'
 
 /** The characters that every address counts for, regardless of its length (Mastodon's `characters_reserved_per_url`). */
-const addressLength = 23
+const addressChars = 23
 /** The length of a list mark: a bullet and its space, or a number of one digit. */
-const markLength = 2
+const markChars = 2
 /** The pattern of the texts that are counted separately: web addresses, as far as our HTML writers recognize them, and people with their host. */
-const countedApart =
+const specialTokens =
   /(?<address>https?:\/\/[^\s<>"'`\\\][{}|^]{0,2047}[^\s<>"'`\\\][{}|^.,;:!?*_~)])|(?<![=/\w])(?<person>@\w[\w.-]{0,63})@\w(?:[\w.-]{0,252}\w)?/giu
 
 /**
@@ -17,8 +17,8 @@ const countedApart =
 export function countText(text: string, max = Number.POSITIVE_INFINITY): number {
   let count = 0
   let from = 0
-  for (const { 0: match, index, groups } of text.matchAll(countedApart)) {
-    count += countGraphemes(text.slice(from, index), max - count) + (groups?.person?.length ?? addressLength)
+  for (const { 0: match, index, groups } of text.matchAll(specialTokens)) {
+    count += countGraphemes(text.slice(from, index), max - count) + (groups?.person?.length ?? addressChars)
     if (count > max) return count
     from = index + match.length
   }
@@ -32,7 +32,7 @@ export function countText(text: string, max = Number.POSITIVE_INFINITY): number 
 export function countVisible(html: string, max = Number.POSITIVE_INFINITY): number {
   let count = 0
   readVisibleLines(html, ({ text, marks, breaks }) => {
-    count += (count > 0 ? breaks : 0) + marks * markLength + countText(text, max - count)
+    count += (count > 0 ? breaks : 0) + marks * markChars + countText(text, max - count)
     return count <= max
   })
   return count
@@ -41,7 +41,7 @@ export function countVisible(html: string, max = Number.POSITIVE_INFINITY): numb
 /** Yields the addresses of a text and the texts between them, in order. */
 export function* readAddresses(text: string): Generator<{ readonly text: string; readonly isWhole: boolean }> {
   let from = 0
-  for (const { 0: match, index } of text.matchAll(countedApart)) {
+  for (const { 0: match, index } of text.matchAll(specialTokens)) {
     if (index > from) yield { text: text.slice(from, index), isWhole: false }
     yield { text: match, isWhole: true }
     from = index + match.length
@@ -66,20 +66,20 @@ const breaks: ReadonlyMap<string, number> = new Map([
 ])
 
 /** Reads the lines of HTML with known elements only, until `take` returns false. Lines without text are skipped. */
-function readVisibleLines(html: string, take: (line: VisibleLine) => boolean): void {
+function readVisibleLines(html: string, onLine: (line: VisibleLine) => boolean): void {
   const pieces: string[] = []
-  const since = { breaks: 0, marks: 0 }
+  const pending = { breaks: 0, marks: 0 }
   let verbatim = 0
   let isOver = false
 
   function endLine(isVerbatim: boolean): void {
     const text = readLine(pieces.splice(0), isVerbatim)
-    if (text) isOver = !take(takeLine(text, since))
+    if (text) isOver = !onLine(finishLine(text, pending))
   }
   function passTag(name: string, isStart: boolean): void {
     if (!breaks.has(name)) return
     endLine(verbatim > 0)
-    noteBreak(name, isStart, since)
+    addBreak(name, isStart, pending)
     if (name === 'pre') verbatim += isStart ? 1 : -1
   }
 
@@ -93,7 +93,7 @@ function readVisibleLines(html: string, take: (line: VisibleLine) => boolean): v
   if (!isOver) endLine(false)
 }
 
-interface Since {
+interface PendingBreaks {
   breaks: number
   marks: number
 }
@@ -104,16 +104,16 @@ function readLine(pieces: readonly string[], isVerbatim: boolean): string {
   return isVerbatim ? text : text.replace(/[ \t\n\r\f]+/g, ' ').trim()
 }
 
-function takeLine(text: string, since: Since): VisibleLine {
-  const line = { text, ...since }
-  Object.assign(since, { breaks: 0, marks: 0 })
+function finishLine(text: string, pending: PendingBreaks): VisibleLine {
+  const line = { text, ...pending }
+  Object.assign(pending, { breaks: 0, marks: 0 })
   return line
 }
 
-function noteBreak(name: string, isStart: boolean, since: Since): void {
-  if (name === 'br') since.breaks += 1
-  else since.breaks = Math.max(since.breaks, breaks.get(name) ?? 0)
-  if (name === 'li' && isStart) since.marks += 1
+function addBreak(name: string, isStart: boolean, pending: PendingBreaks): void {
+  if (name === 'br') pending.breaks += 1
+  else pending.breaks = Math.max(pending.breaks, breaks.get(name) ?? 0)
+  if (name === 'li' && isStart) pending.marks += 1
 }
 
 const segmenter = lazy(() => new Intl.Segmenter('und', { granularity: 'grapheme' }))

@@ -2,8 +2,8 @@
 import { threadSourceOf } from '@postern/message'
 import type {
   AgentDirectory,
+  AuthoredMessage,
   Intake,
-  KnownMessage,
   RelationEffect,
   Store,
   TurnQuota,
@@ -26,7 +26,7 @@ export interface Findings {
   /** The agents that the activity is about or for. */
   readonly agents?: readonly string[]
   /** The stored messages about the object of the activity, by the same author. */
-  readonly earlierMessages?: readonly KnownMessage[]
+  readonly earlierMessages?: readonly AuthoredMessage[]
   /** The post that the activity creates, if the activity only names it. */
   readonly createdPost?: JsonObject | undefined
   /** The post of this gateway that the activity refers to. */
@@ -46,7 +46,7 @@ export interface Findings {
 /** A proven activity, its sender by name, and the objects of this gateway that it refers to. */
 export interface ResolvedActivity extends Findings {
   readonly agents: readonly string[]
-  readonly earlierMessages: readonly KnownMessage[]
+  readonly earlierMessages: readonly AuthoredMessage[]
   readonly named: NamedActivity
   readonly gateway: InboxDeps
 }

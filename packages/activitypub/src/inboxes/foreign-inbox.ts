@@ -18,7 +18,7 @@ export interface ForeignDelivery {
 }
 
 /** The most new followers with inboxes on one host that is not their own: a minute, and at once. */
-const followers = { perMinute: 0.1, burst: 60 } as const
+const newFollowerRate = { perMinute: 0.1, burst: 60 } as const
 /** The most deliveries a minute to such inboxes on one host. A long answer is many posts, and a refused delivery is retried. */
 const deliveriesPerMinute = 60
 /** The statuses of an address that does not exist or accepts no posts. */
@@ -29,11 +29,11 @@ const noInboxStatuses: ReadonlySet<number | undefined> = new Set([404, 405, 410]
  * that invents such actors must not flood a host with an agent's posts. Nor may it stop the deliveries that others have for that host.
  */
 export function createForeignInboxes(store: Pick<WithdrawalStore, 'withdraw'>, now: () => number) {
-  const limit = createRateLimit(followers, now)
+  const limit = createRateLimit(newFollowerRate, now)
   const deliveries = createRateLimit({ perMinute: deliveriesPerMinute }, now)
 
   /** Counts a delivery. A delivery for many is dropped and not postponed, because all others with this inbox would wait for it. */
-  function takeDelivery({ host, isForMany }: ForeignDelivery): void {
+  function countDelivery({ host, isForMany }: ForeignDelivery): void {
     const problem = 'Cannot deliver: too much lately for inboxes that others named on this host'
     try {
       deliveries.take(host)
@@ -57,21 +57,21 @@ export function createForeignInboxes(store: Pick<WithdrawalStore, 'withdraw'>, n
      * Runs `deliver`, and ends the relations of an actor that named an address that is not an inbox.
      * @throws the error of `deliver`; Unavailable or, for a delivery for many, Undeliverable above the limit
      */
-    async watchDelivery<Result>(foreign: ForeignDelivery, deliver: () => Promise<Result>): Promise<Result> {
-      takeDelivery(foreign)
+    async watchDelivery<Result>(delivery: ForeignDelivery, deliver: () => Promise<Result>): Promise<Result> {
+      countDelivery(delivery)
       try {
         return await deliver()
       } catch (error) {
         if (error instanceof Undeliverable && noInboxStatuses.has(error.status))
-          await store.withdraw('activitypub', [{ kind: 'end_relations', peer: foreign.peer }])
-        throw error instanceof Unavailable ? toHearsay(error) : error
+          await store.withdraw('activitypub', [{ kind: 'end_relations', peer: delivery.peer }])
+        throw error instanceof Unavailable ? toReportedFailure(error) : error
       }
     },
   }
 }
 
-function toHearsay(cause: Unavailable): Unavailable {
+function toReportedFailure(cause: Unavailable): Unavailable {
   const { message, status, retryAfter } = cause
-  const told = { ...(status !== undefined && { status }), ...(retryAfter !== undefined && { retryAfter }) }
-  return new Unavailable(message, { ...told, isHearsay: true, cause })
+  const retryOptions = { ...(status !== undefined && { status }), ...(retryAfter !== undefined && { retryAfter }) }
+  return new Unavailable(message, { ...retryOptions, isHearsay: true, cause })
 }

@@ -9,9 +9,9 @@ import type { FetchDocument } from '../peers/fetched-document.ts'
 
 const pageSize = 200
 /** The pause between two checks of all followers of an agent, ms. An inbox that fails during the pause is checked right after it. */
-const restMs = 5_000
+const pauseMs = 5_000
 /** The time during which a shared inbox is not checked again, ms. */
-const lookedMs = 3_600_000
+const checkedTtlMs = 3_600_000
 const maxInboxes = 10_000
 
 interface UnreachableInboxDeps {
@@ -34,7 +34,7 @@ export function createUnreachableInboxes({
    * The inboxes to check, by agent. They are checked together, because strangers can invent any number of inboxes and each check reads all
    * followers.
    */
-  const lost = new Map<string, Set<string>>()
+  const pendingInboxes = new Map<string, Set<string>>()
 
   async function checkFollowers(agent: string, inboxes: ReadonlySet<string>): Promise<void> {
     for (let after: number | undefined = 0; after !== undefined; ) {
@@ -53,28 +53,28 @@ export function createUnreachableInboxes({
     }
   }
 
-  async function checkLost(agent: string, waiting: Set<string>): Promise<void> {
-    while (waiting.size > 0) {
-      const inboxes = new Set(waiting)
-      waiting.clear()
+  async function checkPending(agent: string, pending: Set<string>): Promise<void> {
+    while (pending.size > 0) {
+      const inboxes = new Set(pending)
+      pending.clear()
       await checkFollowers(agent, inboxes).catch(() => undefined)
-      await system.sleep(restMs)
+      await system.sleep(pauseMs)
     }
-    lost.delete(agent)
+    pendingInboxes.delete(agent)
   }
 
   function scheduleCheck(agent: string, inbox: string): void {
     const name = `${agent} ${inbox}`
     if (checked.get(name)) return
-    checked.set(name, true, lookedMs)
-    const waiting = lost.get(agent)
-    if (waiting) {
-      waiting.add(inbox)
+    checked.set(name, true, checkedTtlMs)
+    const pending = pendingInboxes.get(agent)
+    if (pending) {
+      pending.add(inbox)
       return
     }
-    const begun = new Set([inbox])
-    lost.set(agent, begun)
-    void checkLost(agent, begun)
+    const newPending = new Set([inbox])
+    pendingInboxes.set(agent, newPending)
+    void checkPending(agent, newPending)
   }
 
   return (agent, target) => {
@@ -100,9 +100,9 @@ interface DeletedActorDeps {
 
 const maxPeers = 10_000
 /** The most requests a minute to one server, which may lose all its actors at once. */
-const asksPerHost = 60
+const checksPerHost = 60
 /** The time during which an actor is not checked again, ms. */
-const askedMs = 3_600_000
+const actorCheckedTtlMs = 3_600_000
 const dayMs = 24 * 3_600_000
 const missingMs = 30 * dayMs
 
@@ -112,35 +112,35 @@ const missingMs = 30 * dayMs
  */
 export function createDeletedCheck({ fetchDocument, store, system }: DeletedActorDeps): CheckDeleted {
   const now = () => system.now()
-  const asked = createExpiringMap<true>(maxPeers, now)
+  const checkedPeers = createExpiringMap<true>(maxPeers, now)
   /** The time of the first 404 for each missing actor, in ms since the epoch. */
   const missing = createExpiringMap<number>(maxPeers, now)
-  const perHost = createRateLimit({ perMinute: asksPerHost, maxKeys: maxPeers }, now)
+  const perHost = createRateLimit({ perMinute: checksPerHost, maxKeys: maxPeers }, now)
   const share = createSingleFlight<void>()
 
-  async function ask(peer: string): Promise<void> {
-    if (asked.get(peer)) return
+  async function check(peer: string): Promise<void> {
+    if (checkedPeers.get(peer)) return
     perHost.take(parseIri(peer, 'the peer').host)
-    asked.set(peer, true, askedMs)
-    await ends[(await fetchDocument(peer)).state](peer)
+    checkedPeers.set(peer, true, actorCheckedTtlMs)
+    await outcomes[(await fetchDocument(peer)).state](peer)
   }
 
-  const ends = {
+  const outcomes = {
     found: async (peer: string) => missing.delete(peer),
     async gone(peer: string) {
       await store.withdraw('activitypub', [{ kind: 'forget_peer', peer }])
       system.log.info({ peer }, 'peer forgotten: its server says that it is gone')
     },
     async missing(peer: string) {
-      const since = missing.get(peer) ?? now()
-      missing.set(peer, since, missingMs)
-      if (now() - since < dayMs) return
+      const missingSince = missing.get(peer) ?? now()
+      missing.set(peer, missingSince, missingMs)
+      if (now() - missingSince < dayMs) return
       await store.withdraw('activitypub', [{ kind: 'end_relations', peer }])
       system.log.info({ peer }, 'relations ended: for a day there has been no such peer')
     },
   } as const
 
-  return peer => share(peer, () => ask(peer).catch(error => logFailure(system.log, peer, error)))
+  return peer => share(peer, () => check(peer).catch(error => logFailure(system.log, peer, error)))
 }
 
 /** Logs a check that failed. The next failed delivery repeats it. */

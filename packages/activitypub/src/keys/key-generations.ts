@@ -32,15 +32,15 @@ export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSec
     store.secret(secretName(path, name, generation), makers[name])
 
   async function make(path: string, generation: number): Promise<string> {
-    const isMade = await store.hasSecret(secretName(path, 'main-key', generation))
-    if (!isMade) await makeKeyEnding(store, secretName(path, 'ending', generation), generation)
+    const exists = await store.hasSecret(secretName(path, 'main-key', generation))
+    if (!exists) await makeKeyEnding(store, secretName(path, 'ending', generation), generation)
     await Promise.all([secret(path, 'main-key', generation), secret(path, 'ed25519-key', generation)])
     return secret(path, 'made-at', generation)
   }
 
   async function findTime(path: string, generation: number): Promise<string | undefined> {
-    const isMade = await store.hasSecret(secretName(path, 'made-at', generation))
-    return isMade ? secret(path, 'made-at', generation) : undefined
+    const exists = await store.hasSecret(secretName(path, 'made-at', generation))
+    return exists ? secret(path, 'made-at', generation) : undefined
   }
 
   /** Returns the time of each generation, oldest first. It creates the first generation if there is none. */
@@ -90,8 +90,9 @@ function toDocumentKey(id: string, pem: string): DocumentKey {
 }
 
 async function generatePem(kind: 'rsa' | 'ed25519'): Promise<string> {
-  const made = kind === 'rsa' ? generateInThreadpool('rsa', { modulusLength: 2048 }) : generateInThreadpool('ed25519')
-  return (await made).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const generated =
+    kind === 'rsa' ? generateInThreadpool('rsa', { modulusLength: 2048 }) : generateInThreadpool('ed25519')
+  return (await generated).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
 /** The kind of key that signs requests: RSA, which every server verifies. */

@@ -1,7 +1,7 @@
 // Collects the author, dates, text and media that the HTML card of a post shows.
 import { memoize } from '@postern/limits'
 import type { Part, ShowRequirement } from '@postern/message'
-import type { AgentDirectory, AgentProfile, CurrentMessage, LookupStore } from '@postern/pipeline'
+import type { AgentDirectory, AgentProfile, LookupStore, MessageView } from '@postern/pipeline'
 import type { IsBlocked } from '../domains/blocklist.ts'
 import { isBlockedAddress } from '../domains/blocklist.ts'
 import { findWebAddress } from '../format/iri.ts'
@@ -11,9 +11,9 @@ import { readReplyTarget } from '../format/targets.ts'
 import { isOpen } from '../format/visibility.ts'
 import { sanitizePost } from '../html/sanitize.ts'
 import { toAnswered } from '../posts/posts.ts'
-import type { Answered } from '../posts/render-post.ts'
+import type { PublishedResponse } from '../posts/render-post.ts'
 import { renderNote } from '../posts/render-post.ts'
-import { readInlineNames } from '../text/inline-names.ts'
+import { readInlineMentions } from '../text/inline-mentions.ts'
 import { partsToHtml } from '../text/post-html.ts'
 import type { Author, Media, PostCard } from './post-card.ts'
 
@@ -24,11 +24,11 @@ export interface PageAgent {
   readonly origin: string
 }
 
-const remember = memoize<string>({ sizeOf: html => html.length })
+const memoizeSanitized = memoize<string>({ sizeOf: html => html.length })
 
 /** Sanitizes a post once and remembers the result, because people read long answers many times. */
 function sanitizeOnce(content: string): string {
-  return remember(content, () => sanitizePost(content))
+  return memoizeSanitized(content, () => sanitizePost(content))
 }
 
 export function describeAgent({ profile, domain, origin }: PageAgent): Author {
@@ -37,7 +37,7 @@ export function describeAgent({ profile, domain, origin }: PageAgent): Author {
 }
 
 /** Describes an agent's response as peers see it. It is pure. */
-export function describeOwnPost(answered: Answered, agent: PageAgent): PostCard {
+export function describeOwnPost(answered: PublishedResponse, agent: PageAgent): PostCard {
   const note = renderNote(answered)
   const { response, rendering, editedAt } = answered
   const warning = textOf(note.summary)
@@ -48,8 +48,8 @@ export function describeOwnPost(answered: Answered, agent: PageAgent): PostCard 
     editedAt,
     language: rendering.reply?.language,
     ...(warning !== undefined && { warning }),
-    words: sanitizeOnce(String(note.content)),
-    tags: readInlineNames(response.parts).tags,
+    contentHtml: sanitizeOnce(String(note.content)),
+    tags: readInlineMentions(response.parts).hashtags,
     media: listOf(note.attachment)
       .map(asObject)
       .flatMap(json => readMedia(json, agent.origin)),
@@ -65,13 +65,13 @@ function readMedia(json: JsonObject | undefined, origin: string): readonly Media
 }
 
 /** The most UTF-16 code units that a page shows of one part of a peer's post. The post itself has the rest. */
-const maxWords = 2_000
+const maxPeerTextChars = 2_000
 
 /**
  * Describes a peer's post for a page about an agent's post. Returns undefined if it is not public, is no post, or its author is blocked. Its text
  * is the plain text that the agent read. It is pure.
  */
-export function describePeerPost({ message, target }: CurrentMessage, isBlocked: IsBlocked): PostCard | undefined {
+export function describePeerPost({ message, target }: MessageView, isBlocked: IsBlocked): PostCard | undefined {
   const reply = readReplyTarget(target)
   const isPost = message.kind === undefined || message.kind === 'message' || message.kind === 'edit'
   if (!isPost || !reply.object || !isOpen(reply.visibility) || isBlockedAddress(reply.actor, isBlocked))
@@ -87,21 +87,21 @@ export function describePeerPost({ message, target }: CurrentMessage, isBlocked:
     publishedAt: message.received_at,
     language: reply.language,
     ...(reply.summary !== undefined && { warning: reply.summary }),
-    words: partsToHtml({ status: 'completed', parts: message.parts.map(shorten) }),
+    contentHtml: partsToHtml({ status: 'completed', parts: message.parts.map(shorten) }),
     tags: [],
     media: [],
   }
 }
 
 function shorten(part: Part): Part {
-  if (part.kind !== 'text' || part.content.length <= maxWords) return part
-  return { ...part, content: `${part.content.slice(0, maxWords).toWellFormed()}…` }
+  if (part.kind !== 'text' || part.content.length <= maxPeerTextChars) return part
+  return { ...part, content: `${part.content.slice(0, maxPeerTextChars).toWellFormed()}…` }
 }
 
 export interface RecentDeps {
   readonly store: Pick<LookupStore, 'listResponses'>
   readonly agents: Pick<AgentDirectory, 'origin' | 'domain'>
-  readonly fileAddress: Answered['fileAddress']
+  readonly fileAddress: PublishedResponse['fileAddress']
   readonly showRequirement?: ShowRequirement | undefined
 }
 
@@ -111,7 +111,7 @@ export async function listRecentPosts(
   limit: number,
   { store, agents, ...deps }: RecentDeps,
 ): Promise<readonly PostCard[]> {
-  const listed = await store.listResponses({ agent: profile.name, via: 'activitypub', isListed: true, limit })
+  const responses = await store.listResponses({ agent: profile.name, via: 'activitypub', isListed: true, limit })
   const agent = { profile, domain: agents.domain, origin: agents.origin }
-  return listed.map(response => describeOwnPost(toAnswered(response, { ...deps, origin: agents.origin }), agent))
+  return responses.map(response => describeOwnPost(toAnswered(response, { ...deps, origin: agents.origin }), agent))
 }

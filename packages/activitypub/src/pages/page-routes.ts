@@ -30,27 +30,27 @@ function renderFeed(agent: PageAgent, posts: readonly PostCard[], madeAt: string
   const updated = posts.map(changedAt).sort().at(-1) ?? madeAt
   return `<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
-<id>${text(url)}</id>
-<title>${text(name)}</title>
-<subtitle>${text(agent.profile.description)}</subtitle>
-<updated>${text(updated)}</updated>
-<author><name>${text(name)}</name><uri>${text(url)}</uri></author>
-<link rel="self" type="${feedType}" href="${text(self)}"/>
-<link rel="alternate" type="text/html" href="${text(url)}"/>
-${icon ? `<logo>${text(icon)}</logo>\n` : ''}${posts.map(renderEntry).join('')}</feed>
+<id>${escapeXml(url)}</id>
+<title>${escapeXml(name)}</title>
+<subtitle>${escapeXml(agent.profile.description)}</subtitle>
+<updated>${escapeXml(updated)}</updated>
+<author><name>${escapeXml(name)}</name><uri>${escapeXml(url)}</uri></author>
+<link rel="self" type="${feedType}" href="${escapeXml(self)}"/>
+<link rel="alternate" type="text/html" href="${escapeXml(url)}"/>
+${icon ? `<logo>${escapeXml(icon)}</logo>\n` : ''}${posts.map(renderEntry).join('')}</feed>
 `
 }
 
 function renderEntry(post: PostCard): string {
-  const { url = '', publishedAt, language, words, warning } = post
-  const content = warning === undefined ? words : `<p>${escapeHtml(warning)}</p>${words}`
-  return `<entry${language ? ` xml:lang="${text(language)}"` : ''}>
-<id>${text(url)}</id>
-<title>${text(describePost(post).slice(0, 80).toWellFormed())}</title>
-<published>${text(publishedAt)}</published>
-<updated>${text(changedAt(post))}</updated>
-<link rel="alternate" type="text/html" href="${text(url)}"/>
-<content type="html">${text(content)}</content>
+  const { url = '', publishedAt, language, contentHtml, warning } = post
+  const content = warning === undefined ? contentHtml : `<p>${escapeHtml(warning)}</p>${contentHtml}`
+  return `<entry${language ? ` xml:lang="${escapeXml(language)}"` : ''}>
+<id>${escapeXml(url)}</id>
+<title>${escapeXml(describePost(post).slice(0, 80).toWellFormed())}</title>
+<published>${escapeXml(publishedAt)}</published>
+<updated>${escapeXml(changedAt(post))}</updated>
+<link rel="alternate" type="text/html" href="${escapeXml(url)}"/>
+<content type="html">${escapeXml(content)}</content>
 </entry>
 `
 }
@@ -60,7 +60,7 @@ function changedAt({ publishedAt, editedAt }: PostCard): string {
 }
 
 /** Escapes a text. XML 1.0 forbids most control characters and lone surrogates. */
-function text(value: string): string {
+function escapeXml(value: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML forbids (XML 1.0 §2.2)
   return escapeHtml(value.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, ''))
 }
@@ -73,12 +73,12 @@ interface PageRouteDeps {
 }
 
 /** The number of posts in an agent's feed. */
-const feedLength = 20
-const searchedForTag = 100
-const forEverybody = { vary: 'Accept', 'cache-control': 'public, max-age=60' } as const
+const maxFeedPosts = 20
+const maxSearchedPosts = 100
+const publicPageHeaders = { vary: 'Accept', 'cache-control': 'public, max-age=60' } as const
 const feedHeaders = {
   'content-type': `${feedType}; charset=utf-8`,
-  'cache-control': forEverybody['cache-control'],
+  'cache-control': publicPageHeaders['cache-control'],
 } as const
 
 /** Answers a browser at the address of a post. For browsers, a post that is not public does not exist. @throws Rejection, Unavailable */
@@ -104,11 +104,11 @@ export async function serveTagPage(
 ): Promise<Response> {
   await readers.admit(context.req.raw)
   const key = tagKey(context.req.param('tag') ?? '')
-  const recent = agent ? await listRecentPosts(agent, searchedForTag, pages) : []
+  const recent = agent ? await listRecentPosts(agent, maxSearchedPosts, pages) : []
   const posts = recent.filter(({ tags }) => tags.some(tag => tagKey(tag) === key))
   if (!agent || posts.length === 0) return answerPage(context, renderMissingPage(false), 404)
   const { domain, origin } = pages
-  const page = renderTagPage(key, describeAgent({ profile: agent, domain, origin }), posts.slice(0, feedLength))
+  const page = renderTagPage(key, describeAgent({ profile: agent, domain, origin }), posts.slice(0, maxFeedPosts))
   return answerPage(context, page, 200, agent.iconUrl)
 }
 
@@ -118,7 +118,7 @@ export function answerPage(
   status: 200 | 404 | 410,
   icon?: string,
 ): Response | Promise<Response> {
-  return context.html(page, status, { ...htmlPageHeaders([icon]), ...forEverybody })
+  return context.html(page, status, { ...htmlPageHeaders([icon]), ...publicPageHeaders })
 }
 
 /** Serves the Atom feed of an agent. @throws Rejection `no_recipient`, and like `Readers.admit` */
@@ -129,7 +129,7 @@ export async function serveFeed(
 ): Promise<Response> {
   if (!agent) throw new Rejection('no_recipient', 'Cannot find feed: there is no such agent')
   await readers.admit(context.req.raw)
-  const listed = await listRecentPosts(agent, feedLength, pages)
+  const posts = await listRecentPosts(agent, maxFeedPosts, pages)
   const { domain, origin } = pages
-  return context.body(renderFeed({ profile: agent, domain, origin }, listed, isoTime(system.now())), 200, feedHeaders)
+  return context.body(renderFeed({ profile: agent, domain, origin }, posts, isoTime(system.now())), 200, feedHeaders)
 }

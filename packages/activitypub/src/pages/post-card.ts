@@ -32,23 +32,24 @@ export interface PostCard {
   /** The content warning. The text is shown only if the reader asks for it. Absent if there is no warning. */
   readonly warning?: string | undefined
   /** The text as sanitized HTML. */
-  readonly words: string
+  readonly contentHtml: string
   /** The tags without `#`. */
   readonly tags: readonly string[]
   readonly media: readonly Media[]
 }
 
 /** The most UTF-16 code units of HTML of a post in a list. Of a longer post, a list shows the beginning. */
-const maxListed = 6_000
+const maxListedHtmlChars = 6_000
 
 /** Renders a card. `focus` is the post that the page is about, `near` a neighbour in its thread, and `listed` a post in a list. */
 export function renderCard(card: PostCard, role: 'focus' | 'near' | 'listed'): PageMarkup {
-  const words = role === 'listed' && card.words.length > maxListed ? renderBeginning(card) : raw(card.words)
-  const shown = html`<div class="words">${words}</div>${card.media.map(renderMedia)}`
+  const contentMarkup =
+    role === 'listed' && card.contentHtml.length > maxListedHtmlChars ? renderBeginning(card) : raw(card.contentHtml)
+  const contentBlock = html`<div class="words">${contentMarkup}</div>${card.media.map(renderMedia)}`
   const { warning } = card
   return html`<article class="${role}"${card.language ? html` lang="${card.language}"` : ''}>
 ${role === 'listed' ? '' : renderAuthor(card.author)}
-${warning === undefined ? shown : html`<details><summary>${warning}</summary>${shown}</details>`}
+${warning === undefined ? contentBlock : html`<details><summary>${warning}</summary>${contentBlock}</details>`}
 <p class="meta">${renderDate(card)}</p>
 </article>`
 }
@@ -58,18 +59,18 @@ function renderBeginning(card: PostCard): PageMarkup {
 }
 
 function renderAuthor({ name, handle, url, icon }: Author): PageMarkup {
-  const shown = html`<strong>${name}</strong><span class="handle">${handle}</span>`
+  const authorName = html`<strong>${name}</strong><span class="handle">${handle}</span>`
   return html`<div class="who small">${icon ? html`<img src="${icon}" alt="" width="40" height="40">` : ''}<div>${
     url
       ? html`<a rel="nofollow noopener noreferrer" href="${url}"><strong>${name}</strong></a><span class="handle">${handle}</span>`
-      : shown
+      : authorName
   }</div></div>`
 }
 
 function renderDate({ url, publishedAt, editedAt }: PostCard): PageMarkup {
   const date = renderTime(publishedAt)
-  const edited = editedAt ? html` · edited ${renderTime(editedAt)}` : ''
-  return html`${url ? html`<a rel="nofollow noopener noreferrer" href="${url}">${date}</a>` : date}${edited}`
+  const editedNote = editedAt ? html` · edited ${renderTime(editedAt)}` : ''
+  return html`${url ? html`<a rel="nofollow noopener noreferrer" href="${url}">${date}</a>` : date}${editedNote}`
 }
 
 const dates = lazy(() => new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }))
@@ -90,28 +91,28 @@ function renderMedia(media: Media): PageMarkup {
 }
 
 /** The number of UTF-16 code units that previews show. */
-const maxDescription = 280
+const maxDescriptionChars = 280
 /** The most UTF-16 code units of HTML that are read for the description. */
-const maxRead = 4_000
+const maxReadHtmlChars = 4_000
 /** The inline elements, at which a word does not end. */
-const inline: ReadonlySet<string> = new Set('a span strong b em i u del s code'.split(' '))
+const inlineElements: ReadonlySet<string> = new Set('a span strong b em i u del s code'.split(' '))
 
 /** Describes a post in one line of plain text, without the addresses of its links. `words` is sanitized HTML. */
 export function describePost({
-  words,
+  contentHtml,
   warning,
 }: {
-  readonly words: string
+  readonly contentHtml: string
   readonly warning?: string | undefined
 }): string {
-  const text = warning ?? readLine(beginningOf(words))
-  return text.length <= maxDescription ? text : `${text.slice(0, maxDescription).toWellFormed()}…`
+  const text = warning ?? readLine(beginningOf(contentHtml))
+  return text.length <= maxDescriptionChars ? text : `${text.slice(0, maxDescriptionChars).toWellFormed()}…`
 }
 
-function readLine(words: string): string {
+function readLine(contentHtml: string): string {
   const pieces: string[] = []
-  const passTag = (name: string) => void pieces.push(inline.has(name) ? '' : ' ')
-  tokenizeHtml(words, {
+  const passTag = (name: string) => void pieces.push(inlineElements.has(name) ? '' : ' ')
+  tokenizeHtml(contentHtml, {
     text: text => void pieces.push(text),
     open: passTag,
     close: passTag,
@@ -121,6 +122,8 @@ function readLine(words: string): string {
 }
 
 /** Returns the beginning of a text, cut before a tag that the limit would split. */
-function beginningOf(words: string): string {
-  return words.length <= maxRead ? words : words.slice(0, words.lastIndexOf('<', maxRead))
+function beginningOf(contentHtml: string): string {
+  return contentHtml.length <= maxReadHtmlChars
+    ? contentHtml
+    : contentHtml.slice(0, contentHtml.lastIndexOf('<', maxReadHtmlChars))
 }

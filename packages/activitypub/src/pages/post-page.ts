@@ -17,9 +17,9 @@ interface PostView {
   readonly post: PostCard
   readonly siteName: string
   /** The post that it answers. Absent if the gateway has not stored it. */
-  readonly answered?: PostCard | undefined
+  readonly parent?: PostCard | undefined
   /** The address of the post that it answers, if only that is known. */
-  readonly answers?: string | undefined
+  readonly parentUrl?: string | undefined
   /** The address of the next post, if one answer is several posts. */
   readonly next?: string | undefined
   readonly replies: readonly { readonly post: PostCard; readonly answer?: string | undefined }[]
@@ -27,7 +27,7 @@ interface PostView {
 }
 
 export function renderPostPage(view: PostView): PageMarkup {
-  const { post, siteName, answered, answers, next, replies, isIndexable } = view
+  const { post, siteName, parent, parentUrl, next, replies, isIndexable } = view
   const { author, url = '' } = post
   return renderHtmlPage({
     title: `${author.name}: ${describePost(post).slice(0, 80).toWellFormed()}`,
@@ -36,7 +36,7 @@ export function renderPostPage(view: PostView): PageMarkup {
     head: html`<link rel="alternate" type="application/activity+json" href="${url}">
 <link rel="canonical" href="${url}">
 ${renderPostPreview(post, siteName)}`,
-    body: html`${answered ? renderAnswered(answered) : answers ? renderAnswers(answers) : ''}
+    body: html`${parent ? renderParent(parent) : parentUrl ? renderParentLink(parentUrl) : ''}
 ${renderCard(post, 'focus')}
 ${next ? html`<p class="meta next"><a href="${next}">Continued in the next post</a></p>` : ''}
 ${replies.length > 0 ? html`<h2>Replies</h2>${replies.map(renderReply)}` : ''}
@@ -44,11 +44,11 @@ ${renderFooter(author)}`,
   })
 }
 
-function renderAnswered(post: PostCard): PageMarkup {
+function renderParent(post: PostCard): PageMarkup {
   return html`<h2>In reply to</h2>${renderCard(post, 'near')}<h2>Answer</h2>`
 }
 
-function renderAnswers(address: string): PageMarkup {
+function renderParentLink(address: string): PageMarkup {
   return html`<p class="meta">In reply to <a rel="nofollow noopener noreferrer" href="${address}">${address}</a></p>`
 }
 
@@ -63,10 +63,10 @@ function renderFooter({ name, handle, url }: Author): PageMarkup {
 
 /** Renders the page for an address without a visible post, regardless of the reason. */
 export function renderMissingPage(isGone: boolean): PageMarkup {
-  const words = isGone ? 'This was here, and was taken back.' : 'There is no post for everybody at this address.'
+  const message = isGone ? 'This was here, and was taken back.' : 'There is no post for everybody at this address.'
   return renderHtmlPage({
     title: isGone ? 'Gone' : 'Nothing is here',
-    body: html`<h1>${isGone ? 'Gone' : 'Nothing is here'}</h1><p class="bio">${words}</p>`,
+    body: html`<h1>${isGone ? 'Gone' : 'Nothing is here'}</h1><p class="bio">${message}</p>`,
   })
 }
 
@@ -102,19 +102,19 @@ export async function viewPost(post: FoundPost, profile: AgentProfile, deps: Pag
   const { domain, origin, isBlocked } = deps
   const names = [idOfPiece(answered, piece)]
   const context = await deps.store.readResponseContext(response.id, { names, limit: maxReplies })
-  const before = piece === 0 && context.answered ? describePeerPost(context.answered, isBlocked) : undefined
+  const parent = piece === 0 && context.answered ? describePeerPost(context.answered, isBlocked) : undefined
   return {
     post: describeOwnPost(answered, { profile, domain, origin }),
     siteName: domain,
-    answered: before,
-    answers: piece > 0 ? idOfPiece(answered, piece - 1) : findAnswered(post, isBlocked),
+    parent,
+    parentUrl: piece > 0 ? idOfPiece(answered, piece - 1) : findParentUrl(post, isBlocked),
     next: piece + 1 < rendering.pieces ? idOfPiece(answered, piece + 1) : undefined,
     replies: listReplies(context, profile.name, deps),
     isIndexable: visibility === 'public' && profile.isIndexable === true,
   }
 }
 
-function findAnswered({ answered: { rendering } }: FoundPost, isBlocked: IsBlocked): string | undefined {
+function findParentUrl({ answered: { rendering } }: FoundPost, isBlocked: IsBlocked): string | undefined {
   const address = findWebAddress(rendering.reply?.object)
   return address && !isBlocked(new URL(address).hostname) ? address : undefined
 }

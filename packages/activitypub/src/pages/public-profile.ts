@@ -17,7 +17,7 @@ interface ProfileDeps extends RecentDeps {
   readonly isSignedOnly: boolean
 }
 
-const postsShown = 10
+const maxPosts = 10
 
 /** Creates the reader of an agent's public fediverse profile, for the agent's page. @throws Rejection `no_recipient` */
 export function createPublicProfiles(deps: ProfileDeps): (agent: string) => Promise<PublicProfile> {
@@ -25,7 +25,7 @@ export function createPublicProfiles(deps: ProfileDeps): (agent: string) => Prom
   return async name => {
     const profile = agents.find(name)
     if (!profile) throw new Rejection('no_recipient', 'Cannot show profile: there is no such agent')
-    const posts = isSignedOnly ? [] : await listRecentPosts(profile, postsShown, deps)
+    const posts = isSignedOnly ? [] : await listRecentPosts(profile, maxPosts, deps)
     return {
       bio: describeInHtml(profile.description),
       followers: await store.countRelations({ agent: name, via: 'activitypub', relation: 'follower' }),
@@ -36,7 +36,7 @@ export function createPublicProfiles(deps: ProfileDeps): (agent: string) => Prom
   }
 }
 
-const followWords: Readonly<Record<ActivityPubConfig['follows'], string>> = {
+const followTexts: Readonly<Record<ActivityPubConfig['follows'], string>> = {
   open: 'Follow it from there, too.',
   manual: 'You may ask to follow it from there; its operator decides.',
   closed: 'It takes no followers.',
@@ -49,5 +49,5 @@ export function renderFediverseInvitation(
   follows: ActivityPubConfig['follows'],
 ): string {
   const address = escapeHtml(`@${agent}@${domain}`)
-  return `From the fediverse: search for <code>${address}</code> on your own server, then mention it in a post. ${followWords[follows]}`
+  return `From the fediverse: search for <code>${address}</code> on your own server, then mention it in a post. ${followTexts[follows]}`
 }

@@ -3,7 +3,7 @@ import { parseIri } from '../format/iri.ts'
 import { createActorCache } from './actor-cache.ts'
 import type { FetchedDocument } from './fetched-document.ts'
 
-test('createActorCache() keeps the actors that it knows, whatever number of unknown names callers look up', async () => {
+test('createActorCache() keeps known actors, however many unknown names callers look up', async () => {
   let time = 0
   const asked: string[] = []
   const alice = 'https://good.test/users/alice'

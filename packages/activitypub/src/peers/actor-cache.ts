@@ -6,9 +6,9 @@ import { createExpiringMap, createSingleFlight } from '@postern/limits'
 import type { Iri } from '../format/iri.ts'
 import { findHost } from '../format/iri.ts'
 import type { RemoteActor } from './actor-document.ts'
-import type { FoundActor, Refused } from './fetch-actor.ts'
-import { fetchActor, isFullActor, kindOf } from './fetch-actor.ts'
-import { limitFetches } from './fetch-limit.ts'
+import type { ActorFailure, ActorLookup } from './fetch-actor.ts'
+import { failureKindOf, fetchActor, isFullActor } from './fetch-actor.ts'
+import { limitFetches } from './fetch-limits.ts'
 import type { FetchActorDeps, SignerDocuments } from './fetched-document.ts'
 
 export type RemoteActors = ReturnType<typeof createActorCache>
@@ -19,42 +19,42 @@ interface ActorCacheDeps extends FetchActorDeps {
 
 const maxActors = 5_000
 
-const keepMs = { result: 86_400_000, refused: 5 * 60_000, unavailable: 30_000, refetched: 60_000 } as const
+const cacheMs = { result: 86_400_000, refused: 5 * 60_000, unavailable: 30_000, refetched: 60_000 } as const
 
 /** The most fetches a minute that strangers can cause. Each may cost a signature, so the number that start at once is limited too. */
-const ceilings = { perHost: 600, inAll: 6_000, atOnce: 20 } as const
+const fetchLimits = { perHost: 600, total: 6_000, atOnce: 20 } as const
 
 export function createActorCache({ fetchDocument, documents, now }: ActorCacheDeps) {
-  const { actorsByUrl, keep, recall, knowsKey } = createActorMemory(now)
+  const { actorsByUrl, store, findCached, knowsKey } = createActorMemory(now)
   const refetched = createExpiringMap<true>(maxActors, now)
-  const shownToAll = new WeakSet<RemoteActor>()
-  const share = createSingleFlight<FoundActor>()
-  const shareClaimed = createSingleFlight<FoundActor>()
-  const countLookUp = limitFetches(ceilings, now)
+  const publicActors = new WeakSet<RemoteActor>()
+  const share = createSingleFlight<ActorLookup>()
+  const shareClaimed = createSingleFlight<ActorLookup>()
+  const countLookUp = limitFetches(fetchLimits, now)
 
-  async function fetchAnew(iri: Iri): Promise<FoundActor> {
+  async function fetchAndCache(iri: Iri): Promise<ActorLookup> {
     countLookUp.take(iri.host)
-    const earlier = actorsByUrl.get(iri.href)
+    const cachedActor = actorsByUrl.get(iri.href)
     const result = await fetchActor(iri, fetchDocument)
-    if (earlier && shownToAll.has(earlier)) compare(earlier, result)
-    return keep(iri.href, result)
+    if (cachedActor && publicActors.has(cachedActor)) compare(cachedActor, result)
+    return store(iri.href, result)
   }
 
-  async function fetchClaimed(iri: Iri): Promise<FoundActor> {
+  async function fetchClaimed(iri: Iri): Promise<ActorLookup> {
     countLookUp.take(iri.host)
-    const result = await fetchActor(iri, documents.fetch, actor => shownToAll.add(actor))
-    return keep(iri.href, result)
+    const result = await fetchActor(iri, documents.fetch, actor => publicActors.add(actor))
+    return store(iri.href, result)
   }
 
   /** Compares the public version of an actor with the one for signed requests. A host that shows both the same needs no second fetch. */
-  function compare(provisional: RemoteActor, { actor }: FoundActor): void {
+  function compare(provisional: RemoteActor, { actor }: ActorLookup): void {
     if (actor) documents.learn(provisional.host, isDeepStrictEqual(actor, provisional))
     else actorsByUrl.delete(provisional.id)
   }
 
   /** Returns true if the host showed the actor without our signature, and may show a signed request more or nothing. */
   const isProvisional = (actor: RemoteActor) =>
-    shownToAll.has(actor) && !(documents.isOpen(actor.host) && isFullActor(actor))
+    publicActors.has(actor) && !(documents.isOpen(actor.host) && isFullActor(actor))
 
   return {
     /**
@@ -62,26 +62,26 @@ export function createActorCache({ fetchDocument, documents, now }: ActorCacheDe
      * @throws Unavailable, Undeliverable, Rejection `rate_limited`
      */
     async find(iri: Iri): Promise<RemoteActor | undefined> {
-      const result = recall(iri.href)
+      const result = findCached(iri.href)
       const isEnough = result && !(result.actor && isProvisional(result.actor))
-      return openFound(isEnough ? result : await share(iri.href, () => fetchAnew(iri)))
+      return actorOrThrow(isEnough ? result : await share(iri.href, () => fetchAndCache(iri)))
     },
     /** Finds the actor whom a signer claims to be. A provisional actor is enough to reject the claim. @throws like `find` */
     async findClaimed(iri: Iri): Promise<RemoteActor | undefined> {
-      return openFound(recall(iri.href) ?? (await shareClaimed(iri.href, () => fetchClaimed(iri))))
+      return actorOrThrow(findCached(iri.href) ?? (await shareClaimed(iri.href, () => fetchClaimed(iri))))
     },
     isProvisional,
     /** Returns true if the cache has a result for this IRI, which may be a provisional actor or a failure. */
-    knows: (iri: Iri) => recall(iri.href) !== undefined,
+    knows: (iri: Iri) => findCached(iri.href) !== undefined,
     checkKey: createKeyCheck(knowsKey, countLookUp),
     /** Fetches an actor again, unless its last fetch was recent or it is deleted. @throws like `find` */
     async refresh(iri: Iri): Promise<RemoteActor | undefined> {
       if (refetched.get(iri.href)) return undefined
-      refetched.set(iri.href, true, keepMs.refetched)
-      return openFound(await share(iri.href, () => fetchAnew(iri)))
+      refetched.set(iri.href, true, cacheMs.refetched)
+      return actorOrThrow(await share(iri.href, () => fetchAndCache(iri)))
     },
     /** Returns true if the origin of an actor recently answered that it is deleted (410). */
-    isGone: (iri: Iri) => recall(iri.href)?.state === 'gone',
+    isGone: (iri: Iri) => findCached(iri.href)?.state === 'gone',
   }
 }
 
@@ -98,34 +98,34 @@ function createKeyCheck(knowsKey: (keyId: string) => boolean, countLookUp: Pick<
 function createActorMemory(now: () => number) {
   const actorsByUrl = createExpiringMap<RemoteActor>(maxActors, now)
   // Failures have a cache of their own, so that unknown names cannot evict the actors that write to us.
-  const refused = createExpiringMap<Refused>(maxActors, now)
+  const failures = createExpiringMap<ActorFailure>(maxActors, now)
   const keyIds = createExpiringMap<true>(2 * maxActors, now)
 
-  function refuse(href: string, refusal: Refused): void {
+  function storeFailure(href: string, refusal: ActorFailure): void {
     actorsByUrl.delete(href)
-    refused.set(href, refusal, keepMs[kindOf(refusal)])
+    failures.set(href, refusal, cacheMs[failureKindOf(refusal)])
   }
 
   return {
     actorsByUrl,
     /** Caches the result of a fetch. A failure does not replace a known actor, because a forged signature must not lock out the honest actor. */
-    keep(href: string, result: FoundActor): FoundActor {
+    store(href: string, result: ActorLookup): ActorLookup {
       if (result.actor) {
-        actorsByUrl.set(href, result.actor, keepMs.result)
-        for (const keyId of result.actor.keys.keys()) keyIds.set(keyId, true, keepMs.result)
-      } else if (!('error' in result) || !actorsByUrl.get(href)) refuse(href, result)
+        actorsByUrl.set(href, result.actor, cacheMs.result)
+        for (const keyId of result.actor.keys.keys()) keyIds.set(keyId, true, cacheMs.result)
+      } else if (!('error' in result) || !actorsByUrl.get(href)) storeFailure(href, result)
       return result
     },
-    recall(href: string): FoundActor | undefined {
+    findCached(href: string): ActorLookup | undefined {
       const actor = actorsByUrl.get(href)
-      return actor ? { actor } : refused.get(href)
+      return actor ? { actor } : failures.get(href)
     },
     /** Returns true if a known actor has listed this key. */
     knowsKey: (keyId: string) => keyIds.get(keyId) === true,
   }
 }
 
-function openFound(result: FoundActor): RemoteActor | undefined {
+function actorOrThrow(result: ActorLookup): RemoteActor | undefined {
   if ('error' in result) throw result.error
   return result.actor
 }

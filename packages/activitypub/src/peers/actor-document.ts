@@ -5,7 +5,7 @@ import type { Iri } from '../format/iri.ts'
 import { findWebAddress, isOnOrigin } from '../format/iri.ts'
 import type { JsonObject } from '../format/json-object.ts'
 import { asObject, idOf, idsOf, listOf, readHref, textOf, typeOf } from '../format/json-object.ts'
-import { cleanName } from '../html/note-reading.ts'
+import { cleanName } from '../html/read-note.ts'
 import { parseMultikey, parsePublicKeyPem } from '../signature/public-keys.ts'
 
 /** The actor of a peer, as its own document describes it. */
@@ -76,8 +76,8 @@ function readKeys({ publicKey }: JsonObject, iri: Iri): ReadonlyMap<string, KeyO
 /** Reads the Ed25519 keys that are embedded in the document. References to other documents prove nothing. */
 function readMultikeys(value: unknown, iri: Iri): ReadonlyMap<string, KeyObject> {
   return listKeys(value, iri, ({ type, controller, publicKeyMultibase }) => {
-    const isOwn = type === 'Multikey' && controller === iri.href
-    return isOwn ? parseMultikey(textOf(publicKeyMultibase) ?? '') : undefined
+    const isOwnMultikey = type === 'Multikey' && controller === iri.href
+    return isOwnMultikey ? parseMultikey(textOf(publicKeyMultibase) ?? '') : undefined
   })
 }
 
@@ -96,8 +96,8 @@ function listKeys(
 }
 
 function readSharedInbox(json: JsonObject, { origin }: Iri): string | undefined {
-  const shared = idOf(asObject(json.endpoints)?.sharedInbox)
-  return shared && isOnOrigin(shared, origin) ? shared : undefined
+  const sharedInbox = idOf(asObject(json.endpoints)?.sharedInbox)
+  return sharedInbox && isOnOrigin(sharedInbox, origin) ? sharedInbox : undefined
 }
 
 function readIcon(value: unknown): RemoteActor['icon'] {

@@ -7,22 +7,22 @@ import { parseActor } from './actor-document.ts'
 import type { SignerDocument } from './fetched-document.ts'
 
 /** The result of a fetch. Failures are cached too, so that an invalid name costs only one fetch in a while. */
-export type FoundActor = { readonly actor: RemoteActor; readonly state?: undefined } | Refused
+export type ActorLookup = { readonly actor: RemoteActor; readonly state?: undefined } | ActorFailure
 
-export type Refused =
+export type ActorFailure =
   | { readonly actor?: undefined; readonly state: 'gone' | 'missing' }
   | { readonly actor?: undefined; readonly state?: undefined; readonly error: Unavailable | Undeliverable }
 
 export async function fetchActor(
   iri: Iri,
   fetchDocument: (iri: string) => Promise<SignerDocument>,
-  noteForAll?: (actor: RemoteActor) => void,
-): Promise<FoundActor> {
+  onPublicActor?: (actor: RemoteActor) => void,
+): Promise<ActorLookup> {
   try {
-    const fetched = await fetchDocument(iri.href)
-    if (fetched.state !== 'found') return { state: fetched.state }
-    const actor = parseActor(fetched.document, iri)
-    if (fetched.isForAll) noteForAll?.(actor)
+    const result = await fetchDocument(iri.href)
+    if (result.state !== 'found') return { state: result.state }
+    const actor = parseActor(result.document, iri)
+    if (result.isForAll) onPublicActor?.(actor)
     return { actor }
   } catch (error) {
     if (error instanceof Unavailable || error instanceof Undeliverable) return { error }
@@ -30,7 +30,7 @@ export async function fetchActor(
   }
 }
 
-export function kindOf(refusal: Refused): 'refused' | 'unavailable' {
+export function failureKindOf(refusal: ActorFailure): 'refused' | 'unavailable' {
   return 'error' in refusal && refusal.error instanceof Unavailable ? 'unavailable' : 'refused'
 }
 

@@ -4,18 +4,18 @@ import { createExpiringMap } from '@postern/limits'
 import type { FetchAnswer } from '@postern/message'
 import { findHost } from '../format/iri.ts'
 import type { RequestKey } from '../keys/key-generations.ts'
-import type { RequestToSign, SendSigned } from '../keys/message-signing.ts'
+import type { RequestToSign, SendSigned } from '../keys/sign-rfc9421.ts'
 
 /** The status of a host that checked our signature and did not accept it (Mastodon, GoToSocial, Akkoma). */
-export const ownFaultStatus = 401
+export const signatureRefusedStatus = 401
 
 const maxHosts = 5_000
 /** The time after which a host that cached our actor fetches it again, ms. */
-const knownMs = 86_400_000
+const acceptedKeyTtlMs = 86_400_000
 /** The time, in ms, for which a host that rejects every key gets the newest one alone, because strangers can cause our requests to it. */
-const refusedMs = 300_000
+const refusingHostTtlMs = 300_000
 
-type SendWithKnownKey = (call: RequestToSign, keys: readonly RequestKey[]) => Promise<FetchAnswer>
+type SendWithKnownKey = (request: RequestToSign, keys: readonly RequestKey[]) => Promise<FetchAnswer>
 
 /**
  * Creates the function that sends a request signed by the newest of our keys, and after a 401 by the earlier ones. Servers cache an actor, and
@@ -24,32 +24,32 @@ type SendWithKnownKey = (call: RequestToSign, keys: readonly RequestKey[]) => Pr
  * @throws Unavailable, Undeliverable
  */
 export function createKnownKeySend(send: SendSigned, now: () => number): SendWithKnownKey {
-  const taken = createExpiringMap<string>(maxHosts, now)
-  const refusing = createExpiringMap<true>(maxHosts, now)
+  const acceptedKeyIds = createExpiringMap<string>(maxHosts, now)
+  const refusingHosts = createExpiringMap<true>(maxHosts, now)
 
   /** Returns the keys in the order in which they are tried. */
-  function order(host: string, keys: readonly RequestKey[]): readonly RequestKey[] {
-    const lastKeyId = taken.get(host)
-    const ordered = keys.toSorted((one, other) => Number(other.id === lastKeyId) - Number(one.id === lastKeyId))
-    return refusing.get(host) ? ordered.slice(0, 1) : ordered
+  function orderKeys(host: string, keys: readonly RequestKey[]): readonly RequestKey[] {
+    const lastKeyId = acceptedKeyIds.get(host)
+    const orderedKeys = keys.toSorted((left, right) => Number(right.id === lastKeyId) - Number(left.id === lastKeyId))
+    return refusingHosts.get(host) ? orderedKeys.slice(0, 1) : orderedKeys
   }
 
-  return async function sendWithKnownKey(call, keys) {
-    const [only] = keys
-    if (only && keys.length === 1) return send(call, only)
-    const host = findHost(call.url) ?? ''
-    const deadline = now() + call.timeoutMs
-    let refused: FetchAnswer | undefined
-    for (const key of order(host, keys)) {
-      const answer = await send({ ...call, timeoutMs: Math.max(1, deadline - now()) }, key)
-      if (answer.status !== ownFaultStatus) {
-        taken.set(host, key.id, knownMs)
-        return answer
+  return async function sendWithKnownKey(request, keys) {
+    const [singleKey] = keys
+    if (singleKey && keys.length === 1) return send(request, singleKey)
+    const host = findHost(request.url) ?? ''
+    const deadlineAt = now() + request.timeoutMs
+    let firstRefusal: FetchAnswer | undefined
+    for (const key of orderKeys(host, keys)) {
+      const response = await send({ ...request, timeoutMs: Math.max(1, deadlineAt - now()) }, key)
+      if (response.status !== signatureRefusedStatus) {
+        acceptedKeyIds.set(host, key.id, acceptedKeyTtlMs)
+        return response
       }
-      refused ??= answer
-      if (now() >= deadline) break
+      firstRefusal ??= response
+      if (now() >= deadlineAt) break
     }
-    refusing.set(host, true, refusedMs)
-    return refused as FetchAnswer
+    refusingHosts.set(host, true, refusingHostTtlMs)
+    return firstRefusal as FetchAnswer
   }
 }

@@ -2,11 +2,11 @@
 
 import { createExpiringMap, createSingleFlight } from '@postern/limits'
 import type { System } from '@postern/message'
-import { askLength, commonLength } from './post-lengths.ts'
+import { defaultPostChars, fetchPostLength } from './post-lengths.ts'
 
 export type PeerLimits = ReturnType<typeof createPeerLimits>
 
-const lengthKeptMs = { told: 86_400_000, failed: 3_600_000 } as const
+const lengthCacheMs = { known: 86_400_000, failed: 3_600_000 } as const
 
 const maxHosts = 5_000
 
@@ -16,15 +16,15 @@ export function createPeerLimits({ fetch, now }: Pick<System, 'fetch' | 'now'>) 
   const share = createSingleFlight<void>()
 
   async function fetchLimits(host: string): Promise<void> {
-    const { length, isTold } = await askLength(host, { fetch, now })
-    lengths.set(host, length, isTold ? lengthKeptMs.told : lengthKeptMs.failed)
+    const { length, isKnown } = await fetchPostLength(host, { fetch, now })
+    lengths.set(host, length, isKnown ? lengthCacheMs.known : lengthCacheMs.failed)
   }
 
   return {
     /** Returns the known length in characters, or 500 for a host that has not been asked or has not answered. */
-    recall: (host: string) => lengths.get(host) ?? commonLength,
+    findPostLength: (host: string) => lengths.get(host) ?? defaultPostChars,
     /** Asks the host unless it was asked lately. Concurrent calls share one request. It never throws. */
-    async learn(host: string): Promise<void> {
+    async refresh(host: string): Promise<void> {
       if (lengths.get(host) === undefined) await share(host, () => fetchLimits(host))
     },
   }

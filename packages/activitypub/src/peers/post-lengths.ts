@@ -6,9 +6,9 @@ import { findHost } from '../format/iri.ts'
 import { asObject, listOf, textOf } from '../format/json-object.ts'
 
 /** Mastodon's own limit, which every server can be expected to accept. */
-export const commonLength = 500
-const bounds = { least: 200, most: 100_000 } as const
-const unbounded = bounds.most
+export const defaultPostChars = 500
+const postCharLimits = { min: 200, max: 100_000 } as const
+const unbounded = postCharLimits.max
 
 /** The defaults of each kind of software, which apply when its operator changes nothing. */
 interface Software {
@@ -18,7 +18,7 @@ interface Software {
 }
 
 const withApi = (length: number): Software => ({ length, hasInstanceApi: true })
-const without = (length: number): Software => ({ length, hasInstanceApi: false })
+const withoutApi = (length: number): Software => ({ length, hasInstanceApi: false })
 
 /** The known kinds of software, by `software.name` of NodeInfo in lower case. glitch-soc calls itself Mastodon there. */
 const knownSoftware: ReadonlyMap<string, Software> = new Map([
@@ -40,28 +40,28 @@ const knownSoftware: ReadonlyMap<string, Software> = new Map([
   // snac has no bound of its own
   ['snac', withApi(unbounded)],
   // misskey: const.ts, MAX_NOTE_TEXT_LENGTH
-  ['misskey', without(3_000)],
-  ['cherrypick', without(3_000)],
+  ['misskey', withoutApi(3_000)],
+  ['cherrypick', withoutApi(3_000)],
   // + their .config/example.yml, maxNoteLength; in NodeInfo, and in a Mastodon API beside it
   ['sharkey', withApi(3_000)],
   ['firefish', withApi(3_000)],
   ['iceshrimp', withApi(3_000)],
   ['iceshrimp.net', withApi(3_000)],
   // lemmy: crates/utils/src/utils/validation.rs, BODY_MAX_LENGTH (of a comment)
-  ['lemmy', without(10_000)],
+  ['lemmy', withoutApi(10_000)],
   // blogs
-  ['wordpress', without(unbounded)],
-  ['writefreely', without(unbounded)],
+  ['wordpress', withoutApi(unbounded)],
+  ['writefreely', withoutApi(unbounded)],
 ])
 
 function softwareNamed(name: string | undefined): Software {
-  return knownSoftware.get(name?.toLowerCase() ?? '') ?? without(commonLength)
+  return knownSoftware.get(name?.toLowerCase() ?? '') ?? withoutApi(defaultPostChars)
 }
 
 /** Returns the length that a peer declares, if it is within reason. */
 function readLength(value: unknown): number | undefined {
   if (typeof value !== 'number' || !Number.isFinite(value) || value < 1) return undefined
-  return Math.floor(Math.min(Math.max(value, bounds.least), bounds.most))
+  return Math.floor(Math.min(Math.max(value, postCharLimits.min), postCharLimits.max))
 }
 
 /** Reads the limit from Mastodon's description of an instance, version 2 or 1. `max_toot_chars` is the older member of related software. */
@@ -80,21 +80,24 @@ const schemas = ['2.2', '2.1', '2.0', '1.1', '1.0'].map(
 /** Fetches JSON from the one host and from no other. @throws Unavailable, Undeliverable, Rejection */
 type GetJson = (url: string) => Promise<unknown>
 
-interface Learnt {
+interface PostLengthResult {
   readonly length: number
   /** True if the host itself gave the limit, or answered well enough that we know its software. */
-  readonly isTold: boolean
+  readonly isKnown: boolean
 }
 
 /** The time limit for all requests to one host, ms. */
-const limitsTotalMs = 10_000
+const timeoutMs = 10_000
 const maxDescriptionBytes = 256 * 1024
 
 /** Asks a host for its limit. It never throws. */
-export function askLength(host: string, { fetch, now }: Pick<System, 'fetch' | 'now'>): Promise<Learnt> {
-  const deadline = now() + limitsTotalMs
+export function fetchPostLength(
+  host: string,
+  { fetch, now }: Pick<System, 'fetch' | 'now'>,
+): Promise<PostLengthResult> {
+  const deadlineAt = now() + timeoutMs
   async function getJson(url: string): Promise<unknown> {
-    const timeoutMs = deadline - now()
+    const timeoutMs = deadlineAt - now()
     if (timeoutMs <= 0) throw new Unavailable('Cannot look up limits: no answer in time')
     const { status, headers, body } = await fetch(url, {
       timeoutMs,
@@ -110,17 +113,17 @@ export function askLength(host: string, { fetch, now }: Pick<System, 'fetch' | '
   return findLength(host, getJson).catch(() => unknownLength)
 }
 
-const unknownLength: Learnt = { length: commonLength, isTold: false }
+const unknownLength: PostLengthResult = { length: defaultPostChars, isKnown: false }
 
 /** Finds the limit in NodeInfo, or else in the instance document, or else the default of its software. */
-async function findLength(host: string, getJson: GetJson): Promise<Learnt> {
+async function findLength(host: string, getJson: GetJson): Promise<PostLengthResult> {
   const nodeInfo = await fetchNodeInfo(host, getJson)
   const length = readLength(asObject(nodeInfo?.metadata)?.maxNoteTextLength)
-  if (length !== undefined) return { length, isTold: true }
+  if (length !== undefined) return { length, isKnown: true }
   const software = softwareNamed(textOf(asObject(nodeInfo?.software)?.name))
-  if (!software.hasInstanceApi) return { length: software.length, isTold: true }
-  const told = await findInstanceLength(host, getJson)
-  return { length: told ?? software.length, isTold: told !== undefined }
+  if (!software.hasInstanceApi) return { length: software.length, isKnown: true }
+  const instanceLength = await findInstanceLength(host, getJson)
+  return { length: instanceLength ?? software.length, isKnown: instanceLength !== undefined }
 }
 
 async function fetchNodeInfo(host: string, getJson: GetJson): Promise<ReturnType<typeof asObject>> {

@@ -5,58 +5,58 @@ import { Rejection } from '@postern/message'
 import type { IsBlocked } from '../domains/blocklist.ts'
 import { findHost } from '../format/iri.ts'
 import { activityAccept } from '../format/media-types.ts'
-import type { FetchDocumentBy } from './document-fetch.ts'
+import type { FetchDocumentBefore } from './document-fetch.ts'
 import {
-  documentMs,
+  DocumentRefused,
+  documentTimeoutMs,
+  followRedirectsWithinOrigin,
   maxDocumentBytes,
-  NotShown,
-  readFetched,
+  parseDocumentResponse,
   refuseBlocked,
-  walkWithinOrigin,
 } from './document-fetch.ts'
-import { limitFetches } from './fetch-limit.ts'
+import { limitFetches } from './fetch-limits.ts'
 import type { FetchedDocument, SignerDocuments } from './fetched-document.ts'
 
 interface SignerDocumentDeps {
   readonly system: Pick<System, 'now' | 'fetch'>
-  readonly fetchSigned: FetchDocumentBy
+  readonly fetchSigned: FetchDocumentBefore
   readonly isBlocked: IsBlocked
 }
 
 const maxHosts = 5_000
-const keptMs = 86_400_000
+const hostModeTtlMs = 86_400_000
 /** The statuses that request a signature (GoToSocial, Mastodon's secure mode, Akkoma, Sharkey: 401). */
-const wantStatuses: ReadonlySet<number> = new Set([401, 403])
+const signatureRequiredStatuses: ReadonlySet<number> = new Set([401, 403])
 /**
  * The most checks a minute whether a host hides from everybody what it shows to us. No host is known to do so, and forged names must not make us
  * sign.
  */
-const askAgain = { perHost: 3, inAll: 30 } as const
+const recheckLimits = { perHost: 3, total: 30 } as const
 
 export function createSignerDocuments({ system, fetchSigned, isBlocked }: SignerDocumentDeps): SignerDocuments {
   const now = () => system.now()
   const fetchOpenly = createOpenFetch(system)
-  const strict = createExpiringMap<true>(maxHosts, now)
-  const open = createExpiringMap<true>(maxHosts, now)
-  const countAgain = limitFetches(askAgain, now)
+  const signedOnlyHosts = createExpiringMap<true>(maxHosts, now)
+  const openHosts = createExpiringMap<true>(maxHosts, now)
+  const countRecheck = limitFetches(recheckLimits, now)
 
   function learn(host: string, isOpen: boolean): void {
-    const [kept, dropped] = isOpen ? [open, strict] : [strict, open]
-    kept.set(host, true, keptMs)
-    dropped.delete(host)
+    const [currentHosts, otherHosts] = isOpen ? [openHosts, signedOnlyHosts] : [signedOnlyHosts, openHosts]
+    currentHosts.set(host, true, hostModeTtlMs)
+    otherHosts.delete(host)
   }
 
   /** Fetches a document with our signature. A host that shows something only to us is strict, regardless of its response to others. */
-  async function ask(iri: string, host: string, deadline: number): Promise<FetchedDocument> {
-    const fetched = await fetchSigned(iri, deadline)
-    if (fetched.state === 'found') learn(host, false)
-    return fetched
+  async function fetchSignedAndCompare(iri: string, host: string, deadlineAt: number): Promise<FetchedDocument> {
+    const result = await fetchSigned(iri, deadlineAt)
+    if (result.state === 'found') learn(host, false)
+    return result
   }
 
-  function mayAskAgain(host: string): boolean {
-    if (open.get(host)) return false
+  function mayRecheck(host: string): boolean {
+    if (openHosts.get(host)) return false
     try {
-      countAgain.take(host)
+      countRecheck.take(host)
       return true
     } catch (error) {
       if (error instanceof Rejection) return false
@@ -68,19 +68,19 @@ export function createSignerDocuments({ system, fetchSigned, isBlocked }: Signer
     async fetch(iri) {
       refuseBlocked(iri, isBlocked)
       const host = findHost(iri) ?? ''
-      const deadline = now() + documentMs
-      if (strict.get(host)) return fetchSigned(iri, deadline)
-      const shown = await fetchOpenly(iri, deadline)
-      if (shown === undefined) {
+      const deadlineAt = now() + documentTimeoutMs
+      if (signedOnlyHosts.get(host)) return fetchSigned(iri, deadlineAt)
+      const result = await fetchOpenly(iri, deadlineAt)
+      if (result === undefined) {
         learn(host, false)
-        return fetchSigned(iri, deadline)
+        return fetchSigned(iri, deadlineAt)
       }
-      if (!(shown instanceof NotShown) && shown.state !== 'missing') return { ...shown, isForAll: true }
-      if (mayAskAgain(host)) return ask(iri, host, deadline)
-      if (shown instanceof NotShown) throw shown
-      return shown
+      if (!(result instanceof DocumentRefused) && result.state !== 'missing') return { ...result, isForAll: true }
+      if (mayRecheck(host)) return fetchSignedAndCompare(iri, host, deadlineAt)
+      if (result instanceof DocumentRefused) throw result
+      return result
     },
-    isOpen: host => open.get(host) === true,
+    isOpen: host => openHosts.get(host) === true,
     learn,
   }
 }
@@ -91,12 +91,12 @@ function createOpenFetch(system: SignerDocumentDeps['system']) {
     return system.fetch(url, { headers: { accept: activityAccept }, timeoutMs, maxBytes: maxDocumentBytes })
   }
 
-  return async (iri: string, deadline: number): Promise<FetchedDocument | NotShown | undefined> => {
+  return async (iri: string, deadlineAt: number): Promise<FetchedDocument | DocumentRefused | undefined> => {
     try {
-      const answer = await walkWithinOrigin(iri, { get, now: () => system.now(), deadline })
-      return wantStatuses.has(answer.status) ? undefined : readFetched(answer, system.now())
+      const response = await followRedirectsWithinOrigin(iri, { get, now: () => system.now(), deadlineAt })
+      return signatureRequiredStatuses.has(response.status) ? undefined : parseDocumentResponse(response, system.now())
     } catch (error) {
-      if (error instanceof NotShown) return error
+      if (error instanceof DocumentRefused) return error
       throw error
     }
   }

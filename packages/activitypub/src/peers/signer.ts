@@ -4,13 +4,13 @@ import type { Iri } from '../format/iri.ts'
 import type { RequestProof } from '../signature/request-proof.ts'
 import type { RemoteActors } from './actor-cache.ts'
 import type { RemoteActor } from './actor-document.ts'
-import { ownFaultStatus } from './known-key.ts'
+import { signatureRefusedStatus } from './known-key.ts'
 
 /**
  * Runs a query and turns its failures into faults of the signer. If the peer refuses its document or shows a wrong one, the signer failed and not
  * this gateway.
  */
-export async function asPeersFault<Result>(query: () => Promise<Result>): Promise<Result> {
+export async function toPeerFault<Result>(query: () => Promise<Result>): Promise<Result> {
   try {
     return await query()
   } catch (cause) {
@@ -19,8 +19,8 @@ export async function asPeersFault<Result>(query: () => Promise<Result>): Promis
     }
     if (cause instanceof Unavailable) {
       const { retryAfter } = cause
-      const did = cause.status === ownFaultStatus ? 'refuses our signature' : 'does not answer'
-      throw new Unavailable(`Cannot verify activity: its actor's host ${did}`, {
+      const problem = cause.status === signatureRefusedStatus ? 'refuses our signature' : 'does not answer'
+      throw new Unavailable(`Cannot verify activity: its actor's host ${problem}`, {
         cause,
         ...(retryAfter && { retryAfter }),
       })
@@ -40,7 +40,7 @@ interface SignerClaim {
 
 /** Finds the actor whom a signer claims to be. It returns undefined if the actor is deleted. @throws Rejection, Unavailable */
 export function findSigner(iri: Iri, actors: Pick<RemoteActors, 'findClaimed'>): Promise<RemoteActor | undefined> {
-  return asPeersFault(() => actors.findClaimed(iri))
+  return toPeerFault(() => actors.findClaimed(iri))
 }
 
 /**
@@ -55,12 +55,12 @@ export async function proveSigner(
   const { iri, actor } = claim
   const fault = findFault(claim)
   if (fault && isForged(claim)) throw fault
-  if (actors.isProvisional(actor)) return proveBy(await findShownToUs(iri, actors), claim)
-  return fault ? proveBy((await asPeersFault(() => actors.refresh(iri))) ?? actor, claim) : actor
+  if (actors.isProvisional(actor)) return proveBy(await requireActorShownToUs(iri, actors), claim)
+  return fault ? proveBy((await toPeerFault(() => actors.refresh(iri))) ?? actor, claim) : actor
 }
 
-async function findShownToUs(iri: Iri, actors: Pick<RemoteActors, 'find'>): Promise<RemoteActor> {
-  const actor = await asPeersFault(() => actors.find(iri))
+async function requireActorShownToUs(iri: Iri, actors: Pick<RemoteActors, 'find'>): Promise<RemoteActor> {
+  const actor = await toPeerFault(() => actors.find(iri))
   if (!actor) throw new Rejection('signature_invalid', 'Cannot verify activity: its host does not show us its actor')
   return actor
 }

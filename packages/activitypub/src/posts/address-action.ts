@@ -23,22 +23,21 @@ import type {
 import { readRendering, readReplyTarget, toJson } from '../format/targets.ts'
 import { isOpen } from '../format/visibility.ts'
 import { activityStreams, publicCollection } from '../format/vocabulary.ts'
-import { countCallable, findCalled, ownNames } from '../text/called-people.ts'
 import { mentionLength } from '../text/mention.ts'
+import { countAllowedTextMentions, listOwnAddresses, selectMentions } from '../text/select-mentions.ts'
 import type { AddressDeps } from './address-answer.ts'
-import { shortest } from './address-answer.ts'
+import { minPostTextChars } from './address-answer.ts'
 import type { Destination } from './destinations.ts'
 import { addressPieces, aliasesOf, mentionDestinations, replyDestinations } from './destinations.ts'
 import { countPieces } from './pieces.ts'
 
 /** Plans an agent's action as deliveries and broadcasts, or returns a refusal if the action cannot be done. It is pure. */
-export function addressAction(action: OutgoingAction, gateway: AddressDeps): Addressing | ActRefusal {
-  if ('target' in action)
-    return 'response' in action ? addressRevision(action, gateway) : addressReaction(action, gateway)
-  return addressPost(action, gateway)
+export function addressAction(action: OutgoingAction, deps: AddressDeps): Addressing | ActRefusal {
+  if ('target' in action) return 'response' in action ? addressRevision(action, deps) : addressReaction(action, deps)
+  return addressPost(action, deps)
 }
 
-const nobody = refuseAct(
+const noRecipients = refuseAct(
   'no_recipient',
   'Cannot post to some people alone: it names nobody who may be called. Name whom it is for in "mentions"',
 )
@@ -46,17 +45,29 @@ const nobody = refuseAct(
 /** Plans the deliveries of a new post. Its parts have a length that every server accepts, because followers are on many servers. */
 function addressPost(
   { agent, response, chain }: PostAction,
-  { origin, postLimitOf, maxMentions }: AddressDeps,
+  { origin, findPostLimitChars, maxMentions }: AddressDeps,
 ): Addressing | ActRefusal {
   const { visibility = 'public' } = response
-  const callable = countCallable(visibility, chain, maxMentions)
-  const called = findCalled(response, { callable }, { own: ownNames(agent, response.sender, origin) })
-  if (visibility === 'direct' && called.chosen.length === 0) return nobody
-  const limit = Math.max(shortest, postLimitOf(undefined) - mentionLength(called.chosen.map(name => ({ name }))))
-  const pieces = countPieces(response.parts, limit)
-  const rendering: Rendering = { visibility, pieces, ...(pieces > 1 && { limit }), ...(callable > 0 && { callable }) }
+  const maxTextMentions = countAllowedTextMentions(visibility, chain, maxMentions)
+  const mentions = selectMentions(
+    response,
+    { callable: maxTextMentions },
+    { ownAddresses: listOwnAddresses(agent, response.sender, origin) },
+  )
+  if (visibility === 'direct' && mentions.chosen.length === 0) return noRecipients
+  const limitChars = Math.max(
+    minPostTextChars,
+    findPostLimitChars(undefined) - mentionLength(mentions.chosen.map(name => ({ name }))),
+  )
+  const pieces = countPieces(response.parts, limitChars)
+  const rendering: Rendering = {
+    visibility,
+    pieces,
+    ...(pieces > 1 && { limit: limitChars }),
+    ...(maxTextMentions > 0 && { callable: maxTextMentions }),
+  }
   return {
-    deliveries: addressPieces(pieces, mentionDestinations(called)),
+    deliveries: addressPieces(pieces, mentionDestinations(mentions)),
     broadcasts: broadcastPieces(rendering),
     aliases: aliasesOf(postIri(origin, agent, response.id), pieces),
     isListed: isOpen(visibility),
@@ -69,24 +80,28 @@ function addressRevision(
   { act, agent, id, at, response, target, message, rendering }: RevisionAction,
   { origin }: AddressDeps,
 ): Addressing {
-  const rendered = readRendering(rendering, target, response)
+  const storedRendering = readRendering(rendering, target, response)
   const revision: Revision = { act, id, at }
   const deliveries = addressPieces(
-    rendered.pieces,
-    destinationsOf(rendered, response, ownNames(agent, message.recipient, origin)),
+    storedRendering.pieces,
+    destinationsOf(storedRendering, response, listOwnAddresses(agent, message.recipient, origin)),
     { revision },
   )
-  return { deliveries, aliases: [], broadcasts: rendered.reply ? [] : broadcastPieces(rendered, revision) }
+  return {
+    deliveries,
+    aliases: [],
+    broadcasts: storedRendering.reply ? [] : broadcastPieces(storedRendering, revision),
+  }
 }
 
 function destinationsOf(
   rendering: Rendering,
   response: RevisionAction['response'],
-  own: readonly string[],
+  ownAddresses: readonly string[],
 ): readonly Destination[] {
   const { reply, visibility } = rendering
-  const called = findCalled(response, rendering, { own, author: reply?.address })
-  return reply ? replyDestinations(reply, called, isOpen(visibility)) : mentionDestinations(called)
+  const mentions = selectMentions(response, rendering, { ownAddresses, author: reply?.address })
+  return reply ? replyDestinations(reply, mentions, isOpen(visibility)) : mentionDestinations(mentions)
 }
 
 function broadcastPieces({ visibility, pieces }: Rendering, revision?: Revision): readonly PlannedBroadcast[] {
@@ -132,21 +147,21 @@ function deliverTo(
  * is left out. It is pure.
  */
 export function expandToFollowers(
-  { target: shared }: Pick<PlannedBroadcast, 'target'>,
+  { target: sharedTarget }: Pick<PlannedBroadcast, 'target'>,
   relations: readonly Relation[],
 ): readonly PlannedDelivery[] {
-  const { except } = (shared ?? {}) as unknown as DeliveryContent
+  const { except: excludedInbox } = (sharedTarget ?? {}) as unknown as DeliveryContent
 
   return relations.flatMap(({ peer, target }) => {
     const { inbox, sharedInbox } = target as unknown as FollowerTarget
     const to = sharedInbox ?? inbox
     // A delivery for many belongs to no peer: one peer that blocks the agent must not stop it for the others.
-    const whose = sharedInbox ? {} : { peer }
-    return to && to !== except ? [{ to, target: toJson({ inbox: to, ...whose }), ...whose }] : []
+    const peerMember = sharedInbox ? {} : { peer }
+    return to && to !== excludedInbox ? [{ to, target: toJson({ inbox: to, ...peerMember }), ...peerMember }] : []
   })
 }
 
-interface Reacted {
+interface ReactionContext {
   readonly origin: string
   readonly agent: string
   readonly target: ReplyTarget & { readonly object: string }
@@ -157,21 +172,21 @@ interface Reacted {
 type ActivityMembers = { readonly [name: string]: Json }
 
 /** Renders the activity of a reaction. Its id follows from its object, so that a repeated reaction is the same activity. It is pure. */
-function renderReaction(reaction: Reaction, reacted: Reacted): Json {
-  return { '@context': activityStreams, ...renderers[reaction](reacted) }
+function renderReaction(reaction: Reaction, context: ReactionContext): Json {
+  return { '@context': activityStreams, ...renderers[reaction](context) }
 }
 
-const renderers: { readonly [R in Reaction]: (reacted: Reacted) => ActivityMembers } = {
+const renderers: { readonly [R in Reaction]: (reacted: ReactionContext) => ActivityMembers } = {
   like: renderLike,
   boost: renderBoost,
   unlike: reacted => undo(renderLike(reacted), reacted),
   unboost: reacted => undo(renderBoost(reacted), reacted),
 }
 
-function renderLike({ origin, agent, target }: Reacted): ActivityMembers {
+function renderLike({ origin, agent, target }: ReactionContext): ActivityMembers {
   const { actor } = agentIris(origin, agent)
   return {
-    id: `${actor}/likes/${nameOf(target.object)}`,
+    id: `${actor}/likes/${objectDigest(target.object)}`,
     type: 'Like',
     actor,
     to: [target.actor],
@@ -179,19 +194,19 @@ function renderLike({ origin, agent, target }: Reacted): ActivityMembers {
   }
 }
 
-function renderBoost({ origin, agent, target, at }: Reacted): ActivityMembers {
+function renderBoost({ origin, agent, target, at }: ReactionContext): ActivityMembers {
   const { actor, followers } = agentIris(origin, agent)
-  const id = `${actor}/boosts/${nameOf(target.object)}`
+  const id = `${actor}/boosts/${objectDigest(target.object)}`
   const audience = { to: [publicCollection], cc: [followers, target.actor] }
   return { id, type: 'Announce', actor, published: at, ...audience, object: target.object }
 }
 
 /** Renders the `Undo` of an activity with all its members, so that servers that have lost its id can still find it. */
-function undo({ '@context': _, ...done }: ActivityMembers, { at }: Reacted): ActivityMembers {
-  const { id, actor = null, to = [], cc = [] } = done
-  return { id: `${String(id)}/undo/${Date.parse(at)}`, type: 'Undo', actor, to, cc, object: done }
+function undo({ '@context': _, ...activity }: ActivityMembers, { at }: ReactionContext): ActivityMembers {
+  const { id, actor = null, to = [], cc = [] } = activity
+  return { id: `${String(id)}/undo/${Date.parse(at)}`, type: 'Undo', actor, to, cc, object: activity }
 }
 
-function nameOf(object: string): string {
+function objectDigest(object: string): string {
   return hash('sha256', object).slice(0, 32)
 }

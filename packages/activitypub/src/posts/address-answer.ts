@@ -5,8 +5,8 @@ import { postIri } from '../format/own-iris.ts'
 import type { Rendering } from '../format/post-data.ts'
 import { readReplyTarget, toJson } from '../format/targets.ts'
 import { isOpen, replyVisibility } from '../format/visibility.ts'
-import { countCallable, findCalled, ownNames } from '../text/called-people.ts'
 import { mentionLength } from '../text/mention.ts'
+import { countAllowedTextMentions, listOwnAddresses, selectMentions } from '../text/select-mentions.ts'
 import { addressPieces, aliasesOf, replyDestinations } from './destinations.ts'
 import { countPieces } from './pieces.ts'
 import { presentPost } from './present-post.ts'
@@ -14,7 +14,7 @@ import { presentPost } from './present-post.ts'
 export interface AddressDeps {
   readonly origin: string
   /** Returns the longest post that the server of an inbox shows, in visible characters. */
-  postLimitOf(inbox: string | undefined): number
+  findPostLimitChars(inbox: string | undefined): number
   readonly showRequirement?: ShowRequirement | undefined
   /** The most people that one response may mention. */
   readonly maxMentions: number
@@ -23,28 +23,28 @@ export interface AddressDeps {
 /** Plans the deliveries of a response to the author's inbox and to everyone it mentions. It is pure. */
 export function addressAnswer(
   { turn, response }: AnsweredTurn,
-  { origin, postLimitOf, showRequirement, maxMentions }: AddressDeps,
+  { origin, findPostLimitChars, showRequirement, maxMentions }: AddressDeps,
 ): Addressing {
   const reply = readReplyTarget(turn.target)
   const visibility = replyVisibility(reply.visibility, response.visibility)
   const isListed = isOpen(visibility)
   const { agent_chain: chain } = turn.content.recipient_capabilities
-  const callable = countCallable(visibility, chain, maxMentions)
-  const shown = presentPost(response, turn.content, { visibility }, showRequirement)
-  const own = ownNames(turn.agent, turn.content.recipient, origin)
-  const called = findCalled(shown, { callable }, { own, author: reply.address })
-  const before = [{ name: reply.address ?? '' }, ...called.chosen.map(name => ({ name }))]
-  const limit = Math.max(shortest, postLimitOf(reply.inbox) - mentionLength(before))
-  const pieces = countPieces(shown.parts, limit)
+  const maxTextMentions = countAllowedTextMentions(visibility, chain, maxMentions)
+  const presented = presentPost(response, turn.content, { visibility }, showRequirement)
+  const ownAddresses = listOwnAddresses(turn.agent, turn.content.recipient, origin)
+  const mentions = selectMentions(presented, { callable: maxTextMentions }, { ownAddresses, author: reply.address })
+  const leadingMentions = [{ name: reply.address ?? '' }, ...mentions.chosen.map(name => ({ name }))]
+  const limitChars = Math.max(minPostTextChars, findPostLimitChars(reply.inbox) - mentionLength(leadingMentions))
+  const pieces = countPieces(presented.parts, limitChars)
   const rendering: Rendering = {
     reply,
     visibility,
     pieces,
-    ...(pieces > 1 && { limit }),
-    ...(callable > 0 && { callable }),
+    ...(pieces > 1 && { limit: limitChars }),
+    ...(maxTextMentions > 0 && { callable: maxTextMentions }),
   }
   return {
-    deliveries: addressPieces(pieces, replyDestinations(reply, called, isListed)),
+    deliveries: addressPieces(pieces, replyDestinations(reply, mentions, isListed)),
     aliases: aliasesOf(postIri(origin, turn.agent, response.id), pieces),
     isListed,
     rendering: toJson(rendering),
@@ -52,4 +52,4 @@ export function addressAnswer(
 }
 
 /** The fewest characters for text in a post, regardless of the number of people whom the response mentions. */
-export const shortest = 100
+export const minPostTextChars = 100

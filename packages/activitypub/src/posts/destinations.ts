@@ -4,7 +4,7 @@ import type { PlannedDelivery } from '@postern/pipeline'
 import { activityIri, pieceId } from '../format/own-iris.ts'
 import type { DeliveryDestination, DeliveryTarget, ReplyTarget } from '../format/post-data.ts'
 import { toJson } from '../format/targets.ts'
-import type { Called } from '../text/called-people.ts'
+import type { ChosenMentions } from '../text/select-mentions.ts'
 
 /** The destination of one post. */
 export interface Destination {
@@ -14,14 +14,18 @@ export interface Destination {
 }
 
 /** Returns the destinations of a response: its author's inbox, and the people it mentions. */
-export function replyDestinations(reply: ReplyTarget, called: Called, isForAll: boolean): readonly Destination[] {
+export function replyDestinations(
+  reply: ReplyTarget,
+  mentions: ChosenMentions,
+  isForAll: boolean,
+): readonly Destination[] {
   // The shared inbox is for posts that everyone on that server may see.
   const inbox = (isForAll ? reply.sharedInbox : undefined) ?? reply.inbox
   const author: Destination[] = inbox ? [{ to: inbox, peer: reply.actor, target: { inbox, peer: reply.actor } }] : []
-  return [...author, ...mentionDestinations(called)]
+  return [...author, ...mentionDestinations(mentions)]
 }
 
-export function mentionDestinations({ chosen, named }: Called): readonly Destination[] {
+export function mentionDestinations({ chosen, named }: ChosenMentions): readonly Destination[] {
   return [
     ...chosen.map(mention => ({ to: mention, target: { mention } })),
     ...named.map(mention => ({ to: mention, target: { mention, isNamed: true } as const })),

@@ -5,7 +5,7 @@ import { parseIri } from '../format/iri.ts'
 import type { DeliveryDestination } from '../format/post-data.ts'
 import type { RemoteActors } from '../peers/actor-cache.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
-import type { Mentioned } from '../text/mention.ts'
+import type { MentionedPerson } from '../text/mention.ts'
 import type { Handles } from '../webfinger/handles.ts'
 
 interface MentionDeps {
@@ -30,7 +30,7 @@ export async function findMentionedInbox(
   return { inbox: actor.inbox, peer: actor.id }
 }
 
-export function toMentioned({ id, url }: RemoteActor, name: string): Mentioned {
+export function toMentioned({ id, url }: RemoteActor, name: string): MentionedPerson {
   return { href: id, name, url: url ?? id }
 }
 

@@ -12,7 +12,7 @@ const shortTexts: readonly Part[] = [
 ]
 
 test.each(shortTexts.map((_, at) => shortTexts.slice(at)))(
-  'countPieces() never takes parts for shorter than they are: %j',
+  'countPieces() returns the number of pieces that splitParts() makes, at every limit: %j',
   (...parts) => {
     const limits = Array.from({ length: 300 }, (_, at) => at + 40)
     const wrong = limits.filter(limit => countPieces(parts, limit) !== splitParts(parts, limit).length)

@@ -3,7 +3,7 @@ import type { NormalizedMessage, NormalizedResponse, ShowRequirement } from '@po
 import { hasRequirements, presentResponse } from '@postern/message'
 import type { Rendering } from '../format/post-data.ts'
 
-const elsewhere = 'I cannot say in public how to continue. Please write to me again in a direct message.'
+const directMessageHint = 'I cannot say in public how to continue. Please write to me again in a direct message.'
 
 /**
  * Presents a response to its audience. Only a direct post contains the means to make a decision. Every other post asks the reader to write again
@@ -16,7 +16,10 @@ export function presentPost(
   show: ShowRequirement | undefined,
 ): NormalizedResponse {
   if (visibility === 'direct') return presentResponse(response, message, show)
-  const presented = presentResponse(response, message, undefined)
-  if (!hasRequirements(response.parts)) return presented
-  return { ...presented, parts: [...presented.parts, { kind: 'text', mime: 'text/plain', content: elsewhere }] }
+  const presentedResponse = presentResponse(response, message, undefined)
+  if (!hasRequirements(response.parts)) return presentedResponse
+  return {
+    ...presentedResponse,
+    parts: [...presentedResponse.parts, { kind: 'text', mime: 'text/plain', content: directMessageHint }],
+  }
 }

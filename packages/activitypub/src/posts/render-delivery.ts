@@ -6,39 +6,39 @@ import { Undeliverable } from '@postern/message'
 import type { Delivery } from '@postern/pipeline'
 import type { DeliveryTarget, Revision } from '../format/post-data.ts'
 import { readDeliveryTarget, readRendering } from '../format/targets.ts'
-import type { Mentioned } from '../text/mention.ts'
+import type { MentionedPerson } from '../text/mention.ts'
 import { presentPost } from './present-post.ts'
-import type { Answered, JsonMembers } from './render-post.ts'
+import type { JsonMembers, PublishedResponse } from './render-post.ts'
 import { renderCreate, renderRevision } from './render-post.ts'
 
 /** A rendered delivery: the document, and the response in it, if any. */
 export interface OutgoingActivity {
   readonly document: Json
-  readonly said?: { readonly answered: Answered; readonly revision: Revision | undefined } | undefined
+  readonly post?: { readonly answered: PublishedResponse; readonly revision: Revision | undefined } | undefined
   /** True if the document goes to many. */
   readonly isBroadcast: boolean
 }
 
-interface OutgoingDeps {
+interface RendererDeps {
   readonly origin: string
-  readonly fileAddress: Answered['fileAddress']
+  readonly fileAddress: PublishedResponse['fileAddress']
   readonly showRequirement?: ShowRequirement | undefined
 }
 
-const maxRemembered = 100
+const maxCachedBroadcasts = 100
 
-const rememberMs = 300_000
+const broadcastCacheMs = 300_000
 
 /** Creates the renderer. It renders a document that goes to many only once. The renderer throws Undeliverable if there is nothing to deliver. */
-export function createDeliveryRenderer(gateway: OutgoingDeps, now: () => number) {
-  const broadcasts = createExpiringMap<OutgoingActivity>(maxRemembered, now)
-  return function renderRemembered(delivery: Delivery): OutgoingActivity {
+export function createDeliveryRenderer(deps: RendererDeps, now: () => number) {
+  const broadcasts = createExpiringMap<OutgoingActivity>(maxCachedBroadcasts, now)
+  return function renderCached(delivery: Delivery): OutgoingActivity {
     const target = readDeliveryTarget(delivery)
-    const key = delivery.broadcast === undefined ? undefined : nameOf(delivery, target)
+    const key = delivery.broadcast === undefined ? undefined : formatCacheKey(delivery, target)
     const activity = key && broadcasts.get(key)
     if (activity) return activity
-    const rendered = renderDelivery(delivery, target, gateway)
-    if (key) broadcasts.set(key, rendered, rememberMs)
+    const rendered = renderDelivery(delivery, target, deps)
+    if (key) broadcasts.set(key, rendered, broadcastCacheMs)
     return rendered
   }
 }
@@ -47,37 +47,37 @@ export function createDeliveryRenderer(gateway: OutgoingDeps, now: () => number)
  * Returns the name of a document. Edited text has another revision, so another name. A response that is withdrawn in the meantime is not
  * delivered.
  */
-function nameOf({ message, response }: Delivery, { handshake, piece, revision }: DeliveryTarget): string {
+function formatCacheKey({ message, response }: Delivery, { handshake, piece, revision }: DeliveryTarget): string {
   return JSON.stringify([message.id, response?.id, piece, revision?.id, handshake])
 }
 
-function renderDelivery(delivery: Delivery, target: DeliveryTarget, gateway: OutgoingDeps): OutgoingActivity {
+function renderDelivery(delivery: Delivery, target: DeliveryTarget, deps: RendererDeps): OutgoingActivity {
   const isBroadcast = delivery.broadcast !== undefined
   if (target.handshake !== undefined) return { document: target.handshake, isBroadcast }
-  const said = readSaid(delivery, target, gateway)
-  return { said, document: renderSaid(said), isBroadcast }
+  const post = readOutgoingPost(delivery, target, deps)
+  return { post, document: renderOutgoingPost(post), isBroadcast }
 }
 
-function readSaid(
-  { agent, message, response, rendering: kept }: Delivery,
-  { piece, revision, ...rest }: DeliveryTarget,
-  { origin, fileAddress, showRequirement }: OutgoingDeps,
-): NonNullable<OutgoingActivity['said']> {
+function readOutgoingPost(
+  { agent, message, response, rendering: storedRendering }: Delivery,
+  { piece, revision, ...targetMembers }: DeliveryTarget,
+  { origin, fileAddress, showRequirement }: RendererDeps,
+): NonNullable<OutgoingActivity['post']> {
   if (!response) throw new Undeliverable('Cannot deliver: there is no answer to render')
-  const reply = 'reply' in rest ? (rest.reply as Json) : null
-  const rendering = readRendering(kept, reply, response)
-  const shown = presentPost(response, message, rendering, showRequirement)
-  const answered = { origin, agent, response: shown, rendering, piece, fileAddress }
+  const reply = 'reply' in targetMembers ? (targetMembers.reply as Json) : null
+  const rendering = readRendering(storedRendering, reply, response)
+  const presented = presentPost(response, message, rendering, showRequirement)
+  const answered = { origin, agent, response: presented, rendering, piece, fileAddress }
   return { answered, revision }
 }
 
 /** Renders the document with further mentioned people. It is pure. */
-export function renderSaid(
-  { answered, revision }: NonNullable<OutgoingActivity['said']>,
-  mentions: readonly Mentioned[] = [],
+export function renderOutgoingPost(
+  { answered, revision }: NonNullable<OutgoingActivity['post']>,
+  mentions: readonly MentionedPerson[] = [],
 ): JsonMembers {
-  const naming = mentions.length > 0 ? { ...answered, mentions } : answered
-  return revision ? renderRevision(naming, revision) : renderCreate(naming)
+  const withMentions = mentions.length > 0 ? { ...answered, mentions } : answered
+  return revision ? renderRevision(withMentions, revision) : renderCreate(withMentions)
 }
 
 /** Describes a document for the operator. A delivery to many keeps only its name. It is pure. */

@@ -2,7 +2,7 @@ import type { NormalizedResponse, Part, Visibility } from '@postern/message'
 import { expect, test } from 'vitest'
 import type { ReplyTarget } from '../format/post-data.ts'
 import { readRendering, toJson } from '../format/targets.ts'
-import type { Answered } from './render-post.ts'
+import type { PublishedResponse } from './render-post.ts'
 import { renderCreate, renderNote } from './render-post.ts'
 
 const origin = 'https://agents.test'
@@ -31,7 +31,7 @@ const response: NormalizedResponse = {
 }
 
 /** Returns an answer to `reply` in the form that is rendered. */
-function answerTo(reply: ReplyTarget = target, said: NormalizedResponse = response): Answered {
+function answerTo(reply: ReplyTarget = target, said: NormalizedResponse = response): PublishedResponse {
   return { origin, agent: 'echo', response: said, rendering: readRendering(undefined, toJson(reply), said) }
 }
 

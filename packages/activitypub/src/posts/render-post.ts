@@ -3,19 +3,19 @@ import type { Json, NormalizedResponse, Part } from '@postern/message'
 import { activityIri, agentIris, pieceId, postIri, tagIri } from '../format/own-iris.ts'
 import type { Rendering, ReplyTarget, Revision } from '../format/post-data.ts'
 import { activityStreams, publicCollection } from '../format/vocabulary.ts'
-import { othersMentioned } from '../text/called-people.ts'
 import { tagKey } from '../text/hashtags.ts'
-import type { LinkedHtml } from '../text/link-inline.ts'
-import { linkInline } from '../text/link-inline.ts'
-import type { Mentioned } from '../text/mention.ts'
-import { writeMention } from '../text/mention.ts'
+import type { LinkedHtml } from '../text/link-mentions.ts'
+import { linkInline } from '../text/link-mentions.ts'
+import type { MentionedPerson } from '../text/mention.ts'
+import { renderMention } from '../text/mention.ts'
 import { partsToHtmlOnce } from '../text/post-html.ts'
-import type { AttachedPart, StoredAddress } from './attached.ts'
-import { isShown, toDocument } from './attached.ts'
+import { normalizeMentions } from '../text/select-mentions.ts'
+import type { AttachedPart, StoredAddress } from './attachments.ts'
+import { isShown, toDocument } from './attachments.ts'
 import { partsOfPiece } from './pieces.ts'
 
 /** The data of a response that its rendering needs. */
-export interface Answered {
+export interface PublishedResponse {
   readonly origin: string
   /** The name of the agent. */
   readonly agent: string
@@ -24,7 +24,7 @@ export interface Answered {
   /** The number of the piece. Default: the first. */
   readonly piece?: number | undefined
   /** The further people whom the response mentions, if their actors were found. */
-  readonly mentions?: readonly Mentioned[] | undefined
+  readonly mentions?: readonly MentionedPerson[] | undefined
   /** The time of the last edit, ISO 8601 UTC. Absent if there was none. */
   readonly editedAt?: string | undefined
   readonly fileAddress?: StoredAddress
@@ -43,62 +43,62 @@ const postContext: Json = [
 ]
 
 /** Renders the `Create` with a post. It is pure: the same response is the same document, whenever it is rendered. */
-export function renderCreate(answered: Answered): JsonMembers {
-  const note = renderNote(answered)
-  return carryNote(note, { id: activityIri(String(note.id)), type: 'Create', published: note.published })
+export function renderCreate(published: PublishedResponse): JsonMembers {
+  const note = renderNote(published)
+  return wrapNote(note, { id: activityIri(String(note.id)), type: 'Create', published: note.published })
 }
 
 /** Returns the activity about a post, with the audience of the post. */
-function carryNote({ '@context': context, ...note }: JsonMembers, { id, type, published }: JsonMembers): JsonMembers {
+function wrapNote({ '@context': context, ...note }: JsonMembers, { id, type, published }: JsonMembers): JsonMembers {
   const { attributedTo, to, cc } = note
   return { '@context': context, id, type, actor: attributedTo, published, to, cc, object: note }
 }
 
 /** Renders a post as its id serves it. It is pure. */
-export function renderNote(answered: Answered): JsonMembers {
-  const { agent, origin, response, rendering, piece = 0, editedAt } = answered
+export function renderNote(published: PublishedResponse): JsonMembers {
+  const { agent, origin, response, rendering, piece = 0, editedAt } = published
   const { reply } = rendering
-  const id = idOfPiece(answered, piece)
+  const id = idOfPiece(published, piece)
   const parts = partsOfPiece(response.parts, rendering, piece) ?? []
-  const mentioned = mentionedBy(answered)
-  const words = writeWords(answered, parts, mentioned)
-  const content = answered.piece ? words.html : withMentions(words, answered, mentioned)
-  const attachment = parts.filter(isFile).flatMap(part => toDocument(part, answered.fileAddress))
+  const mentions = listMentions(published)
+  const linkedHtml = renderText(published, parts, mentions)
+  const content = published.piece ? linkedHtml.html : prependMentions(linkedHtml, published, mentions)
+  const attachment = parts.filter(isFile).flatMap(part => toDocument(part, published.fileAddress))
   const summary = reply?.summary ?? response.subject
   return {
     '@context': postContext,
     id,
     type: 'Note',
     attributedTo: agentIris(origin, agent).actor,
-    inReplyTo: piece > 0 ? idOfPiece(answered, piece - 1) : (reply?.object ?? null),
+    inReplyTo: piece > 0 ? idOfPiece(published, piece - 1) : (reply?.object ?? null),
     ...(reply?.context && { context: reply.context }),
     ...(reply?.conversation && { conversation: reply.conversation }),
     published: response.created_at,
     ...(editedAt && { updated: editedAt }),
     url: id,
-    ...renderAudience(answered),
+    ...renderAudience(published),
     summary: summary ?? null,
     sensitive: reply?.sensitive === true || summary !== undefined,
     content,
     ...(reply?.language && { contentMap: { [reply.language]: content } }),
     tag: [
-      ...mentioned.map(({ href, name }) => ({ type: 'Mention', href, name })),
-      ...words.tags.map(tag => ({ type: 'Hashtag', href: tagIri(origin, agent, tagKey(tag)), name: `#${tag}` })),
+      ...mentions.map(({ href, name }) => ({ type: 'Mention', href, name })),
+      ...linkedHtml.tags.map(tag => ({ type: 'Hashtag', href: tagIri(origin, agent, tagKey(tag)), name: `#${tag}` })),
     ],
     ...(attachment.length > 0 && { attachment }),
   }
 }
 
-export function idOfPiece({ origin, agent, response }: Answered, piece: number): string {
+export function idOfPiece({ origin, agent, response }: PublishedResponse, piece: number): string {
   return postIri(origin, agent, pieceId(response.id, piece))
 }
 
 /** Returns the author of the answered post, then the other mentioned people. */
-function mentionedBy({ rendering: { reply }, mentions = [] }: Answered): readonly Mentioned[] {
+function listMentions({ rendering: { reply }, mentions = [] }: PublishedResponse): readonly MentionedPerson[] {
   return reply ? [authorOf(reply), ...mentions] : mentions
 }
 
-function authorOf({ actor, address, url }: ReplyTarget): Mentioned {
+function authorOf({ actor, address, url }: ReplyTarget): MentionedPerson {
   return { href: actor, name: address ?? actor, url: url ?? actor }
 }
 
@@ -112,9 +112,9 @@ const audiences: Record<Rendering['visibility'], (followers: string, people: rea
   direct: (_, people) => ({ to: people, cc: [] }),
 }
 
-function renderAudience(answered: Answered): Audience {
-  const { origin, agent, rendering } = answered
-  const people = mentionedBy(answered).map(({ href }) => href)
+function renderAudience(published: PublishedResponse): Audience {
+  const { origin, agent, rendering } = published
+  const people = listMentions(published).map(({ href }) => href)
   return audiences[rendering.visibility](agentIris(origin, agent).followers, people)
 }
 
@@ -122,12 +122,20 @@ function isFile(part: Part): part is AttachedPart {
   return part.kind === 'file' || part.kind === 'artifact'
 }
 
-function writeWords(answered: Answered, parts: readonly Part[], mentioned: readonly Mentioned[]): LinkedHtml {
-  const { origin, agent, response, fileAddress } = answered
-  const worded = parts.filter(part => !(isFile(part) && isShown(part, fileAddress)))
-  const status = parts.length > worded.length ? 'completed' : response.status
-  const html = partsToHtmlOnce({ parts: worded, status })
-  return linkInline(html, { mentioned, tagIri: tag => tagIri(origin, agent, tag), memoKey: `${origin} ${agent}` })
+function renderText(
+  published: PublishedResponse,
+  parts: readonly Part[],
+  mentioned: readonly MentionedPerson[],
+): LinkedHtml {
+  const { origin, agent, response, fileAddress } = published
+  const shownParts = parts.filter(part => !(isFile(part) && isShown(part, fileAddress)))
+  const status = parts.length > shownParts.length ? 'completed' : response.status
+  const html = partsToHtmlOnce({ parts: shownParts, status })
+  return linkInline(html, {
+    mentions: mentioned,
+    tagIri: tag => tagIri(origin, agent, tag),
+    memoKey: `${origin} ${agent}`,
+  })
 }
 
 /**
@@ -135,23 +143,27 @@ function writeWords(answered: Answered, parts: readonly Part[], mentioned: reado
  * So the text begins with the author of the answered post, and with the mentioned people whom it does not name itself.
  * Later posts of the thread need no names.
  */
-function withMentions({ html, named }: LinkedHtml, answered: Answered, mentioned: readonly Mentioned[]): string {
-  const { response, rendering, mentions = [] } = answered
-  const chosen = othersMentioned(response.mentions)
-  const missing = mentions.filter(({ name }) => chosen.includes(name) && !named.has(name))
-  const before = rendering.reply ? [...mentioned.slice(0, 1), ...missing] : missing
-  if (before.length === 0) return html
-  const names = before.map(each => writeMention(each)).join(' ')
+function prependMentions(
+  { html, mentionedNames }: LinkedHtml,
+  published: PublishedResponse,
+  mentioned: readonly MentionedPerson[],
+): string {
+  const { response, rendering, mentions = [] } = published
+  const chosenNames = normalizeMentions(response.mentions)
+  const missingMentions = mentions.filter(({ name }) => chosenNames.includes(name) && !mentionedNames.has(name))
+  const leadingMentions = rendering.reply ? [...mentioned.slice(0, 1), ...missingMentions] : missingMentions
+  if (leadingMentions.length === 0) return html
+  const names = leadingMentions.map(mention => renderMention(mention)).join(' ')
   return html.startsWith('<p>') ? `<p>${names} ${html.slice(3)}` : `<p>${names}</p>${html}`
 }
 
 /** Renders the `Update` or `Delete` of one post. A post that the edited text no longer needs is deleted. It is pure. */
-export function renderRevision(answered: Answered, { act, id, at }: Revision): JsonMembers {
-  const { response, rendering, piece = 0, origin, agent } = answered
-  const post = idOfPiece(answered, piece)
+export function renderRevision(published: PublishedResponse, { act, id, at }: Revision): JsonMembers {
+  const { response, rendering, piece = 0, origin, agent } = published
+  const post = idOfPiece(published, piece)
   if (act === 'edit' && partsOfPiece(response.parts, rendering, piece)) {
-    const note = renderNote({ ...answered, editedAt: at })
-    return carryNote(note, { id: `${post}/updates/${id}`, type: 'Update', published: at })
+    const note = renderNote({ ...published, editedAt: at })
+    return wrapNote(note, { id: `${post}/updates/${id}`, type: 'Update', published: at })
   }
   return {
     '@context': postContext,
@@ -159,7 +171,7 @@ export function renderRevision(answered: Answered, { act, id, at }: Revision): J
     type: 'Delete',
     actor: agentIris(origin, agent).actor,
     published: at,
-    ...renderAudience(answered),
+    ...renderAudience(published),
     object: { id: post, type: 'Tombstone' },
   }
 }

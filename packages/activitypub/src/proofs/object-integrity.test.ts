@@ -16,7 +16,7 @@ function split({ proof, ...unsecured }: Document) {
 describe('RFC 8785', () => {
   const { cases } = readFixture<{ cases: { name: string; input: string; output: string }[] }>('rfc8785/cases.json')
 
-  test.each(cases)('canonicalizeJson() writes $name as its author does', ({ input, output }) => {
+  test.each(cases)('canonicalizeJson() formats $name as the reference implementation does', ({ input, output }) => {
     expect(canonicalizeJson(JSON.parse(input))).toBe(output)
   })
 
@@ -49,7 +49,7 @@ describe('W3C eddsa-jcs-2022', () => {
     expect(sha256(vector.canonicalProof) + sha256(vector.canonicalDocument)).toBe(vector.combinedHash)
   })
 
-  test('isProofMadeBy() accepts the document, and no changed one', () => {
+  test('isProofMadeBy() accepts the signed document and rejects every change', () => {
     expect(isProofMadeBy(key, { unsecured, proof })).toBe(true)
     expect(isProofMadeBy(key, { unsecured: { ...unsecured, name: 'Other' }, proof })).toBe(false)
     expect(isProofMadeBy(key, { unsecured, proof: { ...proof, created: '2023-02-24T23:36:39Z' } })).toBe(false)
@@ -58,7 +58,7 @@ describe('W3C eddsa-jcs-2022', () => {
     expect(isProofMadeBy(key, { unsecured, proof: { ...proof, proofValue: undefined } })).toBe(false)
   })
 
-  test('a document may add contexts behind the signed ones, but none in front', () => {
+  test('isProofMadeBy() accepts contexts after the signed ones, but not before them', () => {
     const context = unsecured['@context'] as string[]
     const withContexts = (list: string[]) => ({ ...unsecured, '@context': list })
     expect(isProofMadeBy(key, { unsecured: withContexts([...context, 'https://x.test/']), proof })).toBe(true)
@@ -75,18 +75,18 @@ describe('FEP-8b32', () => {
   const key = parseMultikey(publicKeyMultibase)!
   const privateKey = createPrivateKey({ key: privateKeyJwk as never, format: 'jwk' })
 
-  test.each(signed)('isProofMadeBy() takes the activity $name', ({ document }) => {
+  test.each(signed)('isProofMadeBy() accepts the activity $name, but not for another actor', ({ document }) => {
     expect(isProofMadeBy(key, split(document))).toBe(true)
     expect(isProofMadeBy(key, split({ ...document, actor: 'https://evil.test/' }))).toBe(false)
   })
 
-  test('verification takes the hidden context of a proof as its maker meant it', () => {
+  test('isProofMadeBy() uses the document’s context for a proof without one', () => {
     const { unsecured, proof } = split(signed[0]!.document)
     const { '@context': _, ...hidden } = proof
     expect(isProofMadeBy(key, { unsecured, proof: hidden })).toBe(true)
   })
 
-  test('proveDocument() makes the very proof of the example', () => {
+  test('proveDocument() reproduces the proof of the example', () => {
     const { unsecured, proof } = split(signed[0]!.document)
     const [activityStreams] = unsecured['@context'] as string[]
     const proven = proveDocument(
@@ -106,7 +106,7 @@ describe('FEP-521a', () => {
     keys: { name: string; accepted: boolean; publicKeyMultibase: string; x: string }[]
   }>('fep-521a/multikeys.json')
 
-  test.each(keys)('parseMultikey() of $name: $accepted', ({ publicKeyMultibase, accepted, x }) => {
+  test.each(keys)('parseMultikey() accepts $name: $accepted', ({ publicKeyMultibase, accepted, x }) => {
     const key = parseMultikey(publicKeyMultibase)
     expect(key !== undefined).toBe(accepted)
     if (!key) return
@@ -124,9 +124,12 @@ describe('FEP-521a', () => {
   })
 })
 
-test.each(['', '00', '0000ff', 'ff'.repeat(64), '00010203'])('base58 of %s comes back', hex => {
-  expect(Buffer.from(decodeBase58(encodeBase58(Buffer.from(hex, 'hex')))!).toString('hex')).toBe(hex)
-})
+test.each(['', '00', '0000ff', 'ff'.repeat(64), '00010203'])(
+  'decodeBase58() returns the bytes that encodeBase58() encoded: %s',
+  hex => {
+    expect(Buffer.from(decodeBase58(encodeBase58(Buffer.from(hex, 'hex')))!).toString('hex')).toBe(hex)
+  },
+)
 
 describe('AP-52: findAmbiguity()', () => {
   test.each([

@@ -60,10 +60,10 @@ export async function verifyObjectProof(claim: IntegrityClaim, deps: IntegrityDe
     .map(asObject)
     .filter(entry => entry !== undefined)
     .filter(isKnownProof)
-  const [first] = proofs
-  if (!first) return undefined
+  const [firstProof] = proofs
+  if (!firstProof) return undefined
   const ambiguity = findAmbiguity(Buffer.from(claim.bytes).toString())
-  if (ambiguity) return toVerdict(first, ambiguity)
+  if (ambiguity) return toVerdict(firstProof, ambiguity)
   let verdict: Proof | undefined
   for (const entry of proofs) {
     verdict = toVerdict(entry, await findFault({ unsecured, proof: entry }, claim, deps))
@@ -81,11 +81,11 @@ interface ProvenDocument {
 
 /** Finds the fault of a proof. It checks the structure, then the owner of the key, then the times, then the signature. */
 async function findFault(
-  proven: ProvenDocument,
+  document: ProvenDocument,
   claim: IntegrityClaim,
   deps: IntegrityDeps,
 ): Promise<string | undefined> {
-  const { proof } = proven
+  const { proof } = document
   const method = textOf(proof.verificationMethod)
   const malformation = findMalformation(proof)
   if (malformation || !method) return malformation ?? 'it names no key'
@@ -93,7 +93,7 @@ async function findFault(
   if (!key) return 'its key is not an assertionMethod of the actor'
   return (
     findTimeFault(proof, deps.now(), claim.notBefore) ??
-    (isIntact(key, proven) ? undefined : 'it does not fit the document')
+    (isIntact(key, document) ? undefined : 'it does not fit the document')
   )
 }
 
@@ -103,9 +103,9 @@ function findMalformation(proof: JsonObject): string | undefined {
 }
 
 function findTimeFault({ created, expires }: JsonObject, now: number, notBefore = 0): string | undefined {
-  const made = parseTime(created)
-  if (made === undefined || isAhead(made, now)) return 'it was not made at a time that has been'
-  if (made < notBefore) return 'it was made too long ago'
+  const createdAt = parseTime(created)
+  if (createdAt === undefined || isAhead(createdAt, now)) return 'it was not made at a time that has been'
+  if (createdAt < notBefore) return 'it was made too long ago'
   if (expires === undefined) return undefined
   return (parseTime(expires) ?? 0) > now ? undefined : 'it has expired'
 }
@@ -119,13 +119,15 @@ function parseTime(value: unknown): number | undefined {
 async function findAssertionKey(id: string, { activity, actor }: IntegrityClaim, { actors }: IntegrityDeps) {
   const assertionKey = actor.assertionKeys.get(id)
   if (assertionKey || !isOnOrigin(id, activity.actor.origin)) return assertionKey
-  const fresh = await ignoreFaults([Unavailable, Undeliverable, Rejection], () => actors.refresh(activity.actor))
-  return fresh?.assertionKeys.get(id)
+  const refreshedActor = await ignoreFaults([Unavailable, Undeliverable, Rejection], () =>
+    actors.refresh(activity.actor),
+  )
+  return refreshedActor?.assertionKeys.get(id)
 }
 
-function isIntact(key: Parameters<typeof isProofMadeBy>[0], proven: ProvenDocument): boolean {
+function isIntact(key: Parameters<typeof isProofMadeBy>[0], document: ProvenDocument): boolean {
   try {
-    return isProofMadeBy(key, proven)
+    return isProofMadeBy(key, document)
   } catch (error) {
     // A document without a canonical form cannot have been signed.
     if (error instanceof TypeError) return false
@@ -163,9 +165,11 @@ export function isProofMadeBy(key: KeyObject, { unsecured, proof }: ProvenDocume
   const signature = readSignature(proofValue)
   const document = inContextOf(proof, unsecured)
   if (!signature || !document || key.asymmetricKeyType !== 'ed25519') return false
-  const hashed = hashCanonicalJson(document)
-  const readings = '@context' in options ? [options] : [options, { ...options, '@context': unsecured['@context'] }]
-  return readings.some(reading => verify(null, Buffer.concat([hashCanonicalJson(reading), hashed]), key, signature))
+  const documentHash = hashCanonicalJson(document)
+  const optionForms = '@context' in options ? [options] : [options, { ...options, '@context': unsecured['@context'] }]
+  return optionForms.some(options =>
+    verify(null, Buffer.concat([hashCanonicalJson(options), documentHash]), key, signature),
+  )
 }
 
 function readSignature(proofValue: unknown): Uint8Array | undefined {
@@ -181,9 +185,11 @@ function readSignature(proofValue: unknown): Uint8Array | undefined {
 function inContextOf(proof: JsonObject, unsecured: JsonObject): JsonObject | undefined {
   const context = proof['@context']
   if (context === undefined) return unsecured
-  const shown = [unsecured['@context'] ?? []].flat()
-  const signed = [context].flat()
-  const isBeginning = signed.every((entry, at) => canonicalizeJson(entry) === canonicalizeJson(shown[at] ?? null))
+  const documentContexts = [unsecured['@context'] ?? []].flat()
+  const proofContexts = [context].flat()
+  const isBeginning = proofContexts.every(
+    (entry, index) => canonicalizeJson(entry) === canonicalizeJson(documentContexts[index] ?? null),
+  )
   return isBeginning ? { ...unsecured, '@context': context } : undefined
 }
 
@@ -195,13 +201,13 @@ const tokenPattern =
  * member, or a number that is not canonical (`1.0`, `1e3`, too many digits). The text must be JSON. It takes linear time.
  */
 export function findAmbiguity(text: string): string | undefined {
-  const open: OpenValue[] = []
+  const openValues: OpenValue[] = []
   tokenPattern.lastIndex = text.startsWith('\ufeff') ? 1 : 0
   while (tokenPattern.lastIndex < text.length) {
     const token = tokenPattern.exec(text)
-    const fault = token ? findTokenFault(token, open.at(-1)) : 'it cannot be read'
+    const fault = token ? findTokenFault(token, openValues.at(-1)) : 'it cannot be read'
     if (fault) return fault
-    follow(token?.[3], token?.[4], open)
+    updateOpenValues(token?.[3], token?.[4], openValues)
   }
   return undefined
 }
@@ -209,21 +215,21 @@ export function findAmbiguity(text: string): string | undefined {
 /** The names seen so far in an object. Undefined for an array. */
 type OpenValue = Set<string> | undefined
 
-function findTokenFault([, string, colon, , , number]: RegExpExecArray, inside: OpenValue): string | undefined {
-  if (colon !== undefined && isRepeated(string ?? '', inside)) return 'a member is repeated'
+function findTokenFault([, string, colon, , , number]: RegExpExecArray, openValue: OpenValue): string | undefined {
+  if (colon !== undefined && isRepeated(string ?? '', openValue)) return 'a member is repeated'
   if (number !== undefined && String(Number(number)) !== number) return 'a number is not in its canonical form'
   return undefined
 }
 
-function follow(opened: string | undefined, closed: string | undefined, open: OpenValue[]): void {
-  if (opened) open.push(opened === '{' ? new Set() : undefined)
-  if (closed) open.pop()
+function updateOpenValues(opened: string | undefined, closed: string | undefined, openValues: OpenValue[]): void {
+  if (opened) openValues.push(opened === '{' ? new Set() : undefined)
+  if (closed) openValues.pop()
 }
 
-function isRepeated(written: string, seen: Set<string> | undefined): boolean {
-  const name = written.includes('\\') ? (parseJsonText(`"${written}"`) as string) : written
-  if (!seen || seen.has(name)) return true
-  seen.add(name)
+function isRepeated(jsonName: string, names: Set<string> | undefined): boolean {
+  const name = jsonName.includes('\\') ? (parseJsonText(`"${jsonName}"`) as string) : jsonName
+  if (!names || names.has(name)) return true
+  names.add(name)
   return false
 }
 

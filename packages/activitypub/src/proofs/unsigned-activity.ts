@@ -3,16 +3,16 @@ import type { Proof } from '@postern/message'
 import { Rejection } from '@postern/message'
 import type { IntakeSteps } from '@postern/pipeline'
 import type { RemoteActor } from '../peers/actor-document.ts'
-import { keyOf } from '../peers/recorded-key.ts'
-import { asPeersFault, findSigner } from '../peers/signer.ts'
+import { findProofKey } from '../peers/proof-key.ts'
+import { findSigner, toPeerFault } from '../peers/signer.ts'
 import { checkDigest } from '../signature/request-proof.ts'
 import { checkContentDigest } from '../signature/rfc9421/message-signature.ts'
-import type { VerifyFetchDeps } from './carried-activity.ts'
-import { digestProof, endOfGone } from './carried-activity.ts'
+import type { VerifyFetchDeps } from './forwarded-activity.ts'
+import { acceptDeletion, digestProof } from './forwarded-activity.ts'
 import { verifyObjectProof } from './object-integrity.ts'
 import type { ProvenActivity, VerifiedDelivery } from './proven-activity.ts'
 
-type Unsigned = Pick<ProvenActivity, 'activity' | 'bytes' | 'arrival'> & { readonly headers: Headers }
+type UnsignedRequest = Pick<ProvenActivity, 'activity' | 'bytes' | 'arrival'> & { readonly headers: Headers }
 
 /** The name of the one kind of proof, which every document with such a proof contains. */
 const suiteName = Buffer.from('eddsa-jcs-2022')
@@ -29,23 +29,23 @@ export function mayProveItself(bytes: Uint8Array): boolean {
  * @throws Rejection `signature_invalid`, `signer_mismatch`; Unavailable
  */
 export async function verifyUnsigned(
-  { activity, bytes, arrival, headers }: Unsigned,
+  { activity, bytes, arrival, headers }: UnsignedRequest,
   deps: VerifyFetchDeps & { readonly steps: IntakeSteps },
 ): Promise<VerifiedDelivery> {
   const { actors, steps, windowMs } = deps
   const hasDigest = checkDigests(headers, bytes)
-  const objectAt = steps.now()
+  const proofStartedAt = steps.now()
   const from = actors.knows(activity.actor) ? 'cache' : 'fetched'
   const notBefore = deps.now() - windowMs
   const verify = (actor: RemoteActor) => verifyObjectProof({ activity, bytes, actor, notBefore }, deps)
-  const claimed = await findSigner(activity.actor, actors)
-  if (!claimed) return endOfGone(activity, actors)
-  const objectProof = requirePassed(await verify(claimed))
+  const claimedActor = await findSigner(activity.actor, actors)
+  if (!claimedActor) return acceptDeletion(activity, actors)
+  const objectProof = requirePassed(await verify(claimedActor))
   // A document that its host shows to everybody is enough to reject a signer. To admit one, the host must show it to us.
-  const actor = actors.isProvisional(claimed) ? await asPeersFault(() => actors.find(activity.actor)) : claimed
-  if (!actor) return endOfGone(activity, actors)
-  if (actor !== claimed) requirePassed(await verify(actor))
-  steps.note(objectProof, objectAt, { from, key: keyOf(actor, objectProof.key_id) })
+  const actor = actors.isProvisional(claimedActor) ? await toPeerFault(() => actors.find(activity.actor)) : claimedActor
+  if (!actor) return acceptDeletion(activity, actors)
+  if (actor !== claimedActor) requirePassed(await verify(actor))
+  steps.note(objectProof, proofStartedAt, { from, key: findProofKey(actor, objectProof.key_id) })
   const noSignature: Proof = { kind: 'http-signature', verdict: 'none', reason: 'the request has none' }
   const proofs = [noSignature, ...(hasDigest ? [digestProof] : []), objectProof]
   const proven = { activity, actor, bytes, arrival, receivedAt: deps.now(), keyId: undefined }
@@ -54,10 +54,10 @@ export async function verifyUnsigned(
 
 /** Returns true if there is a digest, which must be that of the body. @throws Rejection `signature_invalid` */
 function checkDigests(headers: Headers, bytes: Uint8Array): boolean {
-  const [old, current] = [headers.get('digest'), headers.get('content-digest')]
-  if (old !== null) checkDigest(old, bytes)
-  if (current !== null) checkContentDigest(current, bytes)
-  return old !== null || current !== null
+  const [cavageDigest, contentDigest] = [headers.get('digest'), headers.get('content-digest')]
+  if (cavageDigest !== null) checkDigest(cavageDigest, bytes)
+  if (contentDigest !== null) checkContentDigest(contentDigest, bytes)
+  return cavageDigest !== null || contentDigest !== null
 }
 
 function requirePassed(proof: Proof | undefined): Proof {

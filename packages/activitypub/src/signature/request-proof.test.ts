@@ -32,7 +32,7 @@ const signed: SignedRequest = {
 }
 
 describe('draft-cavage-12 Appendix C', () => {
-  test.each(cases)('isSignedBy() says of $name: $valid', ({ signature, valid }) => {
+  test.each(cases)('isSignedBy() returns $valid for $name', ({ signature, valid }) => {
     expect(isSignedBy(key, parseSignatureHeader(signature), signed)).toBe(valid)
   })
 
@@ -40,7 +40,7 @@ describe('draft-cavage-12 Appendix C', () => {
     expect(() => checkDigest(request.headers.digest ?? '', Buffer.from(request.body))).not.toThrow()
   })
 
-  test('parsePublicKeyPem() finds the key of the examples too short', () => {
+  test('parsePublicKeyPem() rejects the 1024-bit key of the examples', () => {
     expect(parsePublicKeyPem(publicKeyPem)).toBeUndefined()
   })
 })
@@ -66,7 +66,7 @@ test('buildSigningString() refuses a covered field that is not there', () => {
   )
 })
 
-test('checkCoverage() names what is missing', () => {
+test('checkCoverage() names the component that the signature does not cover', () => {
   const parameters = parseSignatureHeader('keyId="k",signature="AAAA",headers="(request-target) host date"')
   expect(() => checkCoverage(parameters, signed)).toThrow(
     new Rejection('signature_invalid', 'Cannot verify activity: signature is invalid, it does not cover digest'),
@@ -88,7 +88,7 @@ test('parsePublicKeyPem() accepts SPKI and PKCS#1 of 2048 bits', () => {
   expect(parsePublicKeyPem(pkcs1)?.asymmetricKeyDetails?.modulusLength).toBe(2048)
 })
 
-test('checkDigest() accepts four right digests, and no more', () => {
+test('checkDigest() accepts at most four correct digests', () => {
   const body = Buffer.from('hello')
   const digest = formatDigest(body)
   expect(() => checkDigest(Array(4).fill(digest).join(','), body)).not.toThrow()

@@ -54,8 +54,8 @@ export function toMs(seconds: number | undefined): number | undefined {
 const acceptedAlgorithms: ReadonlySet<string | undefined> = new Set(['rsa-sha256', 'hs2019', undefined])
 
 /** The components that a signature must cover, so that none of them can be replaced (SWICG report on HTTP signatures). */
-const requiredOfAll = ['(request-target)', 'host'] as const
-const requiredOfContent = [...requiredOfAll, 'digest'] as const
+const requiredComponents = ['(request-target)', 'host'] as const
+const requiredContentComponents = [...requiredComponents, 'digest'] as const
 
 /** Checks that the named algorithm is accepted. @throws Rejection `signature_invalid` */
 export function checkAlgorithm({ algorithm }: SignatureParameters): void {
@@ -70,9 +70,9 @@ export function checkCoverage(
   { covered }: Pick<SignatureParameters, 'covered'>,
   request: Pick<SignedRequest, 'method'>,
 ): void {
-  const required = hasContent(request) ? requiredOfContent : requiredOfAll
-  const missing = required.find(name => !covered.includes(name))
-  if (missing) throw invalidSignature(`it does not cover ${missing}`)
+  const required = hasContent(request) ? requiredContentComponents : requiredComponents
+  const missingName = required.find(name => !covered.includes(name))
+  if (missingName) throw invalidSignature(`it does not cover ${missingName}`)
   if (!covered.includes('date') && !covered.includes('(created)')) {
     throw invalidSignature('it covers neither date nor (created)')
   }
@@ -80,7 +80,7 @@ export function checkCoverage(
 
 /** Builds the text that is signed (cavage-12 §2.3). @throws Rejection `signature_invalid` if a covered header or parameter is missing */
 export function buildSigningString(parameters: SignatureParameters, request: SignedRequest): string {
-  return parameters.covered.map(name => `${name}: ${componentOf(name, parameters, request)}`).join('\n')
+  return parameters.covered.map(name => `${name}: ${readComponent(name, parameters, request)}`).join('\n')
 }
 
 /** Returns true if `key` made this signature over this request, with or without the query in the target, because some peers omit it. */
@@ -100,17 +100,17 @@ type ReadValue = (request: SignedRequest, parameters: SignatureParameters) => st
 
 const specialValues: ReadonlyMap<string, ReadValue> = new Map<string, ReadValue>([
   ['(request-target)', ({ method, target }) => `${method.toLowerCase()} ${target}`],
-  ['(created)', (_, { created, algorithm }) => (isNamedByFamily(algorithm) ? undefined : created)],
-  ['(expires)', (_, { expires, algorithm }) => (isNamedByFamily(algorithm) ? undefined : expires)],
+  ['(created)', (_, { created, algorithm }) => (hasCavageAlgorithmName(algorithm) ? undefined : created)],
+  ['(expires)', (_, { expires, algorithm }) => (hasCavageAlgorithmName(algorithm) ? undefined : expires)],
   ['host', request => hostOf(request)],
 ])
 
 /** Returns true if the algorithm name has the old form, with which `(created)` and `(expires)` are an error (cavage-12 §2.3). */
-function isNamedByFamily(algorithm: string | undefined): boolean {
+function hasCavageAlgorithmName(algorithm: string | undefined): boolean {
   return algorithm?.startsWith('rsa') ?? false
 }
 
-function componentOf(name: string, parameters: SignatureParameters, request: SignedRequest): string | number {
+function readComponent(name: string, parameters: SignatureParameters, request: SignedRequest): string | number {
   const read = specialValues.get(name)
   const value = read ? read(request, parameters) : readField(request.headers, name)
   if (value === undefined || value === null) throw invalidSignature(`it covers ${name}, which is not there`)
@@ -138,14 +138,14 @@ export interface SignatureParameters {
   readonly expires: number | undefined
 }
 
-const maxCovered = 32
+const maxCoveredComponents = 32
 const parameterPattern = /\s*([A-Za-z]+)\s*=\s*(?:"([^"\\]*)"|(\d+))\s*(,|$)/y
 
 /** Parses a `Signature` header. @throws Rejection `signature_invalid` for invalid syntax, or a repeated or missing parameter */
 export function parseSignatureHeader(header: string): SignatureParameters {
   const parameters = readParameters(header)
   const covered = (parameters.get('headers') ?? '').toLowerCase().split(' ').filter(Boolean)
-  if (covered.length > maxCovered || new Set(covered).size !== covered.length) {
+  if (covered.length > maxCoveredComponents || new Set(covered).size !== covered.length) {
     throw invalidHeader('its header list is too long or repeats itself')
   }
   return {
@@ -162,12 +162,12 @@ function readParameters(header: string): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>()
   parameterPattern.lastIndex = 0
   for (let isLast = false; !isLast; ) {
-    const [, name = '', quoted, bare, end] = parameterPattern.exec(header) ?? []
+    const [, name = '', quotedValue, bareValue, separator] = parameterPattern.exec(header) ?? []
     if (!name) throw invalidHeader('it is not a list of parameters')
     // With two keyIds, a peer could be one actor to one reader and another actor to the next.
     if (parameters.has(name)) throw invalidHeader(`the parameter "${name}" is repeated`)
-    parameters.set(name, quoted ?? bare ?? '')
-    isLast = end === ''
+    parameters.set(name, quotedValue ?? bareValue ?? '')
+    isLast = separator === ''
   }
   return parameters
 }
@@ -232,9 +232,9 @@ function splitDigest(entry: string): { readonly algorithm: string | undefined; r
 
 /** Returns true if `value` (base64) is the digest of `body`. `algorithm` is a name of node:crypto. */
 export function isDigestOf(body: Uint8Array, algorithm: string, value: string): boolean {
-  const computed = Buffer.from(hash(algorithm, body, 'base64'))
-  const claimed = Buffer.from(value)
-  return computed.length === claimed.length && timingSafeEqual(computed, claimed)
+  const computedDigest = Buffer.from(hash(algorithm, body, 'base64'))
+  const claimedDigest = Buffer.from(value)
+  return computedDigest.length === claimedDigest.length && timingSafeEqual(computedDigest, claimedDigest)
 }
 
 export function invalidDigest(problem: string): Rejection {
@@ -255,9 +255,9 @@ interface TimeWindow {
  * Checks that a signed time, in ms since the epoch, lies in the window.
  * @throws Rejection `expired`, or `signature_invalid` if the time could not be read
  */
-export function checkSignedTime(ms: number | undefined, what: string, { now, windowMs }: TimeWindow): void {
+export function checkSignedTime(ms: number | undefined, label: string, { now, windowMs }: TimeWindow): void {
   if (ms === undefined) {
-    throw new Rejection('signature_invalid', `Cannot verify activity: ${what} is signed but cannot be read`)
+    throw new Rejection('signature_invalid', `Cannot verify activity: ${label} is signed but cannot be read`)
   }
   if (ms < now - windowMs) {
     throw new Rejection('expired', `Cannot verify activity: signed at "${isoTime(ms)}", before the accepted window`)
@@ -312,23 +312,23 @@ export function hasContent({ method }: Pick<SignedRequest, 'method'>): boolean {
 }
 
 /** The header fields from which a signature is read, besides those that it covers. */
-const alwaysKept = ['signature', 'signature-input', 'digest', 'content-digest', 'date', 'content-type']
+const recordedFields = ['signature', 'signature-input', 'digest', 'content-digest', 'date', 'content-type']
 /** The header fields that are never recorded, because they contain credentials. */
-const neverKept: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie'])
+const secretFields: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie'])
 
 /** Records the signed part of a request without its body, so that it can be verified again: its target and the relevant header fields. */
 export function recordRequest({ target, headers }: SignedRequest, { covered }: Pick<RequestProof, 'covered'>): Json {
-  const kept: Record<string, string> = {}
-  const keep = (name: string) => {
+  const recordedHeaders: Record<string, string> = {}
+  const record = (name: string) => {
     const value = headers.get(name)
-    if (value !== null) kept[name] = value
+    if (value !== null) recordedHeaders[name] = value
   }
-  alwaysKept.forEach(keep)
+  recordedFields.forEach(record)
   for (const component of covered) {
     const name = component.toLowerCase()
-    if (/^[a-z0-9-]+$/.test(name) && !neverKept.has(name)) keep(name)
+    if (/^[a-z0-9-]+$/.test(name) && !secretFields.has(name)) record(name)
   }
-  return { target, headers: kept }
+  return { target, headers: recordedHeaders }
 }
 
 /** Restores the request from a record. Returns undefined if the value is not such a record. */

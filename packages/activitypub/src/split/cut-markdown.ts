@@ -6,19 +6,19 @@ import type { Cut, Fragment, PieceLimits } from './cut-text.ts'
 import { createCut, cutParagraph, cutPlain } from './cut-text.ts'
 import type { BlockKind, SourceBlock } from './source-blocks.ts'
 import {
-  bullet,
-  fence,
-  heading,
-  indent,
-  indented,
+  bulletPattern,
+  fencePattern,
+  headingPattern,
+  indentedPattern,
+  indentPattern,
   isParagraph,
-  quoted,
+  quotePattern,
   readLines,
   readSourceBlocks,
 } from './source-blocks.ts'
 
 /** The characters that are reserved in an item for its mark and for lines that become paragraphs. */
-const itemReserve = 4
+const itemReserveChars = 4
 
 /** Cuts Markdown between its blocks first, then inside blocks that are too long. Each part of a block is a block again. */
 export const cutMarkdown: Cut = (markdown, limits) => {
@@ -40,24 +40,24 @@ const blockCuts: Readonly<Record<BlockKind, BlockCut>> = {
 
 function createBlockCut(depth: number): Cut {
   const cutSection = createCut({
-    units: section => readGroups(section, depth, ({ kind }) => kind !== 'blank'),
+    split: section => readGroups(section, depth, ({ kind }) => kind !== 'blank'),
     measure: countMarkdown,
-    gap: gaps.block,
-    finer: (source, limits) => cutBlock(source, limits, depth),
+    separatorLength: gaps.block,
+    cutSmaller: (source, limits) => cutBlock(source, limits, depth),
   })
   return createCut({
-    units: source => readGroups(source, depth, beginsSection()),
+    split: source => readGroups(source, depth, createSectionStartCheck()),
     measure: countMarkdown,
-    gap: gaps.block,
-    finer: cutSection,
+    separatorLength: gaps.block,
+    cutSmaller: cutSection,
   })
 }
 
 /** Yields groups of blocks. Each group ends before the next block that begins one. */
-function* readGroups(source: string, depth: number, begins: (block: SourceBlock) => boolean): Generator<string> {
+function* readGroups(source: string, depth: number, startsGroup: (block: SourceBlock) => boolean): Generator<string> {
   let group = ''
   for (const block of readSourceBlocks(source, depth)) {
-    if (begins(block) && group.trim()) {
+    if (startsGroup(block) && group.trim()) {
       yield group
       group = ''
     }
@@ -67,13 +67,13 @@ function* readGroups(source: string, depth: number, begins: (block: SourceBlock)
 }
 
 /** Creates the check for the beginning of a section. A heading stays with the block after it. */
-function beginsSection(): (block: SourceBlock) => boolean {
+function createSectionStartCheck(): (block: SourceBlock) => boolean {
   let isUnderHeading = false
   return ({ kind }) => {
     if (kind === 'blank') return false
-    const begins = !isUnderHeading
+    const startsSection = !isUnderHeading
     isUnderHeading = kind === 'heading'
-    return begins
+    return startsSection
   }
 }
 
@@ -87,23 +87,31 @@ function cutBlock(source: string, limits: PieceLimits, depth: number): readonly 
 /** Cuts a paragraph. The new beginning of a line must not look like the beginning of a block. */
 function cutLines(source: string, limits: PieceLimits): readonly Fragment[] {
   const fragments = carryEmphasis(cutParagraph(source, limits))
-  const begun = fragments.findIndex(({ text }) => text)
-  return fragments.map(({ text, length }, at) => ({ text: at > begun ? keepParagraph(text) : text, length }))
+  const firstIndex = fragments.findIndex(({ text }) => text)
+  return fragments.map(({ text, length }, index) => ({
+    text: index > firstIndex ? escapeBlockStart(text) : text,
+    length,
+  }))
 }
 
-function keepParagraph(text: string): string {
+function escapeBlockStart(text: string): string {
   return isParagraph(text) ? text : text.replace(/^(\s*)(\d*)/, '$1$2\\')
 }
 
 function cutQuote(source: string, limits: PieceLimits, depth: number): readonly Fragment[] {
-  const inside = readLines(source).map(line => line.replace(quoted, ''))
-  return createBlockCut(depth + 1)(inside.join(''), limits).map(fragment => wrapLines(fragment, line => `> ${line}`))
+  const innerLines = readLines(source).map(line => line.replace(quotePattern, ''))
+  return createBlockCut(depth + 1)(innerLines.join(''), limits).map(fragment =>
+    wrapLines(fragment, line => `> ${line}`),
+  )
 }
 
 /** Cuts a list. Items keep their mark, and so their number. The rest of a cut item continues without a mark. */
 function cutList(source: string, limits: PieceLimits, depth: number): readonly Fragment[] {
-  const finer: Cut = (item, itemLimits) => cutItem(item, itemLimits, depth)
-  return createCut({ units: readItems, measure: countMarkdown, gap: gaps.line, finer })(numberItems(source), limits)
+  const cutSmaller: Cut = (item, itemLimits) => cutItem(item, itemLimits, depth)
+  return createCut({ split: readItems, measure: countMarkdown, separatorLength: gaps.line, cutSmaller })(
+    numberItems(source),
+    limits,
+  )
 }
 
 /** Writes the displayed number of each item into its mark, because the item may become the first of a list. */
@@ -126,22 +134,25 @@ function* readItems(list: string): Generator<string> {
 }
 
 function beginsItem(line: string): boolean {
-  return bullet.test(line) && !indented.test(line)
+  return bulletPattern.test(line) && !indentedPattern.test(line)
 }
 
 function cutItem(item: string, limits: PieceLimits, depth: number): readonly Fragment[] {
-  const mark = bullet.exec(item)?.[0] ?? ''
-  const [first = '', ...more] = readLines(item)
-  const inside = first.slice(mark.length) + more.map(line => line.replace(indent, '')).join('')
-  const fragments = createBlockCut(depth + 1)(inside, piece => limits(piece) - itemReserve)
-  const marked = fragments.findIndex(({ text }) => text)
-  return fragments.map((fragment, at) => (at === marked ? markItem(fragment, mark) : fragment))
+  const mark = bulletPattern.exec(item)?.[0] ?? ''
+  const [first = '', ...otherLines] = readLines(item)
+  const innerText = first.slice(mark.length) + otherLines.map(line => line.replace(indentPattern, '')).join('')
+  const fragments = createBlockCut(depth + 1)(innerText, piece => limits(piece) - itemReserveChars)
+  const firstIndex = fragments.findIndex(({ text }) => text)
+  return fragments.map((fragment, index) => (index === firstIndex ? markItem(fragment, mark) : fragment))
 }
 
 /** Writes a fragment as an item. It has no blank lines, because they would end the item. */
 function markItem({ text, length }: Fragment, mark: string): Fragment {
-  const [first = '', ...more] = text.split('\n').filter(line => line.trim())
-  return { text: [mark + first, ...more.map(line => `    ${line}`), ''].join('\n'), length: length + itemReserve }
+  const [first = '', ...otherLines] = text.split('\n').filter(line => line.trim())
+  return {
+    text: [mark + first, ...otherLines.map(line => `    ${line}`), ''].join('\n'),
+    length: length + itemReserveChars,
+  }
 }
 
 function wrapLines({ text, length }: Fragment, wrap: (line: string) => string): Fragment {
@@ -152,7 +163,7 @@ function wrapLines({ text, length }: Fragment, wrap: (line: string) => string): 
 /** Cuts fenced code. Each piece has the same fence as the whole. */
 function cutFence(source: string, limits: PieceLimits): readonly Fragment[] {
   const [opening = '', ...lines] = readLines(source)
-  const mark = fence.exec(opening)?.[1] ?? ''
+  const mark = fencePattern.exec(opening)?.[1] ?? ''
   const isClosed = lines.length > 0 && (lines.at(-1) ?? '').trim().startsWith(mark)
   const code = (isClosed ? lines.slice(0, -1) : lines).join('')
   return cutCode(code, limits).map(({ text, length }) => {
@@ -163,14 +174,14 @@ function cutFence(source: string, limits: PieceLimits): readonly Fragment[] {
   })
 }
 
-const cutCode = createCut({ units: readLines, measure: countText, gap: 0, finer: cutPlain })
+const cutCode = createCut({ split: readLines, measure: countText, separatorLength: 0, cutSmaller: cutPlain })
 
 /** Lengthens the fence if the code contains it, because a line that was cut may begin with the end of a fence. */
 function lengthenMark(mark: string, code: string): string {
   const char = mark[0] ?? '`'
   const runs = code.match(char === '~' ? /^[ \t]*~+/gm : /^[ \t]*`+/gm) ?? []
-  const longest = Math.max(0, ...runs.map(run => run.trim().length))
-  return longest < mark.length ? mark : char.repeat(longest + 1)
+  const maxRunLength = Math.max(0, ...runs.map(run => run.trim().length))
+  return maxRunLength < mark.length ? mark : char.repeat(maxRunLength + 1)
 }
 
 /** The pattern of code, which is skipped, and of the places at which bold text may begin or end. */
@@ -184,13 +195,13 @@ function carryEmphasis(fragments: readonly Fragment[]): readonly Fragment[] {
     const begin = isBold && text ? '**' : ''
     isBold = isBoldAfter(text, isBold)
     const end = isBold && text ? '**' : ''
-    const words = begin ? text.trim() : text.trimEnd()
-    return { text: text && `${begin}${words}${end} `, length }
+    const boldText = begin ? text.trim() : text.trimEnd()
+    return { text: text && `${begin}${boldText}${end} `, length }
   })
 }
 
-function isBoldAfter(text: string, before: boolean): boolean {
-  let isBold = before
+function isBoldAfter(text: string, wasBold: boolean): boolean {
+  let isBold = wasBold
   for (const { groups } of text.matchAll(boldMark)) {
     if (isBold ? groups?.end : groups?.begin) isBold = !isBold
   }
@@ -199,17 +210,17 @@ function isBoldAfter(text: string, before: boolean): boolean {
 
 /** Moves a heading at the end of a piece to the text below it, if that piece has a limit. */
 function carryHeadings(fragments: readonly Fragment[], limits: PieceLimits): readonly Fragment[] {
-  const carried = fragments.map(fragment => ({ ...fragment }))
-  for (const [at, fragment] of carried.entries()) {
-    const next = carried[at + 1]
+  const movedFragments = fragments.map(fragment => ({ ...fragment }))
+  for (const [index, fragment] of movedFragments.entries()) {
+    const nextFragment = movedFragments[index + 1]
     const line = lastLineOf(fragment.text)
-    if (!next || !heading.test(line)) continue
+    if (!nextFragment || !headingPattern.test(line)) continue
     const length = countMarkdown(line, Number.POSITIVE_INFINITY) + gaps.block
-    if (next.length + length > limits(at + 1) || (at > 0 && fragment.length <= length)) continue
+    if (nextFragment.length + length > limits(index + 1) || (index > 0 && fragment.length <= length)) continue
     Object.assign(fragment, { text: fragment.text.trimEnd().slice(0, -line.length), length: fragment.length - length })
-    Object.assign(next, { text: `${line}\n\n${next.text}`, length: next.length + length })
+    Object.assign(nextFragment, { text: `${line}\n\n${nextFragment.text}`, length: nextFragment.length + length })
   }
-  return carried
+  return movedFragments
 }
 
 function lastLineOf(text: string): string {
@@ -221,5 +232,5 @@ function lastLineOf(text: string): string {
 const gaps = { block: 2, line: 1 } as const
 
 function countMarkdown(source: string, max: number): number {
-  return countBeginning(source, max, (text, most) => countVisible(markdownToPostHtml(text), most))
+  return countBeginning(source, max, (text, maxLength) => countVisible(markdownToPostHtml(text), maxLength))
 }

@@ -15,55 +15,62 @@ export interface Fragment {
 export type Cut = (text: string, limits: PieceLimits) => readonly Fragment[]
 
 /** The units into which texts of one kind are divided, and their lengths. */
-interface Grain {
+interface CutOptions {
   /** Divides a text into units. Joined, the units are the text again. */
-  units(text: string): Iterable<string>
+  split(text: string): Iterable<string>
   /** Returns the length of a unit. It may stop once the count exceeds `max`. */
   measure(unit: string, max: number): number
   /** The length of a separator between two units, which is part of neither. */
-  readonly gap: number
+  readonly separatorLength: number
   /** The cut for a unit that fits no piece. If it is absent, such a unit is a fragment of its own. */
-  readonly finer?: Cut | undefined
+  readonly cutSmaller?: Cut | undefined
 }
 
-interface Growing {
+interface GrowingFragment {
   text: string
   length: number
 }
 
-/** Creates a cut. It adds units to the current piece while they fit, else to the next one. A unit that fits neither is cut by `finer`. */
-export function createCut({ units, measure, gap, finer }: Grain): Cut {
+/** Creates a cut. It adds units to the current piece while they fit, else to the next one. A unit that fits neither is cut by `cutSmaller`. */
+export function createCut({ split, measure, separatorLength, cutSmaller }: CutOptions): Cut {
   return function cut(text, limits) {
-    const fragments: Growing[] = [{ text: '', length: 0 }]
+    const fragments: GrowingFragment[] = [{ text: '', length: 0 }]
     let from = 0
-    for (const unit of units(text)) {
-      const last = fragments.at(-1) as Growing
-      const at = fragments.length - 1
-      const taken = last.text ? last.length + gap : 0
-      const left: PieceLimits = piece => limits(at + piece) - (piece === 0 ? taken : 0)
-      if (left(0) === Number.POSITIVE_INFINITY) {
+    for (const unit of split(text)) {
+      const last = fragments.at(-1) as GrowingFragment
+      const lastIndex = fragments.length - 1
+      const usedLength = last.text ? last.length + separatorLength : 0
+      const remainingLimits: PieceLimits = piece => limits(lastIndex + piece) - (piece === 0 ? usedLength : 0)
+      if (remainingLimits(0) === Number.POSITIVE_INFINITY) {
         grow(last, text.slice(from), 0)
         break
       }
-      const [here, ...more] = fitUnit(unit, left, { measure, finer })
-      if (here?.text) grow(last, here.text, taken + here.length)
-      fragments.push(...more.map(fragment => ({ ...fragment })))
+      const [fittingPart, ...otherFragments] = fitUnit(unit, remainingLimits, { measure, cutSmaller })
+      if (fittingPart?.text) grow(last, fittingPart.text, usedLength + fittingPart.length)
+      fragments.push(...otherFragments.map(fragment => ({ ...fragment })))
       from += unit.length
     }
     return fragments
   }
 }
 
-function fitUnit(text: string, limits: PieceLimits, { measure, finer }: Pick<Grain, 'measure' | 'finer'>) {
-  const [here, next] = [limits(0), limits(1)]
+function fitUnit(
+  text: string,
+  limits: PieceLimits,
+  { measure, cutSmaller }: Pick<CutOptions, 'measure' | 'cutSmaller'>,
+) {
+  const [currentLimit, nextLimit] = [limits(0), limits(1)]
   // The text for the last piece need not be counted in full.
-  const length = measure(text, next === Number.POSITIVE_INFINITY ? here : Math.max(here, next))
+  const length = measure(
+    text,
+    nextLimit === Number.POSITIVE_INFINITY ? currentLimit : Math.max(currentLimit, nextLimit),
+  )
   const fragment: Fragment = { text, length }
-  if (length <= here) return [fragment]
-  return length <= next || !finer ? [{ text: '', length: 0 }, fragment] : finer(text, limits)
+  if (length <= currentLimit) return [fragment]
+  return length <= nextLimit || !cutSmaller ? [{ text: '', length: 0 }, fragment] : cutSmaller(text, limits)
 }
 
-function grow(fragment: Growing, text: string, length: number): void {
+function grow(fragment: GrowingFragment, text: string, length: number): void {
   fragment.text += text
   fragment.length = length
 }
@@ -76,7 +83,7 @@ const plainToken = /[^\s。！？]*[。！？]+|\S+|\s+/gu
  */
 const inlineToken =
   /\[[^[\]\n]{0,300}\]\([^\s()[\]<>"]{0,2048}\)|`[^`\n]{1,300}`|\*\*[^*\n]{1,300}\*\*|(?<![*\w])\*[^*\s][^*\n]{0,300}\*|(?<!\w)__?[^_\s][^_\n]{0,300}__?|~~[^~\n]{1,300}~~|[^\s。！？[`*_~]*[。！？]+|[^\s。！？[`*_~]+|\s+|\S/gu
-const line = /[^\n]*\n|[^\n]+/g
+const linePattern = /[^\n]*\n|[^\n]+/g
 const blankLine = /^[ \t]*\n$/
 const wordEnd = /(?:\s|[。！？])$/u
 /** The end of a sentence: a final mark and the closing marks after it, or the end of a line. */
@@ -84,7 +91,7 @@ const sentenceEnd = /(?:[.!?…][\p{Pe}\p{Pf}"'*_~`]*\s+|[。！？][\p{Pe}\p{Pf
 
 /** Yields paragraphs with the blank lines after them. Joined, they are the text again. */
 function readParagraphs(text: string): Generator<string> {
-  return readUntil(blankLine, readMatches(text, line))
+  return readUntil(blankLine, readMatches(text, linePattern))
 }
 
 /** Yields words with the space after them. Joined, they are the text again. */
@@ -108,36 +115,46 @@ function* readMatches(text: string, pattern: RegExp): Generator<string> {
 
 /** Joins pieces up to one whose end matches `end`. */
 function* readUntil(end: RegExp, pieces: Iterable<string>): Generator<string> {
-  const gathered: string[] = []
+  const collected: string[] = []
   for (const piece of pieces) {
-    gathered.push(piece)
-    if (end.test(piece)) yield gathered.splice(0).join('')
+    collected.push(piece)
+    if (end.test(piece)) yield collected.splice(0).join('')
   }
-  if (gathered.length > 0) yield gathered.join('')
+  if (collected.length > 0) yield collected.join('')
 }
 
 /** Cuts an overlong word. Addresses in it stay whole, and the rest is cut between grapheme clusters. */
-const cutWord = createCut({ units: readWordPieces, measure: countText, gap: 0 })
-const cutWords = createCut({ units: readPlainWords, measure: countText, gap: 0, finer: cutWord })
+const cutWord = createCut({ split: readWordPieces, measure: countText, separatorLength: 0 })
+const cutWords = createCut({ split: readPlainWords, measure: countText, separatorLength: 0, cutSmaller: cutWord })
 
 const cutSentences = createCut({
-  units: text => readSentences(readPlainWords(text)),
+  split: text => readSentences(readPlainWords(text)),
   measure: countText,
-  gap: 0,
-  finer: cutWords,
+  separatorLength: 0,
+  cutSmaller: cutWords,
 })
 
-const cutInlineWords = createCut({ units: readInlineWords, measure: countInline, gap: 0, finer: cutSentences })
+const cutInlineWords = createCut({
+  split: readInlineWords,
+  measure: countInline,
+  separatorLength: 0,
+  cutSmaller: cutSentences,
+})
 
 /** Cuts plain text: between paragraphs first, then between sentences and lines, then between words. */
-export const cutPlain = createCut({ units: readParagraphs, measure: countText, gap: 0, finer: cutSentences })
+export const cutPlain = createCut({
+  split: readParagraphs,
+  measure: countText,
+  separatorLength: 0,
+  cutSmaller: cutSentences,
+})
 
 /** Cuts a paragraph of Markdown. */
 export const cutParagraph = createCut({
-  units: text => readSentences(readInlineWords(text)),
+  split: text => readSentences(readInlineWords(text)),
   measure: countInline,
-  gap: 0,
-  finer: cutInlineWords,
+  separatorLength: 0,
+  cutSmaller: cutInlineWords,
 })
 
 function* readWordPieces(word: string): Generator<string> {
@@ -149,7 +166,7 @@ function* readWordPieces(word: string): Generator<string> {
 
 /** Counts a text as it is displayed, with the space around it. */
 function countInline(text: string, max: number): number {
-  const words = text.trim()
-  const count = (some: string, most: number) => countVisible(inlineToPostHtml(some), most)
-  return countBeginning(words, max, count) + text.length - words.length
+  const trimmedText = text.trim()
+  const count = (beginning: string, maxLength: number) => countVisible(inlineToPostHtml(beginning), maxLength)
+  return countBeginning(trimmedText, max, count) + text.length - trimmedText.length
 }

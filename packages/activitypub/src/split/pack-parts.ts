@@ -1,12 +1,12 @@
 // Distributes message parts over pieces of limited length.
 import type { Part, TextPart } from '@postern/message'
-import { readPostText } from '../html/note-reading.ts'
+import { readPostText } from '../html/read-note.ts'
 import type { Cut, PieceLimits } from './cut-text.ts'
 import { cutPlain } from './cut-text.ts'
 
-interface Packing {
+interface PackOptions {
   /** The most characters in a piece. */
-  readonly limit: number
+  readonly maxChars: number
   /** The most pieces. The last piece has no limit of characters. */
   readonly maxPieces: number
   /** Returns the displayed length of parts. It may stop once the count exceeds `max`. */
@@ -19,33 +19,34 @@ interface Packing {
 const gap = 2
 
 /** Packs parts into pieces. A part goes into the current piece if it fits. A text that does not fit is cut. Any other part begins a new piece. */
-export function packParts(parts: readonly Part[], packing: Packing): readonly (readonly Part[])[] {
-  const { limit, maxPieces, measure } = packing
+export function packParts(parts: readonly Part[], options: PackOptions): readonly (readonly Part[])[] {
+  const { maxChars, maxPieces, measure } = options
   const pieces: Part[][] = [[]]
-  let used = 0
+  let usedChars = 0
 
   /** Returns the limits of the pieces from piece `at`, of which `used` characters are in use. */
-  function limitsFrom(at: number): PieceLimits {
-    const left = limit - used - (used > 0 ? gap : 0)
-    return piece => (at + piece >= maxPieces - 1 ? Number.POSITIVE_INFINITY : piece === 0 ? left : limit)
+  function limitsFrom(pieceIndex: number): PieceLimits {
+    const remainingChars = maxChars - usedChars - (usedChars > 0 ? gap : 0)
+    return piece =>
+      pieceIndex + piece >= maxPieces - 1 ? Number.POSITIVE_INFINITY : piece === 0 ? remainingChars : maxChars
   }
 
   function append(part: Part, length: number): void {
     pieces.at(-1)?.push(part)
-    used += length + (used > 0 ? gap : 0)
+    usedChars += length + (usedChars > 0 ? gap : 0)
   }
 
   function begin(part: Part, length: number): void {
     if (pieces.at(-1)?.length === 0) pieces.pop()
     pieces.push([part])
-    used = length
+    usedChars = length
   }
 
   function addText(part: TextPart, limits: PieceLimits): void {
-    const [first, ...more] = cutTextPart(part, limits, packing.cutMarkdown)
-    if (first?.part.content) append(first.part, first.length)
-    for (const { part: next, length } of more) {
-      if (next.content) begin(next, length)
+    const [firstFragment, ...otherFragments] = cutTextPart(part, limits, options.cutMarkdown)
+    if (firstFragment?.part.content) append(firstFragment.part, firstFragment.length)
+    for (const { part: nextPart, length } of otherFragments) {
+      if (nextPart.content) begin(nextPart, length)
     }
   }
 
@@ -67,8 +68,8 @@ function cutTextPart(part: TextPart, limits: PieceLimits, cutMarkdown: Cut | und
     const trim = (text: string) => text.replace(/^(?:[ \t]*\n)+/, '').trimEnd()
     return cutMarkdown(content, limits).map(({ text, length }) => ({ part: { ...part, content: trim(text) }, length }))
   }
-  const plain = mime === 'text/html' ? readPostText(content).text : content
-  return cutPlain(plain.replace(/\r\n?/g, '\n'), limits).map(({ text, length }) => ({
+  const plainText = mime === 'text/html' ? readPostText(content).text : content
+  return cutPlain(plainText.replace(/\r\n?/g, '\n'), limits).map(({ text, length }) => ({
     part: { ...part, mime: 'text/plain' as const, content: text.trim() },
     length,
   }))

@@ -4,15 +4,15 @@
 const maxDepth = 6
 
 /** The patterns of the first lines of blocks in the source: fenced code here, then list items, quotes, headings and rules. */
-export const fence = /^ {0,3}(```+|~~~+)/
-export const bullet = /^( {0,3})([-*+]|\d{1,9}[.)])( +|$)/
-export const quoted = /^ {0,3}> ?/
-export const heading = /^ {0,3}#{1,6} +/
-const rule = /^ {0,3}([-*_])( *\1){2,} *$/
+export const fencePattern = /^ {0,3}(```+|~~~+)/
+export const bulletPattern = /^( {0,3})([-*+]|\d{1,9}[.)])( +|$)/
+export const quotePattern = /^ {0,3}> ?/
+export const headingPattern = /^ {0,3}#{1,6} +/
+const rulePattern = /^ {0,3}([-*_])( *\1){2,} *$/
 /** The form of a line that belongs to the list item above. */
-export const indented = /^ {2,}\S/
+export const indentedPattern = /^ {2,}\S/
 /** The part that is removed from such a line. */
-export const indent = /^ {2,4}/
+export const indentPattern = /^ {2,4}/
 
 function isOrderedItem(line: string): boolean {
   return /^\s*\d/.test(line)
@@ -27,26 +27,26 @@ export interface SourceBlock {
 }
 
 /** Finds the end of the block that begins with line `at`. */
-type EndFinder = (lines: readonly string[], at: number) => number
+type EndFinder = (lines: readonly string[], index: number) => number
 
 /** The kinds of blocks, in the order in which the HTML writer tries them. */
 const kinds: readonly (readonly [kind: BlockKind, begins: RegExp, end: EndFinder])[] = [
   ['blank', /^\s*$/, (_, at) => at + 1],
-  ['fence', fence, endOfFence],
-  ['heading', heading, (_, at) => at + 1],
-  ['rule', rule, (_, at) => at + 1],
-  ['quote', quoted, (lines, at) => endOfRun(lines, at, line => quoted.test(line))],
-  ['list', bullet, endOfList],
+  ['fence', fencePattern, endOfFence],
+  ['heading', headingPattern, (_, at) => at + 1],
+  ['rule', rulePattern, (_, at) => at + 1],
+  ['quote', quotePattern, (lines, at) => endOfRun(lines, at, line => quotePattern.test(line))],
+  ['list', bulletPattern, endOfList],
 ]
 
 /** Yields the blocks of Markdown that is nested in `depth` other blocks, as they are in the source. Joined, they are the source again. */
 export function* readSourceBlocks(markdown: string, depth: number): Generator<SourceBlock> {
   const lines = readLines(markdown)
-  for (let at = 0; at < lines.length; ) {
-    const [kind, , findEnd] = kindAt(lines[at] ?? '', depth) ?? ['paragraph', fence, endOfParagraph(depth)]
-    const end = findEnd(lines, at)
-    yield { kind, source: lines.slice(at, end).join('') }
-    at = end
+  for (let index = 0; index < lines.length; ) {
+    const [kind, , findEnd] = findKind(lines[index] ?? '', depth) ?? ['paragraph', fencePattern, endOfParagraph(depth)]
+    const end = findEnd(lines, index)
+    yield { kind, source: lines.slice(index, end).join('') }
+    index = end
   }
 }
 
@@ -57,34 +57,35 @@ export function readLines(text: string): readonly string[] {
 
 /** Returns true if a text is a paragraph by its first line. */
 export function isParagraph(text: string): boolean {
-  return kindAt(/[^\n]*/.exec(text)?.[0] ?? '', 0) === undefined
+  return findKind(/[^\n]*/.exec(text)?.[0] ?? '', 0) === undefined
 }
 
-function kindAt(line: string, depth: number): (typeof kinds)[number] | undefined {
+function findKind(line: string, depth: number): (typeof kinds)[number] | undefined {
   const text = withoutEnd(line)
   return depth < maxDepth ? kinds.find(([, begins]) => begins.test(text)) : undefined
 }
 
 function endOfParagraph(depth: number): EndFinder {
-  return (lines, at) => endOfRun(lines, at, line => kindAt(line, depth) === undefined)
+  return (lines, at) => endOfRun(lines, at, line => findKind(line, depth) === undefined)
 }
 
-function endOfFence(lines: readonly string[], at: number): number {
-  const mark = fence.exec(lines[at] ?? '')?.[1] ?? ''
-  return Math.min(lines.length, endOfRun(lines, at, line => !line.trim().startsWith(mark)) + 1)
+function endOfFence(lines: readonly string[], index: number): number {
+  const mark = fencePattern.exec(lines[index] ?? '')?.[1] ?? ''
+  return Math.min(lines.length, endOfRun(lines, index, line => !line.trim().startsWith(mark)) + 1)
 }
 
-function endOfList(lines: readonly string[], at: number): number {
-  const isOrdered = isOrderedItem(lines[at] ?? '')
+function endOfList(lines: readonly string[], index: number): number {
+  const isOrdered = isOrderedItem(lines[index] ?? '')
   const belongs = (line: string) =>
-    indented.test(line) || (bullet.test(line) && !rule.test(line) && isOrderedItem(line) === isOrdered)
-  return endOfRun(lines, at, belongs)
+    indentedPattern.test(line) ||
+    (bulletPattern.test(line) && !rulePattern.test(line) && isOrderedItem(line) === isOrdered)
+  return endOfRun(lines, index, belongs)
 }
 
 /** Finds the first line after `at` that does not continue the block. */
-function endOfRun(lines: readonly string[], at: number, goesOn: (line: string) => boolean): number {
-  let end = at + 1
-  while (end < lines.length && goesOn(withoutEnd(lines[end] ?? ''))) end += 1
+function endOfRun(lines: readonly string[], index: number, continues: (line: string) => boolean): number {
+  let end = index + 1
+  while (end < lines.length && continues(withoutEnd(lines[end] ?? ''))) end += 1
   return end
 }
 

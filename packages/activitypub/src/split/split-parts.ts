@@ -16,11 +16,11 @@ const minLimit = 40
  * The shares of the limit that pieces may fill. The second share is used if a piece turns out longer than the sum of its parts, because marks of
  * emphasis or code can change their meaning beside others.
  */
-const shares = [1, 0.9]
+const limitShares = [1, 0.9]
 
 type Pieces = readonly (readonly Part[])[]
 
-const remember = memoize<Pieces>({
+const memoizePieces = memoize<Pieces>({
   sizeOf: pieces => pieces.flat().reduce((size, part) => size + (part.kind === 'text' ? part.content.length : 0), 0),
   // Each post of a thread needs the pieces, and the posts of many threads are sent at the same time.
   maxChars: 16_000_000,
@@ -34,14 +34,14 @@ const remember = memoize<Pieces>({
 export function splitParts(parts: readonly Part[], limit: number): Pieces {
   const maxChars = Math.max(limit, minLimit)
   if (countParts(parts, maxChars) <= maxChars) return [parts]
-  const fits = (some: readonly Part[]) => countParts(some, maxChars) <= maxChars
-  const isHeld = (piece: readonly Part[], at: number) =>
-    at === maxPieces - 1 || piece.every(({ kind }) => kind !== 'text') || fits(piece)
+  const fits = (candidate: readonly Part[]) => countParts(candidate, maxChars) <= maxChars
+  const isAcceptable = (piece: readonly Part[], index: number) =>
+    index === maxPieces - 1 || piece.every(({ kind }) => kind !== 'text') || fits(piece)
   const cutInPieces = (share: number, cut?: Cut) =>
-    packParts(parts, { limit: Math.floor(maxChars * share), maxPieces, measure: countParts, cutMarkdown: cut })
-  for (const share of shares) {
+    packParts(parts, { maxChars: Math.floor(maxChars * share), maxPieces, measure: countParts, cutMarkdown: cut })
+  for (const share of limitShares) {
     const pieces = cutInPieces(share, cutMarkdown)
-    if (pieces.every(isHeld)) return pieces
+    if (pieces.every(isAcceptable)) return pieces
   }
   // A piece that is cut as plain text is exactly as long as its text.
   return cutInPieces(1)
@@ -52,15 +52,17 @@ export function splitParts(parts: readonly Part[], limit: number): Pieces {
  * strangers choose may need a second to split.
  */
 export function splitOnce(parts: readonly Part[], limit: number): Pieces {
-  return remember(JSON.stringify([limit, parts]), () => splitParts(parts, limit))
+  return memoizePieces(JSON.stringify([limit, parts]), () => splitParts(parts, limit))
 }
 
 function countParts(parts: readonly Part[], max: number): number {
-  const [only, ...others] = parts
-  const count = (some: readonly Part[], most: number) =>
-    countVisible(partsToHtml({ parts: some, status: 'completed' }), most)
-  if (only?.kind !== 'text') return count(parts, max)
+  const [firstPart, ...otherParts] = parts
+  const count = (candidate: readonly Part[], maxLength: number) =>
+    countVisible(partsToHtml({ parts: candidate, status: 'completed' }), maxLength)
+  if (firstPart?.kind !== 'text') return count(parts, max)
   // If the beginning of one long text does not fit, the other parts need not be counted.
-  const beginning = countBeginning(only.content, max, (content, most) => count([{ ...only, content }], most))
-  return beginning > max || others.length === 0 ? beginning : count(parts, max)
+  const beginning = countBeginning(firstPart.content, max, (content, maxLength) =>
+    count([{ ...firstPart, content }], maxLength),
+  )
+  return beginning > max || otherParts.length === 0 ? beginning : count(parts, max)
 }

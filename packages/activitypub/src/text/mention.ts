@@ -2,7 +2,7 @@
 import { escapeHtml } from '@postern/message'
 
 /** A person whom a post notifies. */
-export interface Mentioned {
+export interface MentionedPerson {
   /** The IRI of the actor. */
   readonly href: string
   /** The name `@user@host`, or the IRI if the host does not confirm a name. */
@@ -11,15 +11,15 @@ export interface Mentioned {
   readonly url: string
 }
 
-export function writeMention({ name, url }: Mentioned, label = labelOf(name)): string {
+export function renderMention({ name, url }: MentionedPerson, label = shortNameOf(name)): string {
   return `<span class="h-card"><a href="${escapeHtml(url)}" class="u-url mention">@<span>${escapeHtml(label)}</span></a></span>`
 }
 
-function labelOf(name: string): string {
+function shortNameOf(name: string): string {
   return /^@([^@]+)@/.exec(name)?.[1] ?? name
 }
 
 /** Returns the number of visible characters of the names before a text. */
-export function mentionLength(mentioned: readonly Pick<Mentioned, 'name'>[]): number {
-  return mentioned.reduce((length, { name }) => length + labelOf(name).length + 2, 0)
+export function mentionLength(mentions: readonly Pick<MentionedPerson, 'name'>[]): number {
+  return mentions.reduce((length, { name }) => length + shortNameOf(name).length + 2, 0)
 }

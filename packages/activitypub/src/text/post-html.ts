@@ -19,10 +19,12 @@ const textWriters: { readonly [Mime in TextPart['mime']]: (content: string) => s
 const partWriters: PartWriters = {
   text: ({ mime, content }) => textWriters[mime](content),
   link: ({ url, title, description }) => paragraph(linkTo(url, title ?? url), description),
-  file: ({ name, bytes_ref }) => paragraph(attachmentOf(name, bytes_ref)),
-  artifact: ({ name, bytes_ref }) => paragraph(attachmentOf(name, bytes_ref)),
-  tool_call: ({ name, result, error }) => paragraph(`<code>${escapeHtml(name)}</code>`, stateOfCall(result, error)),
-  policy: ({ policy }) => paragraph(escapeHtml(policy.message), undefined, actionOf(policy.url, policy.action_label)),
+  file: ({ name, bytes_ref }) => paragraph(renderAttachment(name, bytes_ref)),
+  artifact: ({ name, bytes_ref }) => paragraph(renderAttachment(name, bytes_ref)),
+  tool_call: ({ name, result, error }) =>
+    paragraph(`<code>${escapeHtml(name)}</code>`, describeCallState(result, error)),
+  policy: ({ policy }) =>
+    paragraph(escapeHtml(policy.message), undefined, renderAction(policy.url, policy.action_label)),
 }
 
 /** The text of a response without text, by its status. */
@@ -35,21 +37,21 @@ const stateTexts: Readonly<Record<ResponseStatus, string>> = {
   working: 'Still working on it.',
 }
 
-const rememberHtml = memoize<string>({ sizeOf: html => html.length })
+const memoizeHtml = memoize<string>({ sizeOf: html => html.length })
 
 /** The parts of a post's text, and the status of the response. */
-interface Worded extends Pick<NormalizedResponse, 'status'> {
+interface PostContent extends Pick<NormalizedResponse, 'status'> {
   readonly parts: readonly Part[]
 }
 
 /** Writes parts like `partsToHtml`, once for posts that are sent and read many times. */
-export function partsToHtmlOnce({ parts, status }: Worded): string {
-  return rememberHtml(JSON.stringify([status, parts]), () => partsToHtml({ parts, status }))
+export function partsToHtmlOnce({ parts, status }: PostContent): string {
+  return memoizeHtml(JSON.stringify([status, parts]), () => partsToHtml({ parts, status }))
 }
 
 /** Writes the parts of a response as HTML. It is pure. */
-export function partsToHtml({ parts, status }: Worded): string {
-  const html = parts.map(writePart).join('')
+export function partsToHtml({ parts, status }: PostContent): string {
+  const html = parts.map(renderPart).join('')
   return html || paragraph(escapeHtml(stateTexts[status]))
 }
 
@@ -59,7 +61,7 @@ export function describeInHtml(description: string): string {
 }
 
 /** Writes one part. An unknown kind has no text. */
-function writePart(part: Part): string {
+function renderPart(part: Part): string {
   const write = Object.hasOwn(partWriters, part.kind) ? (partWriters[part.kind] as (part: Part) => string) : () => ''
   return write(part)
 }
@@ -75,7 +77,7 @@ function plainToHtml(text: string): string {
 function withAddresses(text: string): string {
   return text
     .split(/(https?:\/\/[^\s<>"']{1,2048})/)
-    .map((piece, at) => (at % 2 === 1 ? linkAddress(piece) : escapeHtml(piece)))
+    .map((piece, index) => (index % 2 === 1 ? linkAddress(piece) : escapeHtml(piece)))
     .join('')
 }
 
@@ -86,8 +88,8 @@ function linkAddress(match: string): string {
 
 /** Removes the end of a sentence from the address in it. */
 function trimAddress(address: string): string {
-  const bare = address.replace(/[.,;:!?*_~]{1,16}$/, '')
-  return bare.endsWith(')') && !bare.includes('(') ? bare.slice(0, -1) : bare
+  const trimmed = address.replace(/[.,;:!?*_~]{1,16}$/, '')
+  return trimmed.endsWith(')') && !trimmed.includes('(') ? trimmed.slice(0, -1) : trimmed
 }
 
 function paragraph(html: string, note?: string, suffix = ''): string {
@@ -104,16 +106,16 @@ function linkTo(url: string, label: string): string {
 type BytesRef = Extract<Part, { kind: 'file' }>['bytes_ref']
 
 /** Writes a link to a file, or only its name if it has no public address. */
-function attachmentOf(name: string | undefined, ref: BytesRef): string {
+function renderAttachment(name: string | undefined, ref: BytesRef): string {
   const label = name ?? 'Attachment'
   return ref.kind === 'url' ? linkTo(ref.url, label) : escapeHtml(label)
 }
 
-function stateOfCall(result: unknown, error: { readonly message: string } | undefined): string {
+function describeCallState(result: unknown, error: { readonly message: string } | undefined): string {
   if (error) return `failed, ${error.message}`
   return result === undefined ? 'begun' : 'done'
 }
 
-function actionOf(url: string | undefined, label: string | undefined): string {
+function renderAction(url: string | undefined, label: string | undefined): string {
   return url ? ` ${linkTo(url, label ?? url)}` : ''
 }

@@ -16,35 +16,37 @@ interface ConfirmDeps {
   isBlocked(host: string): boolean
 }
 
-const withheld: ConfirmedName = { address: undefined }
+const unconfirmed: ConfirmedName = { address: undefined }
 
 /** Confirms the name of an actor. The domain of the name may differ from the actor's host. In that case, the domain must give the same answer. */
 export async function confirmName(
   { id, host, username }: RemoteActor,
   { lookup, isBlocked }: ConfirmDeps,
 ): Promise<ConfirmedName> {
-  const asked = username ? parseIfAddress(`${username}@${host}`) : undefined
-  if (!asked) return withheld
-  const first = await lookup.find(asked)
-  const confirmedAddress = parseIfAddress(first.subject ?? '')
-  if (first.actor !== id || confirmedAddress?.local !== asked.local) return withheld
-  if (confirmedAddress.domain === asked.domain) return { address: formatAddress(confirmedAddress) }
-  if (isBlocked(confirmedAddress.domain)) return { ...withheld, isBlocked: true }
+  const claimedAddress = username ? parseIfAddress(`${username}@${host}`) : undefined
+  if (!claimedAddress) return unconfirmed
+  const response = await lookup.find(claimedAddress)
+  const confirmedAddress = parseIfAddress(response.subject ?? '')
+  if (response.actor !== id || confirmedAddress?.local !== claimedAddress.local) return unconfirmed
+  if (confirmedAddress.domain === claimedAddress.domain) return { address: formatAddress(confirmedAddress) }
+  if (isBlocked(confirmedAddress.domain)) return { ...unconfirmed, isBlocked: true }
   lookup.countElsewhere(host, confirmedAddress.domain)
-  const second = await lookup.find(confirmedAddress)
-  const repeated = parseIfAddress(second.subject ?? '')
+  const domainResponse = await lookup.find(confirmedAddress)
+  const repeatedAddress = parseIfAddress(domainResponse.subject ?? '')
   const isSame =
-    second.actor === id && repeated?.local === confirmedAddress.local && repeated.domain === confirmedAddress.domain
-  return isSame ? { address: formatAddress(confirmedAddress) } : withheld
+    domainResponse.actor === id &&
+    repeatedAddress?.local === confirmedAddress.local &&
+    repeatedAddress.domain === confirmedAddress.domain
+  return isSame ? { address: formatAddress(confirmedAddress) } : unconfirmed
 }
 
 /** Returns no name after a failure of the peer: a peer that does not answer, or answers nonsense, confirms nothing. */
-export function withholdName(error: unknown): ConfirmedName {
-  if (error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection) return withheld
+export function toUnconfirmed(error: unknown): ConfirmedName {
+  if (error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection) return unconfirmed
   throw error
 }
 
-export async function askForActor(address: Address, lookup: WebFinger): Promise<string | undefined> {
+export async function findActorIri(address: Address, lookup: WebFinger): Promise<string | undefined> {
   try {
     return (await lookup.find(address)).actor
   } catch (error) {

@@ -7,12 +7,12 @@ import type { IsBlocked } from '../domains/blocklist.ts'
 import { isBlockedAddress } from '../domains/blocklist.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import type { ConfirmedName } from './confirm-name.ts'
-import { askForActor, confirmName, withholdName } from './confirm-name.ts'
+import { confirmName, findActorIri, toUnconfirmed } from './confirm-name.ts'
 import { createWebFinger } from './webfinger.ts'
 
 export type Handles = ReturnType<typeof createHandles>
 
-const nameKeptMs = { confirmed: 86_400_000, withheld: 5 * 60_000 } as const
+const nameCacheMs = { confirmed: 86_400_000, unconfirmed: 5 * 60_000 } as const
 
 const maxNames = 10_000
 
@@ -22,15 +22,15 @@ interface HandleDeps extends Pick<System, 'fetch' | 'now'> {
 
 export function createHandles({ fetch, now, isBlocked }: HandleDeps) {
   const lookup = createWebFinger({ fetch, now, isBlockedAddress: url => isBlockedAddress(url, isBlocked) })
-  const confirmed = createExpiringMap<ConfirmedName>(maxNames, now)
-  const resolved = createExpiringMap<string>(maxNames, now)
+  const confirmedNames = createExpiringMap<ConfirmedName>(maxNames, now)
+  const actorsByName = createExpiringMap<string>(maxNames, now)
   const share = createSingleFlight<ConfirmedName>()
 
-  async function name(actor: RemoteActor): Promise<ConfirmedName> {
-    const cachedName = confirmed.get(actor.id)
+  async function findConfirmedName(actor: RemoteActor): Promise<ConfirmedName> {
+    const cachedName = confirmedNames.get(actor.id)
     if (cachedName) return cachedName
-    const confirmedName = await share(actor.id, () => confirmName(actor, { lookup, isBlocked }).catch(withholdName))
-    confirmed.set(actor.id, confirmedName, confirmedName.address ? nameKeptMs.confirmed : nameKeptMs.withheld)
+    const confirmedName = await share(actor.id, () => confirmName(actor, { lookup, isBlocked }).catch(toUnconfirmed))
+    confirmedNames.set(actor.id, confirmedName, confirmedName.address ? nameCacheMs.confirmed : nameCacheMs.unconfirmed)
     return confirmedName
   }
 
@@ -41,7 +41,7 @@ export function createHandles({ fetch, now, isBlocked }: HandleDeps) {
      * @throws Rejection `forbidden` if the name is on a blocked domain, which is not queried
      */
     async confirm(actor: RemoteActor): Promise<string | undefined> {
-      const confirmedName = await name(actor)
+      const confirmedName = await findConfirmedName(actor)
       if (confirmedName.isBlocked) throw new Rejection('forbidden', 'Cannot accept activity: its host is blocked')
       return confirmedName.address
     },
@@ -51,16 +51,16 @@ export function createHandles({ fetch, now, isBlocked }: HandleDeps) {
      * @throws Unavailable, Undeliverable, Rejection `rate_limited`
      */
     async resolve(text: string, { isCounted }: { readonly isCounted?: boolean | undefined } = {}): Promise<string> {
-      const handle = resolved.get(text)
+      const handle = actorsByName.get(text)
       if (handle) return handle
       const address = parseIfAddress(text)
       if (address && isCounted) lookup.countElsewhere('', address.domain)
-      const actor = address && (await askForActor(address, lookup))
+      const actor = address && (await findActorIri(address, lookup))
       if (!actor) throw new Undeliverable('Cannot look up address: it names no actor')
-      resolved.set(text, actor, nameKeptMs.confirmed)
+      actorsByName.set(text, actor, nameCacheMs.confirmed)
       return actor
     },
     /** Returns the IRI of the actor with an address, if the address was resolved lately. */
-    recall: (text: string) => resolved.get(text),
+    recall: (text: string) => actorsByName.get(text),
   }
 }

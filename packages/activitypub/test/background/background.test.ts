@@ -61,7 +61,7 @@ test('once the agent has spoken, its history holds the earlier posts', async () 
   expect(assistant?.role).toBe('assistant')
 })
 
-test('the server signs the fetches with its own key, not with that of the agent', async () => {
+test('the gateway signs its fetches with the key of the instance actor, not with the agent’s', async () => {
   const { peer, alice } = stage
   const [parent = ''] = serveChain(peer, [bob], 1)
   await mention(stage, alice, { inReplyTo: parent })
@@ -95,7 +95,7 @@ test('a reply to a post that the agent knows or wrote fetches nothing', async ()
   expect(peer.requests.filter(({ method }) => method === 'GET')).toEqual([])
 })
 
-test('two agents called from one thread cost one look', async () => {
+test('the gateway fetches each earlier post once for two agents of one thread', async () => {
   const { peer, alice, gateway } = stage
   const chain = serveChain(peer, [bob], 3)
   const tag = ['echo', 'help'].map(name => ({ type: 'Mention', href: `${origin}/agents/${name}` }))
@@ -105,7 +105,7 @@ test('two agents called from one thread cost one look', async () => {
   expect(chain.map(peer.countOf)).toEqual([1, 1, 1])
 })
 
-test('a later reply to a fetched post comes to its thread, without a context of its own', async () => {
+test('a later reply to a fetched post joins the same thread, even without a `context`', async () => {
   const { peer, alice } = stage
   const chain = serveChain(peer, [bob], 2)
   await mention(stage, alice, { inReplyTo: chain[1] })
@@ -139,7 +139,7 @@ test('a post appears once when a message both quotes it and answers it', async (
   expect(textsOf(history)).toEqual(['1 by bob', '2 by bob'])
 })
 
-test('AP-62: the gateway neither fetches nor believes a stamp that allows a quote', async () => {
+test('AP-62: the gateway neither fetches nor trusts an approval stamp of a quote', async () => {
   const { peer, alice } = stage
   const stamp = 'https://evil.test/stamps/1'
   const quote = servePost(peer, bob, { to: [`${bob.id}/followers`] })
@@ -183,7 +183,7 @@ test('the gateway forgets a fetched post when its author withdraws it', async ()
   expect(JSON.stringify(await mention(stage, alice, { quote: chain[0] }))).not.toContain('1 by bob')
 })
 
-test('the agent sees no words of a person who has blocked it', async () => {
+test('the gateway withholds the posts of a person who has blocked the agent', async () => {
   const { peer, alice, gateway } = stage
   await postActivity(gateway, bob, composeActivity(bob, 'Block', echoActor))
   const chain = serveChain(peer, [bob, carol], 2)

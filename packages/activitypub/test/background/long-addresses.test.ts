@@ -2,7 +2,7 @@ import { parseUrl, toAsciiDomain } from '@postern/message'
 import { measureGrowth } from '@postern/testing/growth'
 import { afterEach, expect, test } from 'vitest'
 import { createBlocklist, isBlockedAddress } from '../../src/domains/blocklist.ts'
-import { readNote } from '../../src/html/note-reading.ts'
+import { readNote } from '../../src/html/read-note.ts'
 import { composeNote, postActivity } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
@@ -19,7 +19,7 @@ const linear = 24
 const own = { isOwnMention: () => false, addresses: [] }
 const attach = (url: string) => ({ type: 'Document', mediaType: 'image/png', url })
 
-test('a post keeps its words, and loses each address that is too long for any server', async () => {
+test('the gateway keeps the text of a post and drops each address that is too long', async () => {
   stage = await openStage({ config: { block: ['blocked.test'] } })
   const { gateway, alice, stored } = stage
   const labels = `https://${'a.'.repeat(7_000)}blocked.test/a.png`
@@ -37,7 +37,7 @@ test('a post keeps its words, and loses each address that is too long for any se
 test.each([
   ['block list', { block: ['blocked.test'], allow: [] }],
   ['allow list', { block: [], allow: ['good.test'] }],
-])('with a %s, a host of many labels costs no more than a normal one, and the block concerns it', (_, lists) => {
+])('the gateway checks a host of many labels with a %s as fast as a normal one, and blocks it', (_, lists) => {
   const isBlocked = createBlocklist(lists as Parameters<typeof createBlocklist>[0])
   const look = (text: string) => expect(isBlocked(`${text}good.test`)).toBe(true)
   expect(measureGrowth(look, 'a.', 32_000)).toBeLessThan(linear)

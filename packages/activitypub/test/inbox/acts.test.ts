@@ -60,7 +60,7 @@ function openPublisher() {
   const { store, system, channel } = stage.gateway
   const acting = { agent: 'echo', address: '@echo@agents.test' }
   const gateway = { store, system, channels: [channel] }
-  return createPublisher({ acting, gateway, signal: new AbortController().signal, log: system.log })
+  return createPublisher({ actingAgent: acting, gateway, signal: new AbortController().signal, log: system.log })
 }
 
 async function readPost(iri: string) {
@@ -299,7 +299,7 @@ test('an agent cannot change the post of another one', async () => {
   const [{ object: note }] = postedOf('Create') as [Posted]
   const { store, system, channel } = stage.gateway
   const other = createPublisher({
-    acting: { agent: 'help', address: '@help@agents.test' },
+    actingAgent: { agent: 'help', address: '@help@agents.test' },
     gateway: { store, system, channels: [channel] },
     signal: new AbortController().signal,
     log: system.log,

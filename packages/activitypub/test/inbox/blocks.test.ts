@@ -234,10 +234,10 @@ test('a follower gets nothing after a block of their domain, wherever the inbox 
     follower('https://good.test/users/carol', 'https://good.test/inboxes/carol'),
   ]
   await gateway.store.decide(stored?.message ?? 0, { effects, deliveries: [] })
-  const acting = { agent: 'echo', address: '@echo@agents.test' }
+  const actingAgent = { agent: 'echo', address: '@echo@agents.test' }
   const { store, system, channel } = gateway
   const acts = {
-    acting,
+    actingAgent,
     gateway: { store, system, channels: [channel] },
     signal: new AbortController().signal,
   }

@@ -43,7 +43,7 @@ async function carry(document: Members, by: PeerAccount = stage.mallory) {
   return { status, code, detail, stored: await stage.stored() }
 }
 
-test('a document with its own proof counts under any carrier, and its signer is its author', async () => {
+test('the gateway accepts a forwarded document with its own proof from anyone, and its signer is the author', async () => {
   const { status, stored } = await carry(prove(composeNote(erin, { content: '<p>Passed on</p>' })))
   expect([status, stored.length]).toEqual([202, 1])
   const { message, proofs } = stored[0]!
@@ -116,7 +116,7 @@ describe('the gateway refuses a carried activity', () => {
     expect(stage.peer.requests).toEqual([])
   })
 
-  test('by a carrier whose own signature does not fit', async () => {
+  test('from a forwarder with an invalid signature', async () => {
     const { status, code } = await postActivity(stage.gateway, stage.mallory, prove(note()), { key: stage.alice.key })
     expect([status, code]).toEqual([401, 'signature_invalid'])
     expect(await stage.stored()).toEqual([])

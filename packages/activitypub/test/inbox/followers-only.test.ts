@@ -89,7 +89,7 @@ test('does not exist for a reader who blocks the agent, even if it answers them'
   }
 })
 
-test('those who may read it can like it, and others cannot', async () => {
+test('only readers of a followers-only post can like it', async () => {
   const reactions = async () => (await stage.stored()).filter(({ message }) => message.kind === 'reaction')
   await tell(bob, 'Like', origin + path)
   await tell(stage.mallory, 'Like', origin + path)
@@ -101,7 +101,7 @@ test('those who may read it can like it, and others cannot', async () => {
   ])
 })
 
-test('a withdrawn one is gone for its readers, and never existed for others', async () => {
+test('a withdrawn post returns 410 to its readers and 404 to others', async () => {
   const { store, system, channel } = stage.gateway
   const acting = { agent: 'echo', address: '@echo@agents.test' }
   const response = path.split('/').at(-1) ?? ''
@@ -114,7 +114,7 @@ test('a withdrawn one is gone for its readers, and never existed for others', as
   expect(await read(bob)).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
 })
 
-test('nobody can react to a post that its thread does not have', async () => {
+test('the gateway ignores a reaction to a post number that does not exist', async () => {
   await tell(stage.alice, 'Like', `${origin}${path}.7`)
   expect((await stage.stored()).filter(({ message }) => message.kind === 'reaction')).toEqual([])
   await tell(stage.alice, 'Like', origin + path)

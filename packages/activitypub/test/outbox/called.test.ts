@@ -90,7 +90,7 @@ test('@user@host in a public answer becomes a mention that notifies, and #tag a 
 
 const repeat: Agent['handle'] = ({ parts }) => `You said: ${plainTextOf(parts)}`
 
-test('a name that an agent repeats from the words of a stranger calls nobody', async () => {
+test('an agent that repeats a name from a stranger’s message mentions nobody', async () => {
   await openPartialAnswer(repeat, {})
   const content = 'say hi to @bob@other.test @guest@elsewhere.test'
   const tag = [
@@ -106,7 +106,7 @@ test('a name that an agent repeats from the words of a stranger calls nobody', a
   expect(stage.peer.countOf(bob.id)).toBe(0)
 })
 
-test('a name in the text calls whoever has written in the conversation', async () => {
+test('a name in the text mentions only a person who has written in the conversation', async () => {
   await openPartialAnswer(() => 'As @bob@other.test said, and not @carol@other.test.', {})
   await ask()
   const answers = () => [...notesAt('https://good.test/inbox'), ...notesAt('https://other.test/inbox')]
@@ -120,14 +120,14 @@ test('a name in the text calls whoever has written in the conversation', async (
   expect(notesAt(`${bob.id}/inbox`)).toHaveLength(1)
 })
 
-test('with "named" the text calls nobody, and the member mentions does', async () => {
+test('with "named", only the member `mentions` mentions people, and the text mentions nobody', async () => {
   const parts = [{ kind: 'text', mime: 'text/markdown', content: 'Ask @carol@other.test.' }] as const
   await openPartialAnswer(() => ({ parts: [...parts], mentions: ['@bob@other.test'] }), { mentions: 'named' })
   expect((await ask()).map(({ to }) => to).toSorted()).toEqual(['@bob@other.test', 'https://good.test/inbox'])
   expect(notesAt(`${bob.id}/inbox`)[0]?.tag.map(({ name }) => name)).toEqual(['@alice@good.test', '@bob@other.test'])
 })
 
-test('a name that nobody has stays text, and is no dead letter', async () => {
+test('a name that nobody has stays text and causes no failed delivery', async () => {
   await openPartialAnswer(say('Write @nobody@sub.evil.test or @user@example.invalid.'))
   expect((await ask()).filter(({ state }) => state !== 'sent')).toEqual([])
   const [note] = notesAt('https://good.test/inbox')
@@ -135,7 +135,7 @@ test('a name that nobody has stays text, and is no dead letter', async () => {
   expect(note?.tag.map(({ name }) => name)).toEqual(['@alice@good.test'])
 })
 
-test('words to a limited audience mention nobody else', async () => {
+test('a post to a limited audience mentions nobody else', async () => {
   await openPartialAnswer(say('Do not tell @bob@other.test'))
   const direct = { to: [`${origin}/agents/echo`], cc: [] }
   expect(await ask(direct, direct)).toHaveLength(1)
@@ -150,7 +150,7 @@ test('quoted names mention nobody, nor does the agent mention itself or the auth
   expect(notesAt('https://good.test/inbox')[0]?.tag).toHaveLength(1)
 })
 
-test('words of an answer do not call local agents, which would in turn call the people that a report names', async () => {
+test('the text of an answer does not mention local agents', async () => {
   await openPartialAnswer(say('@help@agents.test: done. @other@AGENTS.test and @bob@other.test know.'))
   expect((await ask()).map(({ to }) => to)).not.toContain('@help@agents.test')
   expect(notesAt('https://good.test/inbox')[0]?.tag.map(({ name }) => name)).toEqual([
@@ -184,7 +184,7 @@ test('one answer mentions no more people than the loop guard allows, and none at
   expect(addressed(names.join(' '), [], { hop: 1, max_hops: 3, is_final: false })).toHaveLength(10)
 })
 
-test('a tag leads to a page with the agent’s posts under it', async () => {
+test('a hashtag links to a page with the agent’s posts under it', async () => {
   await openPartialAnswer(say('About #Bücher'))
   await ask()
   const [note] = notesAt('https://good.test/inbox')

@@ -1,7 +1,7 @@
 import { Unavailable, Undeliverable } from '@postern/message'
 import type { Agent, Delivery, DeliveryRecord, Turn } from '@postern/pipeline'
 import { afterEach, expect, test } from 'vitest'
-import { checkAnswer } from '../../src/deliver.ts'
+import { checkInboxResponse } from '../../src/deliver.ts'
 import type { PeerAnswer } from '../peer.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
@@ -40,47 +40,47 @@ function catchError(act: () => void): unknown {
 const headers = new Headers()
 const body = new Uint8Array()
 
-test.each([200, 201, 202, 204])('checkAnswer() takes %s', status => {
-  expect(() => checkAnswer({ status, headers, body }, 1, 0)).not.toThrow()
+test.each([200, 201, 202, 204])('checkInboxResponse() accepts %s', status => {
+  expect(() => checkInboxResponse({ status, headers, body }, 1, 0)).not.toThrow()
 })
 
-test.each([408, 425, 429, 500, 502, 503, 504])('checkAnswer() tries again after %s', status => {
-  const error = catchError(() => checkAnswer({ status, headers, body }, 9, 0))
+test.each([408, 425, 429, 500, 502, 503, 504])('checkInboxResponse() asks for a retry after %s', status => {
+  const error = catchError(() => checkInboxResponse({ status, headers, body }, 9, 0))
   expect(error).toBeInstanceOf(Unavailable)
   expect(error).toMatchObject({ message: `Cannot deliver: the inbox answered ${status}`, status })
 })
 
-test.each([301, 400, 404, 405, 410, 413, 415, 422, 501])('checkAnswer() gives up after %s', status => {
-  const error = catchError(() => checkAnswer({ status, headers, body }, 1, 0))
+test.each([301, 400, 404, 405, 410, 413, 415, 422, 501])('checkInboxResponse() gives up after %s', status => {
+  const error = catchError(() => checkInboxResponse({ status, headers, body }, 1, 0))
   expect(error).toBeInstanceOf(Undeliverable)
   expect(error).toMatchObject({ message: `Cannot deliver: the inbox answered ${status}`, status })
 })
 
-test('checkAnswer() tells the operator the first line of the answer', () => {
+test('checkInboxResponse() reports the first line of the response to the operator', () => {
   const words = Buffer.from('  {"error":"Blocked by the moderators"}\nsecond line')
-  expect(catchError(() => checkAnswer({ status: 403, headers, body: words }, 9, 0))).toMatchObject({
+  expect(catchError(() => checkInboxResponse({ status: 403, headers, body: words }, 9, 0))).toMatchObject({
     replyLine: '403 Forbidden · {"error":"Blocked by the moderators"}',
   })
 })
 
-test.each([401, 403])('checkAnswer() tries again after %s for a while only', status => {
-  expect(() => checkAnswer({ status, headers, body }, 1, 0)).toThrow(Unavailable)
-  expect(() => checkAnswer({ status, headers, body }, 3, 0)).toThrow(Undeliverable)
+test.each([401, 403])('checkInboxResponse() asks for a retry after %s only in the first attempts', status => {
+  expect(() => checkInboxResponse({ status, headers, body }, 1, 0)).toThrow(Unavailable)
+  expect(() => checkInboxResponse({ status, headers, body }, 3, 0)).toThrow(Undeliverable)
 })
 
 test.each([
   ['120', 120],
   [new Date(90_000).toUTCString(), 90],
   ['soon', undefined],
-])('checkAnswer() honours a Retry-After of "%s"', (text, retryAfter) => {
+])('checkInboxResponse() honours a Retry-After of "%s"', (text, retryAfter) => {
   const error = catchError(() =>
-    checkAnswer({ status: 503, headers: new Headers({ 'retry-after': text }), body }, 1, 0),
+    checkInboxResponse({ status: 503, headers: new Headers({ 'retry-after': text }), body }, 1, 0),
   )
   expect(error).toBeInstanceOf(Unavailable)
   expect((error as Unavailable).retryAfter).toBe(retryAfter)
 })
 
-test('an inbox that is gone makes a dead letter with a reason', async () => {
+test('a delivery to an inbox that is gone becomes a dead letter with a reason', async () => {
   const open = await openTurnContext({ handle: () => 'hi' })
   open.peer.serve('https://good.test/inbox', { status: 410 })
   await postActivity(open.gateway, open.alice, composeNote(open.alice))

@@ -70,7 +70,7 @@ test('the context defines the members that Mastodon reads', async () => {
   })
 })
 
-test('directories and search are for those who ask for them', async () => {
+test('the actor is discoverable and indexable only if the configuration asks for it', async () => {
   expect(await readActor({})).toMatchObject({ discoverable: false, indexable: false })
   expect(await readActor({ isDiscoverable: true })).toMatchObject({ discoverable: true, indexable: false })
   expect(await readActor({ isIndexable: true })).toMatchObject({ discoverable: false, indexable: true })

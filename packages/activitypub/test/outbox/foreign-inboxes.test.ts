@@ -70,25 +70,28 @@ test('AP-42: nobody can make an agent post to thousands of addresses on a foreig
   expect(await followers()).toBe(61)
 })
 
-test.each([404, 405, 410])('a follower whose inbox on another host answers %s follows no more', async status => {
-  stage = await openStage({ agents: { echo: { handle: () => undefined } } })
-  const { peer, gateway } = stage
-  const { store, system, channel } = gateway
-  const [foreign, own] = ['https://good.test/contact', 'https://evil.test/users/own/inbox']
-  for (const inbox of [foreign, own]) peer.serve(inbox, ({ body }) => (/"Accept"/.test(body) ? {} : { status }))
-  await follow('eve', foreign)
-  await follow('own', own)
-  gateway.work()
-  const acting = { agent: 'echo', address: '@echo@agents.test' }
-  const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
-  await performActions([{ act: 'post', parts }], acting, { store, system, channels: [channel] })
-  const dead = async () => (await store.listDeliveries({ limit: 9, state: 'dead' })).length
-  await expect.poll(dead).toBe(2)
-  // The actor's own host may decide about its own addresses.
-  await expect.poll(followers).toBe(1)
-})
+test.each([404, 405, 410])(
+  'the gateway ends the follow of an actor whose inbox on another host answers %s',
+  async status => {
+    stage = await openStage({ agents: { echo: { handle: () => undefined } } })
+    const { peer, gateway } = stage
+    const { store, system, channel } = gateway
+    const [foreign, own] = ['https://good.test/contact', 'https://evil.test/users/own/inbox']
+    for (const inbox of [foreign, own]) peer.serve(inbox, ({ body }) => (/"Accept"/.test(body) ? {} : { status }))
+    await follow('eve', foreign)
+    await follow('own', own)
+    gateway.work()
+    const acting = { agent: 'echo', address: '@echo@agents.test' }
+    const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
+    await performActions([{ act: 'post', parts }], acting, { store, system, channels: [channel] })
+    const dead = async () => (await store.listDeliveries({ limit: 9, state: 'dead' })).length
+    await expect.poll(dead).toBe(2)
+    // The actor's own host may decide about its own addresses.
+    await expect.poll(followers).toBe(1)
+  },
+)
 
-test('AP-41: a host in the inbox of others gets sixty requests a minute, for any length of answers and number of refusals', async () => {
+test('AP-41: the gateway sends a host at most sixty requests a minute for inboxes that actors of other hosts name', async () => {
   stage = await openStage({ agents: { echo: { handle: () => 'words and words. '.repeat(600) } } })
   const { peer, mallory, gateway } = stage
   peer.serve('https://good.test/victim', { status: 429 })

@@ -39,7 +39,7 @@ beforeEach(async () => {
 })
 afterEach(() => stage.close())
 
-test('its actor is a Tombstone', async () => {
+test('the actor of a removed agent is a Tombstone', async () => {
   const answer = await app.request(`${origin}/agents/echo`, { headers: { accept } })
   expect(answer.status).toBe(410)
   expect(answer.headers.get('content-type')).toBe('application/activity+json; charset=utf-8')
@@ -52,7 +52,7 @@ test('its actor is a Tombstone', async () => {
 })
 
 test.each(['outbox', 'outbox?page=true', 'followers', 'following', 'featured', 'posts/1', 'posts/1/activity'])(
-  'its %s is gone',
+  'the %s of a removed agent returns 410',
   async path => {
     const answer = await app.request(`${origin}/agents/echo/${path}`)
     expect(answer.status).toBe(410)
@@ -60,7 +60,7 @@ test.each(['outbox', 'outbox?page=true', 'followers', 'following', 'featured', '
   },
 )
 
-test('its inbox accepts nothing more, and looks nobody up', async () => {
+test('the inbox of a removed agent refuses every activity and looks nobody up', async () => {
   const { gateway, alice, peer } = stage
   const answer = await postActivity({ ...gateway, app }, alice, composeNote(alice))
   expect(answer.status).toBe(410)
@@ -76,18 +76,21 @@ test('the shared inbox accepts activities for others', async () => {
   expect(await stage.stored()).toMatchObject([{ message: { recipient: '@help@agents.test' } }])
 })
 
-test.each(['nobody', 'ECHO', 'constructor', '__proto__', 'echo%23main-key'])('%s never was', async name => {
-  const answer = await app.request(`${origin}/agents/${name}`, { headers: { accept } })
-  expect(answer.status).toBe(404)
-  expect((await app.request(`${origin}/agents/${name}/outbox`)).status).toBe(404)
-})
+test.each(['nobody', 'ECHO', 'constructor', '__proto__', 'echo%23main-key'])(
+  'the actor of %s, which never existed, returns 404',
+  async name => {
+    const answer = await app.request(`${origin}/agents/${name}`, { headers: { accept } })
+    expect(answer.status).toBe(404)
+    expect((await app.request(`${origin}/agents/${name}/outbox`)).status).toBe(404)
+  },
+)
 
-test('the others are as they were, and it can come back', async () => {
+test('other agents stay available, and the removed agent can return', async () => {
   expect((await app.request(`${origin}/agents/help`, { headers: { accept } })).status).toBe(200)
   expect((await stage.gateway.app.request('/agents/echo', { headers: { accept } })).status).toBe(200)
 })
 
-test('its followers and the people whom it has answered learn of its end, once for each inbox', async () => {
+test('announceRemoval() notifies each inbox of followers and answered people once', async () => {
   const { gateway, alice, mallory, peer } = stage
   for (const inbox of [
     'good.test/inbox',
@@ -120,7 +123,7 @@ test('its followers and the people whom it has answered learn of its end, once f
   expect(headers.signature).toContain(`keyId="${echo}#main-key"`)
 })
 
-test('nobody learns of the end of an agent that is here, or never was', async () => {
+test('announceRemoval() sends nothing for an agent that exists or never existed', async () => {
   await later.actions?.announceRemoval?.('help')
   await later.actions?.announceRemoval?.('nobody')
   expect(await stage.gateway.store.listDeliveries({ limit: 10 })).toEqual([])

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { createDoubleKnock } from '../../src/deliver.ts'
+import { createSignatureFallback } from '../../src/deliver.ts'
 import { instanceActorIri } from '../../src/format/own-iris.ts'
 import { createDeletedCheck } from '../../src/inboxes/unreachable-inboxes.ts'
 import { createKeyRing } from '../../src/keys/key-ring.ts'
@@ -27,7 +27,7 @@ async function openDeletedCheck() {
   await postActivity(gateway, alice, composeNote(alice))
   peer.forget()
   const keys = createKeyRing({ store, origin, now })
-  const send = createDoubleKnock({ fetch: system.fetch, now })
+  const send = createSignatureFallback({ fetch: system.fetch, now })
   const instanceActor = instanceActorIri(origin)
   const fetchDocument = createDocumentFetch({ system, send, keys, isBlocked: () => false, instanceActor })
   return createDeletedCheck({ fetchDocument, store, system })
@@ -67,7 +67,7 @@ describe('createDeletedCheck()', () => {
     expect(await left()).toEqual(all)
   })
 
-  test('AP-31: an actor that is missing for a day follows no more, and its words stay', async () => {
+  test('AP-31: the gateway ends the follows of an actor that is missing for a day, and keeps its messages', async () => {
     const check = await openDeletedCheck()
     answerFor(404)
     await check(stage.alice.id)
@@ -76,7 +76,7 @@ describe('createDeletedCheck()', () => {
     expect(await left()).toEqual({ followers: 0, words: 1 })
   })
 
-  test('an actor that reappears in between is not gone', async () => {
+  test('the gateway keeps the relations of an actor that reappears within the day', async () => {
     const check = await openDeletedCheck()
     for (const status of [404, 200, 404]) {
       answerFor(status)
@@ -106,7 +106,7 @@ describe('createDeletedCheck()', () => {
     },
   )
 
-  test('asks once, whoever asks at the same time or soon after', async () => {
+  test('checks an actor once for several concurrent or close requests', async () => {
     const check = await openDeletedCheck()
     answerFor(200)
     await Promise.all([1, 2, 3].map(() => check(stage.alice.id)))
@@ -117,7 +117,7 @@ describe('createDeletedCheck()', () => {
     expect(stage.peer.countOf(stage.alice.id)).toBe(2)
   })
 
-  test('a server that loses all its actors at once gets sixty requests a minute', async () => {
+  test('sends at most sixty requests a minute to a server that loses all its actors at once', async () => {
     const check = await openDeletedCheck()
     await Promise.all(Array.from({ length: 100 }, (_, at) => check(`https://good.test/users/${at}`)))
     expect(stage.peer.requests).toHaveLength(60)

@@ -23,7 +23,7 @@ afterEach(async () => {
   await stage.close()
 })
 
-test('the gateway divides a long answer once, for any number of deliveries and readers', async () => {
+test('the gateway splits a long answer once, for any number of deliveries and readers', async () => {
   const { mallory, gateway } = await openWith(() => '> '.repeat(60_000))
   const beganSending = process.cpuUsage()
   await postActivity(gateway, mallory, composeNote(mallory))

@@ -38,7 +38,7 @@ test('AP-44: names that claim a foreign domain cause sixty requests a minute the
   expect(asked.get('victim.test')).toBe(62)
 })
 
-test('AP-44: the gateway asks for six hundred names of a domain a minute, whatever number of hosts name them', async () => {
+test('AP-44: the gateway looks up at most six hundred names of a domain a minute, however many hosts name them', async () => {
   const { asked, confirm } = openHandles()
   for (let at = 0; at < 1_000; at += 1) await confirm('u', `h${at}.evil.test`)
   expect(asked.get('victim.test')).toBe(600)
@@ -50,7 +50,7 @@ test('AP-44: a redirect counts like a name', async () => {
   expect(Object.fromEntries(asked)).toEqual({ 'redirects.test': 200, 'victim.test': 60 })
 })
 
-test('the gateway looks up at most sixty names a minute on one domain that the words of an answer chose', async () => {
+test('the gateway looks up at most sixty names a minute on one domain that the text of an answer names', async () => {
   const { asked, resolve } = openHandles()
   for (let at = 0; at < 60; at += 1) await resolve(`@u${at}@victim.test`, { isCounted: true })
   await expect(resolve('@one-more@victim.test', { isCounted: true })).rejects.toMatchObject({ code: 'rate_limited' })

@@ -27,7 +27,7 @@ async function deliver(activity: Document) {
   return [status, code, (await stage.stored()).length]
 }
 
-test('the gateway fetches a post that a Create only names from its own host, and reads it like an embedded one', async () => {
+test('the gateway fetches a post that a Create refers to by IRI, and treats it like an embedded post', async () => {
   const { activity, post, url } = composeNamed({ content: '<p>Fetched</p>', contentMap: { en: '<p>Fetched</p>' } })
   stage.peer.serve(url, { body: post })
   expect(await deliver(activity)).toEqual([202, undefined, 1])
@@ -46,28 +46,28 @@ test.each<[string, (post: Document) => Document]>([
   ['is attributed to somebody else', post => ({ ...post, attributedTo: 'https://good.test/users/bob' })],
   ['is attributed to nobody', ({ attributedTo: _, ...post }) => post],
   ['is no post', post => ({ ...post, type: 'Person' })],
-])('a named post that %s reaches no agent', async (_, change) => {
+])('the gateway gives no agent a referenced post that %s', async (_, change) => {
   const { activity, post, url } = composeNamed()
   stage.peer.serve(url, { body: change(post) })
   expect(await deliver(activity)).toEqual([202, undefined, 0])
   expect(stage.peer.countOf(url)).toBe(1)
 })
 
-test('the gateway does not fetch a named post on another host than its author', async () => {
+test('the gateway does not fetch a referenced post on another host than its author', async () => {
   const { activity } = composeNamed()
   const object = 'https://evil.test/notes/1'
   expect(await deliver({ ...activity, object })).toEqual([401, 'signer_mismatch', 0])
   expect(stage.peer.countOf(object)).toBe(0)
 })
 
-test('the gateway does not fetch a named post that is for no agent here', async () => {
+test('the gateway does not fetch a referenced post that is for no agent of this gateway', async () => {
   const { activity, post, url } = composeNamed()
   stage.peer.serve(url, { body: post })
   expect(await deliver({ ...activity, to: post.to, cc: [] })).toEqual([202, undefined, 0])
   expect(stage.peer.countOf(url)).toBe(0)
 })
 
-test('while its host has no answer the sender should deliver again; when the host shows nothing, not', async () => {
+test('the gateway answers 503 while the post’s host is unavailable, and 202 if the host does not show the post', async () => {
   const { activity, url } = composeNamed()
   stage.peer.serve(url, { status: 503 })
   expect(await deliver(activity)).toEqual([503, 'unavailable', 0])
@@ -75,7 +75,7 @@ test('while its host has no answer the sender should deliver again; when the hos
   expect(await deliver(activity)).toEqual([202, undefined, 0])
 })
 
-test('a stranger can cause a limited number of fetches a minute', async () => {
+test('the gateway limits the fetches that one sender can cause', async () => {
   const { gateway, alice, peer } = stage
   const { activity, url } = composeNamed()
   // Each second allows one more fetch.
@@ -87,7 +87,7 @@ test('a stranger can cause a limited number of fetches a minute', async () => {
   expect(peer.countOf(url)).toBe(taken)
 })
 
-test('all messages of a chat are one conversation, which nobody else can read', async () => {
+test('the ChatMessages of one sender share one private thread', async () => {
   const chat = () => composeNote(stage.alice, { type: 'ChatMessage', tag: [] })
   for (const message of [chat(), chat()]) expect((await deliver(message))[0]).toBe(202)
   const records = await stage.stored()

@@ -102,7 +102,7 @@ test.each([
   expect(headers.get('vary')).toBe('Accept')
 })
 
-test('the page names the public replies to the post, with their answers, and no others', async () => {
+test('the page lists only the public replies to the post, with their answers', async () => {
   const { path } = await converse(stage.alice, { content: '<p>first</p>' })
   const inReplyTo = `${origin}${path}`
   const reply = await converse(stage.mallory, { inReplyTo, content: '<p>a public reply</p>' })
@@ -180,7 +180,7 @@ test('the gateway shows an agent’s picture, with its text, in the page and in 
 /** A text for every member that a peer chooses, which tries to break out of its place in the HTML. */
 const attack = '"\'><script>alert(1)</script><img src=x onerror=alert(1)>\u202e&lt;'
 
-test('the words of a peer never become markup of the page', async () => {
+test('the page escapes markup in the text of a peer', async () => {
   const { peer } = stage
   const eve = settlePerson(peer, 'eve@evil.test', {
     document: { name: attack, url: `https://evil.test/"onmouseover="alert(1)` },
@@ -252,7 +252,7 @@ test('a blocked peer does not appear, and a blocked address is not linked', asyn
   await strict.peer.close()
 })
 
-test('the feed is Atom: ids, dates, words and links of the public posts, newest first', async () => {
+test('the Atom feed contains ids, dates, texts and links of the public posts, newest first', async () => {
   await converse(stage.alice, { content: '<p>older</p>' })
   const { path } = await converse(stage.alice, { content: '<p>newer & <b>bold</b></p>' })
   const { status, headers, text } = await open('/agents/echo/feed.atom', '*/*')
@@ -269,7 +269,7 @@ test('the feed is Atom: ids, dates, words and links of the public posts, newest 
   expect(await open('/agents/nobody/feed.atom')).toMatchObject({ status: 404 })
 })
 
-test('discovery.readProfile() returns the public life, as HTML that is safe to show', async () => {
+test('discovery.readProfile() returns the public posts and facts as safe HTML', async () => {
   const { channel } = stage.gateway
   await converse(stage.alice, { content: '<p>last</p>' })
   const life = await channel.discovery?.readProfile?.('echo')

@@ -47,16 +47,16 @@ function serveSoftware(name: unknown, metadata: unknown = {}): void {
 }
 
 async function learn(): Promise<number> {
-  await limits.learn('good.test')
-  return limits.recall('good.test')
+  await limits.refresh('good.test')
+  return limits.findPostLength('good.test')
 }
 
 test('a host that the gateway has not asked accepts 500 characters', () => {
-  expect(limits.recall('good.test')).toBe(500)
+  expect(limits.findPostLength('good.test')).toBe(500)
   expect(peer.requests).toEqual([])
 })
 
-test('an instance of Mastodon declares the limit of its operator', async () => {
+test('the gateway reads the operator’s limit from a Mastodon instance', async () => {
   serveSoftware('mastodon')
   serve(urls.v2, { configuration: { statuses: { max_characters: 1_234 } } })
   expect(await learn()).toBe(1_234)
@@ -66,14 +66,14 @@ test('an instance of Mastodon declares the limit of its operator', async () => {
 test.each([
   ['configuration of version 1', { configuration: { statuses: { max_characters: 2_345 } } }],
   ['max_toot_chars', { max_toot_chars: 2_345 }],
-])('an older one declares it in %s', async (_, body) => {
+])('the gateway reads the limit of an older instance from %s', async (_, body) => {
   serveSoftware('Pleroma')
   serve(urls.v1, body)
   expect(await learn()).toBe(2_345)
   expect(peer.countOf(urls.v2)).toBe(1)
 })
 
-test('Misskey and its relatives say it in NodeInfo, and the gateway asks them no more', async () => {
+test('the gateway reads the limit of Misskey and its forks from NodeInfo, without a further request', async () => {
   serveSoftware('sharkey', { maxNoteTextLength: 8_000 })
   expect(await learn()).toBe(8_000)
   expect(peer.requests).toHaveLength(2)
@@ -88,7 +88,7 @@ test.each([
   ['wordpress', 100_000],
   ['something else', 500],
   ['constructor', 500],
-])('from a silent %s the gateway expects %s', async (name, length) => {
+])('the gateway assumes the limit of %s to be %s if the server declares none', async (name, length) => {
   serveSoftware(name)
   expect(await learn()).toBe(length)
 })
@@ -99,7 +99,7 @@ test.each([
   [600.7, 600],
   [100_001, 100_000],
   [1e300, 100_000],
-])('a length of %s becomes %s', async (told, length) => {
+])('the gateway clamps a declared limit of %s to %s', async (told, length) => {
   serveSoftware('mastodon')
   serve(urls.v2, { configuration: { statuses: { max_characters: told } } })
   expect(await learn()).toBe(length)
@@ -113,7 +113,7 @@ test.each([
   ['an object', { length: 9_000 }],
   ['true', true],
   ['null', null],
-])('a length that is %s is none', async (_, told) => {
+])('the gateway ignores a declared limit that is %s', async (_, told) => {
   serveSoftware('gotosocial', { maxNoteTextLength: told })
   serve(urls.v2, { configuration: { statuses: { max_characters: told } }, max_toot_chars: told })
   serve(urls.v1, { configuration: told, max_toot_chars: told })
@@ -178,7 +178,7 @@ test('an instance that redirects elsewhere, or sends 10 MB, has the limit of its
   expect(peer.countOf('https://other.test/api/v2/instance')).toBe(0)
 })
 
-test('the gateway leaves a host that never answers, and does not ask again for an hour', async () => {
+test('the gateway gives up on a host that never answers, and does not ask again for an hour', async () => {
   peer.serve(urls.discovery, 'hang')
   let timeoutMs = 500
   limits = createPeerLimits({
@@ -217,7 +217,7 @@ test('the gateway remembers the limit of a host for a day', async () => {
   system.advance(24 * hour - 60_000)
   expect(await learn()).toBe(1_000)
   system.advance(60_000)
-  expect(limits.recall('good.test')).toBe(500)
+  expect(limits.findPostLength('good.test')).toBe(500)
   expect(await learn()).toBe(2_000)
 })
 
@@ -230,18 +230,18 @@ test('the gateway asks an instance that declares no limit again after an hour', 
   expect(await learn()).toBe(7_000)
 })
 
-test('those who ask at the same time share one look-up', async () => {
+test('concurrent lookups of one host share one request', async () => {
   serveSoftware('lemmy')
-  await Promise.all(Array.from({ length: 20 }, () => limits.learn('good.test')))
-  expect(limits.recall('good.test')).toBe(10_000)
+  await Promise.all(Array.from({ length: 20 }, () => limits.refresh('good.test')))
+  expect(limits.findPostLength('good.test')).toBe(10_000)
   expect(peer.countOf(urls.discovery)).toBe(1)
 })
 
 test.each(['', ' ', '127.0.0.1', 'localhost', '[::1]', 'good.test/x?', 'a@other.test', 'other.test#', 'no where'])(
   'the gateway does not ask a host "%s", and throws no error',
   async host => {
-    await limits.learn(host)
-    expect(limits.recall(host)).toBe(500)
+    await limits.refresh(host)
+    expect(limits.findPostLength(host)).toBe(500)
     expect(peer.requests).toEqual([])
   },
 )
@@ -254,7 +254,7 @@ test('the gateway forgets hosts from long ago when there are too many', async ()
     now: () => system.now(),
     fetch: (url, request) => (url.includes('good') ? fetch : failing)(url, request),
   })
-  await crowded.learn('good.test')
-  for (let at = 0; at < 5_000; at += 1) await crowded.learn(`h${at}.test`)
-  expect(crowded.recall('good.test')).toBe(500)
+  await crowded.refresh('good.test')
+  for (let at = 0; at < 5_000; at += 1) await crowded.refresh(`h${at}.test`)
+  expect(crowded.findPostLength('good.test')).toBe(500)
 })

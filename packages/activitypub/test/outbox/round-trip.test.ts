@@ -98,13 +98,16 @@ test('a reply to the agent’s reply comes back to the same thread with its hist
   expect(message?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
 })
 
-test.each(['followers', 'direct'] as const)('an answer to a %s post goes to its author alone', async visibility => {
-  const sent = await simulation.fediverse.deliver({ to, text: 'between us', visibility })
-  const { activity, inbox } = await simulation.fediverse.awaitReply(sent.objectId, 30_000)
-  const author = simulation.fediverse.actors.get('alice@mastodon.test')
-  expect(activity).toMatchObject({ to: [author?.id], cc: [] })
-  expect(inbox).toBe('/users/alice/inbox')
-})
+test.each(['followers', 'direct'] as const)(
+  'the gateway sends an answer to a %s post to the author alone',
+  async visibility => {
+    const sent = await simulation.fediverse.deliver({ to, text: 'between us', visibility })
+    const { activity, inbox } = await simulation.fediverse.awaitReply(sent.objectId, 30_000)
+    const author = simulation.fediverse.actors.get('alice@mastodon.test')
+    expect(activity).toMatchObject({ to: [author?.id], cc: [] })
+    expect(inbox).toBe('/users/alice/inbox')
+  },
+)
 
 test('an answer keeps the content warning and the narrower visibility', async () => {
   const sent = await simulation.fediverse.deliver({
@@ -129,7 +132,7 @@ test('an inbox that is busy once gets the same document a little later', async (
   expect(arrivals).toBe(1)
 })
 
-test('a reader gets the answer under its id', async () => {
+test('the gateway serves an answer under its id', async () => {
   const sent = await simulation.fediverse.deliver({ to, text: 'fetch me' })
   const { activity } = await simulation.fediverse.awaitReply(sent.objectId, 30_000)
   const note = activity.object as { id: string; content: string }

@@ -47,7 +47,7 @@ async function readActor({ gateway }: Stage) {
   return { ...actor, key, replaced, ids: [key.id, ...replaced.map(({ id }) => id)] }
 }
 
-test('keys.rotate() makes new keys, and the old ones stay listed behind them', async () => {
+test('keys.rotate() creates new keys and keeps the old ones in the actor, after the new ones', async () => {
   const open = await openOne()
   const before = await readActor(open)
   const made = await open.gateway.channel.keys?.rotate?.('echo')
@@ -62,7 +62,7 @@ test('keys.rotate() makes new keys, and the old ones stay listed behind them', a
   expect(after.published).toBe(before.published)
 })
 
-test('publicKey is never a list: snac and others would read no key at all', async () => {
+test('publicKey is never a list, because snac and others cannot read one', async () => {
   const open = await openOne()
   await open.gateway.channel.keys?.rotate?.('echo')
   expect((await readActor(open)).publicKey).toEqual({
@@ -72,7 +72,7 @@ test('publicKey is never a list: snac and others would read no key at all', asyn
   })
 })
 
-test('the old keys leave after a week, and the new ones stay', async () => {
+test('the actor drops the old keys after a week', async () => {
   const open = await openOne()
   await open.gateway.channel.keys?.rotate?.('echo')
   open.gateway.system.advance(6 * day)
@@ -95,7 +95,7 @@ async function openHost() {
   return { ...open, posts, told }
 }
 
-test('a host learns the new key by the old one, once, and then the new key signs', async () => {
+test('the gateway announces the new key once with an Update signed by the old key, and then signs with the new key', async () => {
   const { gateway, alice, posts, told } = await openHost()
   await gateway.channel.keys?.rotate?.('echo')
   await postActivity(gateway, alice, composeNote(alice))
@@ -113,7 +113,7 @@ test('a host learns the new key by the old one, once, and then the new key signs
   ])
 })
 
-test('a host that did not answer gets the notice again', async () => {
+test('the gateway repeats the Update if the host did not answer', async () => {
   const { gateway, peer, alice, told } = await openHost()
   const inbox = 'https://good.test/users/alice/inbox'
   peer.serve(inbox, { status: 503 })
@@ -170,7 +170,7 @@ test('a revoked key cannot introduce a new one', async () => {
   expect(told()).toEqual([['Create', `${echo}#main-key-2`]])
 })
 
-test('keys.rotate() of all rotates every agent and the instance actor', async () => {
+test('keys.rotate() without an agent rotates the keys of every agent and of the instance actor', async () => {
   const { gateway } = await openOne()
   const made = await gateway.channel.keys?.rotate?.()
   const actors = [...new Set(made?.map(({ id }) => id.replace(/#.*/, '')))]
@@ -209,7 +209,7 @@ test('keys.rotate() refuses an agent that does not exist', async () => {
   )
 })
 
-test('two rotations at once are two, and readers in between see one state or the other', async () => {
+test('two concurrent rotations both take effect, and readers see only complete states', async () => {
   const open = await openOne()
   await readActor(open)
   const rotate = () => open.gateway.channel.keys?.rotate?.('echo')
@@ -281,7 +281,7 @@ describe('renderActorUpdate()', () => {
   })
 })
 
-test('keys.rotate() announces the new keys to followers, by the old one', async () => {
+test('keys.rotate() announces the new keys to followers with an Update signed by the old key', async () => {
   const { gateway, alice, posts, told } = await openHost()
   await postActivity(gateway, alice, composeActivity(alice, 'Follow', echo))
   // The agent gets the message, too, and answers.
@@ -329,7 +329,7 @@ test('a host that fetches the instance actor anew shows us its actors by the new
   expect(asked).toEqual(['/actor#main-key-2'])
 })
 
-test('a host learns that it can try again when it refuses our own signature', async () => {
+test('the gateway answers that the host may retry if the host refuses the gateway’s own signature', async () => {
   const { gateway, alice } = await openStrictHost(() => false)
   await gateway.channel.keys?.rotate?.()
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({
@@ -338,7 +338,7 @@ test('a host learns that it can try again when it refuses our own signature', as
   })
 })
 
-test('a revoked key signs nothing more, whoever knows it', async () => {
+test('the gateway never signs with a revoked key, even for hosts that know only that key', async () => {
   const { gateway, alice, asked } = await openStrictHost(keyId => keyId === `${origin}/actor#main-key`)
   await gateway.channel.keys?.rotate?.(undefined, { isRevoking: true })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 503 })

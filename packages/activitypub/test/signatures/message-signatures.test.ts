@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { createSigner, createVerifier, httpbis } from 'http-message-signatures'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { signMessage } from '../../src/keys/message-signing.ts'
+import { signRfc9421Request } from '../../src/keys/sign-rfc9421.ts'
 import { formatMultikey } from '../../src/signature/public-keys.ts'
 import { origin } from '../gateway.ts'
 import type { MessageOptions } from '../message-signer.ts'
@@ -233,7 +233,7 @@ describe('http-message-signatures, the second opinion', () => {
     const bytes = Buffer.from('{"type":"Create"}')
     const body = method === 'POST' ? { bytes, type: 'application/activity+json' } : undefined
     const key = { id: 'https://agents.test/key', privateKey: createPrivateKey(alice.key.privatePem) }
-    const headers = await signMessage({ method, url, now: Date.now(), body }, key)
+    const headers = await signRfc9421Request({ method, url, now: Date.now(), body }, key)
     const verify = (message: { method: string; url: string; headers: Record<string, string> }) =>
       httpbis.verifyMessage(
         { keyLookup: async () => ({ verify: createVerifier(alice.key.publicPem, 'rsa-v1_5-sha256') }) },

@@ -203,7 +203,7 @@ describe('an outgoing activity', () => {
     expect(body).not.toContain('"proof"')
   })
 
-  test('goes without a proof when it has no canonical form', async () => {
+  test('has no proof if it has no canonical form', async () => {
     const [body = ''] = await receiveAnswers({}, [202], 'half \ud83d a face')
     expect(JSON.parse(body).object.content).toContain('a face')
   })

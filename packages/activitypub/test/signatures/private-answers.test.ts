@@ -37,7 +37,7 @@ async function askInPublic() {
   return { ...stage, inReplyTo }
 }
 
-test('AP-65: its answer to one person is not in the history of the others', async () => {
+test('AP-65: the history of other people does not contain a private answer', async () => {
   const { gateway } = await askInPublic()
   const history = gateway.resolved[1]?.history ?? []
   expect(history.map(({ role }) => role)).toEqual(['user', 'assistant'])
@@ -45,7 +45,7 @@ test('AP-65: its answer to one person is not in the history of the others', asyn
   expect(JSON.stringify(history)).not.toContain(secret)
 })
 
-test('its public answers are', async () => {
+test('the history of other people contains the public answers', async () => {
   const { gateway, alice, inReplyTo } = await askInPublic()
   await vi.waitFor(async () => expect((await stage.stored())[0]?.state).toBe('answered'))
   await postActivity(gateway, alice, composeNote(alice, { inReplyTo, content: '<p>Well</p>' }))

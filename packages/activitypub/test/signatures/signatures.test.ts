@@ -27,7 +27,7 @@ async function expectRefused(answer: Promise<PostAnswer>, code: string, detail: 
   expect(stage.peer.requests.filter(({ method }) => method === 'POST')).toEqual([])
 }
 
-test('AP-13: without a signature the answer is 401, and no request goes out', async () => {
+test('the gateway refuses an unsigned request with 401 and sends no request itself (AP-13)', async () => {
   const { gateway, peer, alice } = stage
   await expectRefused(
     postActivity(gateway, alice, composeNote(alice), { isUnsigned: true }),
@@ -50,19 +50,19 @@ test.each([
   await expectRefused(posted, 'signature_invalid', new RegExp(`does not cover .*${missing}|covers neither ${missing}`))
 })
 
-test('AP-14: the header list left out covers too little', async () => {
+test('the gateway refuses a signature without a `headers` parameter (AP-14)', async () => {
   const { gateway, alice } = stage
   const posted = postActivity(gateway, alice, composeNote(alice), { parameters: { headers: undefined } })
   await expectRefused(posted, 'signature_invalid', /does not cover/)
 })
 
-describe('AP-15: the digest', () => {
+describe('the gateway refuses a digest (AP-15)', () => {
   test.each([
     ['is missing', ''],
     ['is of another body', `SHA-256=${sha256('another body')}`],
     ['uses an algorithm we do not take', 'MD5=1B2M2Y8AsgTpgAmY7PhCfg=='],
     ['is not base64', 'SHA-256=not a digest'],
-  ])('that %s makes the request fail', async (_, digest) => {
+  ])('that %s', async (_, digest) => {
     const { gateway, alice } = stage
     await expectRefused(postActivity(gateway, alice, composeNote(alice), { digest }), 'signature_invalid', /digest/)
   })
@@ -71,7 +71,7 @@ describe('AP-15: the digest', () => {
     ['right first', (right: string) => `${right},SHA-256=${sha256('x')}`],
     ['right last', (right: string) => `SHA-256=${sha256('x')}, ${right}`],
     ['other algorithm', (right: string) => `${right},SHA-512=AAAA`],
-  ])('has to be right in both of two: %s', async (_, both) => {
+  ])('of which one of two is wrong: %s', async (_, both) => {
     const { gateway, alice } = stage
     const body = JSON.stringify(composeNote(alice))
     const digest = both(`SHA-256=${sha256(body)}`)
@@ -82,7 +82,7 @@ describe('AP-15: the digest', () => {
     )
   })
 
-  test('has to fit the bytes that came', async () => {
+  test('that does not match the body', async () => {
     const { gateway, alice } = stage
     const body = JSON.stringify(composeNote(alice))
     const sentBody = body.replace('Hello', 'Hullo')
@@ -93,7 +93,7 @@ describe('AP-15: the digest', () => {
     )
   })
 
-  test('outside of the signature makes the request fail', async () => {
+  test('that the signature does not cover', async () => {
     const { gateway, alice } = stage
     const body = JSON.stringify(composeNote(alice))
     const posted = postActivity(gateway, alice, body, { covered: [target, 'host', 'date'] })
@@ -101,14 +101,19 @@ describe('AP-15: the digest', () => {
   })
 })
 
-test.each(['sha-256', 'SHA-256', 'Sha-256'])('AP-16: a digest named %s is honest', async name => {
-  const { gateway, alice } = stage
-  const body = JSON.stringify(composeNote(alice))
-  expect(await postActivity(gateway, alice, body, { digest: `${name}=${sha256(body)}` })).toMatchObject({ status: 202 })
-})
+test.each(['sha-256', 'SHA-256', 'Sha-256'])(
+  'the gateway accepts the digest algorithm %s in any case (AP-16)',
+  async name => {
+    const { gateway, alice } = stage
+    const body = JSON.stringify(composeNote(alice))
+    expect(await postActivity(gateway, alice, body, { digest: `${name}=${sha256(body)}` })).toMatchObject({
+      status: 202,
+    })
+  },
+)
 
 test.each(['yesterday', '', '2026', 'Thu, 99 Zed 2026 00:00:00 GMT'])(
-  'AP-17: the gateway cannot read the signed date "%s"',
+  'the gateway refuses a signed date that is "%s" (AP-17)',
   async date => {
     const { gateway, alice } = stage
     await expectRefused(
@@ -151,7 +156,7 @@ test.each([-59 * 60_000, 4 * 60_000])('AP-18: a clock that is %s ms away is with
   expect(await postActivity(gateway, alice, composeNote(alice), { date: dateAt(shift) })).toMatchObject({ status: 202 })
 })
 
-test('AP-18: the window is the configured one', async () => {
+test('AP-18: the gateway uses the configured time window', async () => {
   const wide = await openStage({ config: { date_window: '12h' } })
   try {
     const { gateway, alice } = wide
@@ -258,13 +263,16 @@ test('AP-25: the gateway does not believe the host that a proxy declares', async
   await expectRefused(posted, 'signature_invalid', /does not fit/)
 })
 
-test.each(['post /inbox?a=1', 'post /inbox'])('a target signed as "%s" fits a request with a query', async signed => {
-  const { gateway, alice } = stage
-  const posted = postActivity(gateway, alice, composeNote(alice), { path: '/inbox?a=1', target: signed })
-  expect(await posted).toMatchObject({ status: 202 })
-})
+test.each(['post /inbox?a=1', 'post /inbox'])(
+  'the gateway accepts a target signed as "%s" for a request with a query',
+  async signed => {
+    const { gateway, alice } = stage
+    const posted = postActivity(gateway, alice, composeNote(alice), { path: '/inbox?a=1', target: signed })
+    expect(await posted).toMatchObject({ status: 202 })
+  },
+)
 
-test('AP-26: the very same request gets the same answer again, and takes effect once', async () => {
+test('AP-26: a repeated request gets the same response and takes effect once', async () => {
   const { gateway, alice } = stage
   const note = composeNote(alice)
   const date = dateAt(0)
@@ -313,7 +321,7 @@ describe('AP-27: keys', () => {
   })
 })
 
-test('AP-30: after a change of a key one look decides, and failures do not repeat it', async () => {
+test('AP-30: the gateway fetches an actor once after a key change, and invalid signatures do not repeat the fetch', async () => {
   const { gateway, peer, alice } = stage
   await postActivity(gateway, alice, composeNote(alice))
   const renewed = settlePerson(peer, 'alice@good.test', { key: testKey('alice’s next') })
@@ -332,7 +340,7 @@ test('AP-30: after a change of a key one look decides, and failures do not repea
   expect(peer.countOf(alice.id)).toBe(2)
 })
 
-test('a known key costs no fetch, and many posts at once share one', async () => {
+test('a known key causes no fetch, and concurrent posts share one fetch', async () => {
   const { gateway, peer, alice } = stage
   const posts = [1, 2, 3, 4, 5].map(() => postActivity(gateway, alice, composeNote(alice)))
   expect((await Promise.all(posts)).map(({ status }) => status)).toEqual([202, 202, 202, 202, 202])
@@ -374,7 +382,7 @@ test('the instance actor signs the request by which the gateway accepts an actor
   expect(asked?.headers['user-agent']).toContain('https://agents.test/')
 })
 
-describe('AP-31: the farewell of an actor that is gone', () => {
+describe('AP-31: the Delete of an actor that is gone', () => {
   const farewell = (actor: string, object: unknown = actor) => ({
     '@context': 'https://www.w3.org/ns/activitystreams',
     id: `${actor}#delete`,

@@ -232,7 +232,7 @@ describe('createSignerDocuments()', () => {
   })
 })
 
-test('for everything but a claim, the gateway fetches anew and as itself an actor that a claim made known', async () => {
+test('the gateway fetches an actor again with its own signature before it uses the actor for anything but a claim', async () => {
   const iri = parseIri('https://good.test/users/ann', 'Ann')
   const open: string[] = []
   const actors = createActorCache({

@@ -1,5 +1,5 @@
 import type { StepStart } from '@postern/pipeline'
-import { recordedBy } from '@postern/pipeline'
+import { createRecorderMember } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { openAgui } from '../../test/agui-agent.ts'
 import { finished, runOf } from '../../test/agui-server.ts'
@@ -7,7 +7,7 @@ import { finished, runOf } from '../../test/agui-server.ts'
 test('the turn records a call of a tool from its beginning to its result, and none without a result', async () => {
   const begun: StepStart[] = []
   const ended: string[] = []
-  const recorder = recordedBy({
+  const recorder = createRecorderMember({
     begin(start) {
       begun.push(start)
       return { within: context => context, end: () => void ended.push(start.name) }

@@ -1,7 +1,7 @@
 // Selects the part of a conversation's past that an agent gets, by role or as in a swarm.
 import type { Json, Part, ToolCallPart } from '@postern/message'
 import { isJsonObject } from '@postern/message'
-import type { Entry, HistoryMoment, HistoryPolicy, KeptNote, SlidingWindowOptions } from '@postern/pipeline'
+import type { Entry, HistoryMoment, HistoryPolicy, SlidingWindowOptions, StoredNote } from '@postern/pipeline'
 import { createSlidingWindowPolicy } from '@postern/pipeline'
 import type { TranscriptEntry, ViewConfig } from '@postern/transcript'
 import { buildHistory, contentOfText, scopeOfKind } from '@postern/transcript'
@@ -77,7 +77,7 @@ function orderEntries(entries: readonly Entry[], { agent, notes }: HistoryMoment
   return orderedEntries.map((entry, index) => ({ ...entry, seq: index + 1 }))
 }
 
-function toNoteEntry({ seq, entryId, at, body }: KeptNote): TranscriptEntry {
+function toNoteEntry({ seq, entryId, at, body }: StoredNote): TranscriptEntry {
   const entry = body as unknown as Omit<TranscriptEntry, 'seq' | 'entry_id' | 'thread_id' | 'at'>
   return { ...entry, seq, entry_id: entryId, thread_id: 'desk', at }
 }

@@ -1,5 +1,5 @@
 // Records the request to a model in its turn.
-import { findStepRecorder, nameFault } from '@postern/pipeline'
+import { failureCodeOf, findStepRecorder } from '@postern/pipeline'
 import type { ModelEndpoint } from '../completion/completion.ts'
 import type { Round } from './round.ts'
 
@@ -15,10 +15,10 @@ export async function* recordModelRequest(
   const step = findStepRecorder(context)?.begin({ kind: 'model', name: model, server: new URL(url).host })
   try {
     const round = yield* pieces
-    step?.end({ usage: round.usage, finish: round.finish.slice(0, maxFinish) })
+    step?.end({ usage: round.usage, finishReason: round.finish.slice(0, maxFinish) })
     return round
   } catch (error) {
-    step?.end({ fault: nameFault(error) })
+    step?.end({ failureCode: failureCodeOf(error) })
     throw error
   }
 }

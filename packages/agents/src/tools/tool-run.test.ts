@@ -1,5 +1,5 @@
-import type { BegunStep, StepEnd, StepStart } from '@postern/pipeline'
-import { recordedBy } from '@postern/pipeline'
+import type { RunningStep, StepEnd, StepStart } from '@postern/pipeline'
+import { createRecorderMember } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
 import { call, replyWith } from '../../test/model-server.ts'
@@ -8,8 +8,8 @@ type Recorded = StepStart & { end?: StepEnd | undefined }
 
 function createRecorder() {
   const steps: Recorded[] = []
-  const context = recordedBy({
-    begin(start): BegunStep {
+  const context = createRecorderMember({
+    begin(start): RunningStep {
       const step: Recorded = { ...start }
       steps.push(step)
       return {

@@ -1,6 +1,6 @@
 // Records the run of a tool in its turn, even if people do not see the call.
 import type { ToolCallPart } from '@postern/message'
-import { findStepRecorder, nameFault } from '@postern/pipeline'
+import { failureCodeOf, findStepRecorder } from '@postern/pipeline'
 import type { ToolOutcome } from './tools.ts'
 
 /** Runs a tool as a step of the turn. Every step that the tool starts through the context of `run` becomes a child of that step. */
@@ -13,10 +13,10 @@ export async function recordToolRun<Context extends object>(
   if (!step) return run(context)
   try {
     const outcome = await run(step.within(context))
-    step.end('error' in outcome ? { fault: 'failed' } : {})
+    step.end('error' in outcome ? { failureCode: 'failed' } : {})
     return outcome
   } catch (error) {
-    step.end({ fault: nameFault(error) })
+    step.end({ failureCode: failureCodeOf(error) })
     throw error
   }
 }

@@ -65,7 +65,7 @@ export function planBudgets(
     'reply_all_budget',
   )
   return {
-    quota: { turns: budgets.rapid_per_hour, withinMs: hourMs, swiftMs },
+    quota: { turns: budgets.rapid_per_hour, withinMs: hourMs, automatedReplyMs: swiftMs },
     budgets: [
       answers,
       ...perThread.map(budget => ({ ...budget, isPerThread: true }) as const),

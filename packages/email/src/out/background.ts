@@ -6,7 +6,7 @@ import type {
   BackgroundEntry,
   ChannelContext,
   ChannelConversations,
-  FoundResponse,
+  ResponseRecord,
   Turn,
 } from '@postern/pipeline'
 import { formatMailbox, parseMailbox } from '../mail/mailbox.ts'
@@ -51,7 +51,7 @@ function listAnswers({ content, target }: Turn, domain: string): readonly string
   return [...new Set(responseIds)].slice(-maxAnswers)
 }
 
-function wasSentTo(people: readonly string[], { response, target, via, retractedAt }: FoundResponse): boolean {
+function wasSentTo(people: readonly string[], { response, target, via, retractedAt }: ResponseRecord): boolean {
   if (via !== 'email' || retractedAt !== undefined || target === null) return false
   const { mailbox, others = [] } = readTarget(target)
   const mentionedMailboxes = (response.mentions ?? []).flatMap(text => parseMailbox(text.replace(/^@/, '')) ?? [])
@@ -60,7 +60,7 @@ function wasSentTo(people: readonly string[], { response, target, via, retracted
 }
 
 function describeAnswer(
-  { response, message, agent, target }: FoundResponse,
+  { response, message, agent, target }: ResponseRecord,
   people: readonly string[],
   { agents, isQuoting }: Pick<MailBackgroundDeps, 'agents' | 'isQuoting'>,
 ): readonly BackgroundEntry[] {

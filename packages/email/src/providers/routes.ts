@@ -2,7 +2,7 @@
 import { peerAddress, problemStatusOf, readBody, toProblem } from '@postern/http'
 import type { Log } from '@postern/message'
 import { Rejection } from '@postern/message'
-import type { Admitted, RefusalContext } from '@postern/pipeline'
+import type { AdmitResult, RefusalContext } from '@postern/pipeline'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { ProvidersConfig } from '../config/providers.ts'
@@ -88,7 +88,7 @@ function takeMail(
   name: ProviderName,
   intake: MailIntake,
   refusalContext: RefusalContext,
-): Promise<readonly Admitted[]> {
+): Promise<readonly AdmitResult[]> {
   return intake.take(
     octets,
     { ...envelope, source: { name: `provider:${name}`, isLossy, hasDmarcPass } },

@@ -50,7 +50,7 @@ describe('refuseMailReply()', () => {
 
 test('createCorrespondentFinder() finds those who wrote within the time, and asks nobody where that is no reason', async () => {
   const written: Readonly<Record<string, string>> = { 'v:ann@peer.test': daysAgo(29), 'v:bob@peer.test': daysAgo(31) }
-  const store = { findLastWritten: async ({ scope }: { scope: string }) => written[scope] }
+  const store = { findLastMessageTime: async ({ scope }: { scope: string }) => written[scope] }
   const deps = { store, system: { now: () => now } } as unknown as Pick<ChannelContext, 'store' | 'system'>
   const find = createCorrespondentFinder({ write_to: ['correspondents'], write_to_days: 30 }, deps)
   const mentions = ['@Ann@peer.test', '@bob@peer.test', '@eve@peer.test', 'nobody']

@@ -239,7 +239,7 @@ interface TurnContext {
 
 function startTestWorker({ store, system, channel, agents, heard }: TurnContext): () => Promise<void> {
   const channels = [channel]
-  const retry = { ...defaultRetryPolicy, baseMs: 20 }
+  const retry = { ...defaultRetryPolicy, initialDelayMs: 20 }
   const turnContext = {
     store,
     system,

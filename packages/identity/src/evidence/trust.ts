@@ -2,7 +2,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { IdentityEvidence } from '@postern/message'
 import { hasSubjectPrefix } from '@postern/message'
-import type { EvidenceCode, LeftOutEvidence } from '@postern/pipeline'
+import type { EvidenceCode, RejectedEvidence } from '@postern/pipeline'
 import type { TrustedIssuer } from '../config.ts'
 import { EvidenceFault, lifetime } from '../format/members.ts'
 
@@ -94,7 +94,7 @@ export interface ReadEvidence {
 
 /** One version of identity evidence: its place in a message, and its reader. */
 export interface EvidenceForm {
-  readonly kind: LeftOutEvidence['kind']
+  readonly kind: RejectedEvidence['kind']
   readonly carrier: 'identity_evidence' | 'verifiable_credentials'
   /** Reads one entry of a carrier. `audience` is the addressed agent. @throws EvidenceFault */
   read(entry: Readonly<Record<string, unknown>>, context: { readonly audience: string }): ReadEvidence

@@ -1,7 +1,7 @@
 // Lets each piece of identity evidence be used once, and reads the entries that a message carries.
 import type { Proof } from '@postern/message'
 import { isJsonObject } from '@postern/message'
-import type { EvidenceClaim, EvidenceCode, LeftOutEvidence, OnceStore } from '@postern/pipeline'
+import type { EvidenceClaim, EvidenceCode, OnceStore, RejectedEvidence } from '@postern/pipeline'
 import { createOneByOne } from '@postern/pipeline'
 import { carrierLimits, EvidenceFault, lifetime } from '../format/members.ts'
 import type { ReadEvidence } from './trust.ts'
@@ -55,7 +55,7 @@ export function readCarrier(carrier: unknown): readonly CarriedEntry[] {
   })
 }
 
-type Kind = LeftOutEvidence['kind']
+type Kind = RejectedEvidence['kind']
 
 /** Describes valid evidence to the operator. */
 export function describeAccepted(kind: Kind, { assertion, keyId, algorithm }: ReadEvidence): Proof {

@@ -2,7 +2,7 @@
 import type { DnsResolver, FetchAnswer, GuardedFetch, System } from '@postern/message'
 import { isJsonObject, Unavailable, Undeliverable } from '@postern/message'
 import type { ReplayStore } from '@postern/pipeline'
-import { nameFetch, nameQuestion } from '@postern/pipeline'
+import { dnsKeyOf, fetchKeyOf } from '@postern/pipeline'
 
 /** Reports that no answer to a fetch or a DNS query is on record for that time. */
 export class AnswerNotRecorded extends Unavailable {}
@@ -18,12 +18,12 @@ export function openRecordedAnswers(
     throw new AnswerNotRecorded(`there is no record of the answer to "${key}" at that time`)
   }
   const fetch: GuardedFetch = async (url, request) => {
-    const key = nameFetch(url, request)
+    const key = fetchKeyOf(url, request)
     if (key === undefined) throw new Undeliverable('a replay sends nothing')
     return restoreAnswer(await find(key))
   }
   const resolveDns: DnsResolver = async (name, type) => {
-    const { records, code, message } = await find(nameQuestion(name, type))
+    const { records, code, message } = await find(dnsKeyOf(name, type))
     if (records !== undefined) return records
     throw Object.assign(new Error(String(message)), { code })
   }

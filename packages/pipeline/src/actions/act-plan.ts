@@ -5,7 +5,7 @@ import { refuseAct, withSafeFileNames } from '@postern/message'
 import { collapseCalls } from '../history/collapse-calls.ts'
 import type { Addressing } from '../ports/channel/addressing.ts'
 import type { Channel } from '../ports/channel/channel.ts'
-import type { Planned } from '../ports/records/work/answer.ts'
+import type { DeliveryPlan } from '../ports/records/work/answer.ts'
 import type { ActionDeps, StoredFiles } from '../ports/turn/action-deps.ts'
 
 /** Returns the refusal of an action without visible content. */
@@ -26,6 +26,6 @@ export function storeFilesFor(
   return channel?.descriptor.addressesFiles && storeFiles ? storeFiles(collapsed) : { parts: [...collapsed], blobs: [] }
 }
 
-export function toPlanned({ deliveries, broadcasts }: Addressing): Planned {
+export function deliveryPlanOf({ deliveries, broadcasts }: Addressing): DeliveryPlan {
   return { deliveries, ...(broadcasts && { broadcasts }) }
 }

@@ -7,7 +7,7 @@ import type { Blob } from '../ports/records/planned-delivery.ts'
 import type { PlannedAction } from '../ports/records/work/answer.ts'
 import type { Turn } from '../ports/records/work/turn.ts'
 import type { TurnContext } from '../ports/turn/turn-context.ts'
-import { toPlanned } from './act-plan.ts'
+import { deliveryPlanOf } from './act-plan.ts'
 import { createSyntheticMessage } from './synthetic-message.ts'
 
 /** A message to one address that the gateway itself sends beside the answer of a turn. */
@@ -59,11 +59,11 @@ export function planDirectMessage(
     scope: scope ?? in_reply_to,
     threadSource: id,
   }
-  const synthetic = {
+  const syntheticMessage = {
     ...createSyntheticMessage({ ...draft, id: in_reply_to, at: created_at, flag }),
     ...(author !== undefined && { authorship: { author, object: in_reply_to } }),
   }
   const { aliases, rendering } = addressing
-  const answer = { response, aliases, rendering, ...(blobs && { blobs }), ...toPlanned(addressing) }
-  return { kind: 'post', synthetic, answer }
+  const answer = { response, aliases, rendering, ...(blobs && { blobs }), ...deliveryPlanOf(addressing) }
+  return { kind: 'post', synthetic: syntheticMessage, answer }
 }

@@ -66,7 +66,7 @@ function failToPlan(): never {
 }
 
 describe('expandBroadcast()', () => {
-  test('writes down page after page, and ends with the first that is not full', async () => {
+  test('stores page after page, and ends with the first page that is not full', async () => {
     const { pages, sizes, asked } = await expandTo(followers(450))
     expect(sizes).toEqual([200, 200, 50])
     expect(pages.map(({ after, isDone }) => [after, isDone])).toEqual([
@@ -95,7 +95,7 @@ describe('expandBroadcast()', () => {
     expect(pages).toEqual([{ to: ['p4', 'p5'], after: 10, isDone: true }])
   })
 
-  test('leaves out followers who came later', async () => {
+  test('leaves out followers who followed later', async () => {
     const { pages } = await expandTo(followers(500), { until: 404 })
     expect(pages.map(({ to, after, isDone }) => [to.length, after, isDone])).toEqual([
       [200, 400, false],
@@ -126,7 +126,7 @@ describe('expandBroadcast()', () => {
   test.each([
     ['that fails to plan it', { actions: { expand: failToPlan } }, 'a broadcast ends: it cannot be spread'],
     ['that is not open', undefined, 'a broadcast ends: its channel is not open'],
-  ])('ends, and notifies the operator, by a channel %s', async (_, channel, text) => {
+  ])('ends and logs an error for a channel %s', async (_, channel, text) => {
     const ends: boolean[] = []
     const error = vi.fn()
     await expandBroadcast(held, {

@@ -27,8 +27,8 @@ export async function expandBroadcast(
   const { via, agent, relation, until } = broadcast
   let { after } = broadcast
   while (!isClosed()) {
-    const listed = await store.listRelations({ via, agent, relation, limit: pageSize, after })
-    const page = listed.filter(({ number }) => number <= until)
+    const relations = await store.listRelations({ via, agent, relation, limit: pageSize, after })
+    const page = relations.filter(({ number }) => number <= until)
     const deliveries = planPage(broadcast, page, { channels, system })
     const isDone = deliveries === undefined || page.length < pageSize
     after = page.at(-1)?.number ?? after
@@ -45,9 +45,9 @@ function planPage(
 ): readonly PlannedDelivery[] | undefined {
   const { id, via, agent } = broadcast
   try {
-    const planned = findChannel(channels, via)?.actions?.expand?.(broadcast, page)
-    if (!planned) system.log.error({ broadcast: id, via, agent }, 'a broadcast ends: its channel is not open')
-    return planned
+    const deliveries = findChannel(channels, via)?.actions?.expand?.(broadcast, page)
+    if (!deliveries) system.log.error({ broadcast: id, via, agent }, 'a broadcast ends: its channel is not open')
+    return deliveries
   } catch (error) {
     system.log.error({ broadcast: id, via, agent, err: error }, 'a broadcast ends: it cannot be spread')
     return undefined

@@ -53,7 +53,7 @@ describe('planActions(), of a post,', () => {
     expect(actions).toEqual([{ act: 'post', agent: 'echo', response: answer.response }])
   })
 
-  test('makes its words, its subject and the alt text of its pictures well formed', async () => {
+  test('makes its text, its subject and the alt text of its pictures well-formed', async () => {
     const alt: Part = { kind: 'file', description: '\ude00', bytes_ref: { kind: 'inline', data_base64: 'YQ==' } }
     const { plan } = await planOne({ act: 'post', parts: [{ ...words, content: 'a\ud83d' }, alt], subject: '\ud83d' })
     expect(plan).toMatchObject({
@@ -85,7 +85,7 @@ describe('planActions(), of a post,', () => {
     }
   })
 
-  test('takes bytes out of parts only on a channel that addresses files', async () => {
+  test('moves bytes out of parts only on a channel that addresses files', async () => {
     const act = { act: 'post', parts: [picture] } as const
     const inside = await planOne({ ...act, parts: [picture] }, { storeFiles })
     expect(inside.plan).toMatchObject({ answer: { response: { parts: [picture] }, blobs: [] } })
@@ -107,7 +107,7 @@ describe('planActions(), of an edit or a deletion,', () => {
     foundResponse('by mail', { via: 'email' }),
   ]
 
-  test('keeps all of the response but its words', async () => {
+  test('keeps every member of the response except its text', async () => {
     const { plan, actions } = await planOne({ act: 'edit', response: 'mine', parts: [words] }, { responses })
     const response = { ...foundResponse('mine').response, parts: [words] }
     expect(plan).toEqual({ kind: 'edit', response, blobs: [], planned })
@@ -131,20 +131,23 @@ describe('planActions(), of an edit or a deletion,', () => {
     expect(actions).toMatchObject([{ act: 'delete', response: { parts: [{ content: 'old' }] } }])
   })
 
-  test.each(['unknown', 'of another', 'gone', 'by mail'])('leaves out one that is %s, and says so', async response => {
-    const acts: AgentAction[] = [
-      { act: 'edit', response, parts: [words] },
-      { act: 'delete', response },
-    ]
-    for (const act of acts) {
-      const { plan, actions, warn } = await planOne(act, { responses })
-      expect([plan, actions]).toEqual([undefined, []])
-      expect(warn).toHaveBeenCalledExactlyOnceWith(
-        { agent: 'echo', act: act.act },
-        'an act of an agent cannot be done here',
-      )
-    }
-  })
+  test.each(['unknown', 'of another', 'gone', 'by mail'])(
+    'leaves out an action on a response that is %s, and reports it',
+    async response => {
+      const acts: AgentAction[] = [
+        { act: 'edit', response, parts: [words] },
+        { act: 'delete', response },
+      ]
+      for (const act of acts) {
+        const { plan, actions, warn } = await planOne(act, { responses })
+        expect([plan, actions]).toEqual([undefined, []])
+        expect(warn).toHaveBeenCalledExactlyOnceWith(
+          { agent: 'echo', act: act.act },
+          'an act of an agent cannot be done here',
+        )
+      }
+    },
+  )
 })
 
 describe('planActions(), of a reaction,', () => {
@@ -166,7 +169,7 @@ describe('planActions(), of a reaction,', () => {
   })
 })
 
-describe('planActions(), of what a channel cannot do,', () => {
+describe('planActions(), of an action that a channel cannot do,', () => {
   const channels = [sketchChannel('activitypub')]
   const refusing = [sketchChannel('activitypub', { actions: { address: () => undefined } })]
   const acts: readonly AgentAction[] = [
@@ -230,7 +233,7 @@ function openList() {
 }
 
 describe('createActionList()', () => {
-  test('gathers the actions of an agent in their order, and takes a text as markdown', () => {
+  test('collects the actions of an agent in order, and reads a string as Markdown', () => {
     const list = openList()
     const id = list.post('news', { visibility: 'direct', mentions: ['@ada@peer.test'], subject: 'CW' })
     const link: Part = { kind: 'link', url: 'https://peer.test/' }
@@ -239,7 +242,7 @@ describe('createActionList()', () => {
     list.react('boost')
     list.react('unlike', 'm1')
     const parts = [{ kind: 'text', mime: 'text/markdown', content: 'news' }]
-    expect(list.done).toEqual([
+    expect(list.actions).toEqual([
       { act: 'post', id, parts, visibility: 'direct', mentions: ['@ada@peer.test'], subject: 'CW' },
       { act: 'edit', response: id, parts: [link] },
       { act: 'delete', response: id },
@@ -254,10 +257,10 @@ describe('createActionList()', () => {
     expect(ids).toEqual(['01', '02'].map(byte => '0'.repeat(12) + byte.repeat(10)))
   })
 
-  test('options cannot change which post it is', () => {
+  test('ignores an id in the options of a post', () => {
     const list = openList()
     const id = list.post('one', { id: 'ff'.repeat(16), parts: [], act: 'delete' } as object)
-    expect(list.done).toMatchObject([{ act: 'post', id, parts: [{ content: 'one' }] }])
+    expect(list.actions).toMatchObject([{ act: 'post', id, parts: [{ content: 'one' }] }])
   })
 
   test.each<[string, (acts: AgentActions) => unknown]>([
@@ -267,16 +270,16 @@ describe('createActionList()', () => {
     ['an edit without words', acts => acts.edit('r1', [])],
     ['a deletion of nothing', acts => acts.delete(undefined as unknown as string)],
     ['a reaction that there is not', acts => acts.react('hug' as 'like')],
-  ])('throws on %s, in the face of the agent', (_what, act) => {
+  ])('throws on %s at the call of the agent', (_what, act) => {
     const list = openList()
     expect(() => act(list)).toThrow(Error)
-    expect(list.done).toEqual([])
+    expect(list.actions).toEqual([])
   })
 
-  test('allows an agent fifty actions in one turn, and no more', () => {
+  test('allows an agent at most fifty actions in one turn', () => {
     const list = openList()
     for (let count = 0; count < 50; count++) list.react('like')
     expect(() => list.react('like')).toThrow('an agent may do at most 50 things in one turn')
-    expect(list.done).toHaveLength(50)
+    expect(list.actions).toHaveLength(50)
   })
 })

@@ -35,93 +35,96 @@ import {
 import type { AgentActions } from '../ports/agent/agent-context.ts'
 import type { Channel } from '../ports/channel/channel.ts'
 import { findChannel } from '../ports/channel/channel.ts'
-import type { KeptFile } from '../ports/records/planned-delivery.ts'
+import type { LinkedFile } from '../ports/records/planned-delivery.ts'
 import type { PlannedAction } from '../ports/records/work/answer.ts'
 import type { Turn } from '../ports/records/work/turn.ts'
-import type { FoundResponse, LookupStore } from '../ports/store/lookup-store.ts'
-import type { ActingAgents, ActionDeps } from '../ports/turn/action-deps.ts'
+import type { LookupStore, ResponseRecord } from '../ports/store/lookup-store.ts'
+import type { ActingAgent, ActionDeps } from '../ports/turn/action-deps.ts'
 import type { TurnContext } from '../ports/turn/turn-context.ts'
 import { withoutRequirements } from '../requirements/requirements.ts'
-import { refuseBlank, storeFilesFor, toPlanned } from './act-plan.ts'
+import { deliveryPlanOf, refuseBlank, storeFilesFor } from './act-plan.ts'
 import { planReply } from './plan-reply.ts'
 import { createSyntheticMessage } from './synthetic-message.ts'
 
 /** Plans actions for the commit, with well-formed text. Impossible actions are left out and reported, because they must not hold back an answer. */
 export async function planActions(
-  acts: readonly AgentAction[],
-  acting: ActingAgents,
-  gateway: ActionDeps,
+  actions: readonly AgentAction[],
+  actingAgent: ActingAgent,
+  deps: ActionDeps,
 ): Promise<readonly PlannedAction[]> {
-  const planned: PlannedAction[] = []
-  for (const act of toWellFormed(acts)) {
-    const plan = await tryPlan(act, acting, gateway)
-    if (!isActRefusal(plan)) planned.push(plan)
+  const plannedActions: PlannedAction[] = []
+  for (const act of toWellFormed(actions)) {
+    const plan = await tryPlan(act, actingAgent, deps)
+    if (!isActRefusal(plan)) plannedActions.push(plan)
   }
-  return planned
+  return plannedActions
 }
 
 /** Plans one action. An error while it is addressed becomes a refusal, so that the other actions still happen. @throws Unavailable */
 async function tryPlan(
   act: AgentAction,
-  acting: ActingAgents,
-  gateway: ActionDeps,
+  actingAgent: ActingAgent,
+  deps: ActionDeps,
 ): Promise<PlannedAction | ActRefusal> {
-  const told = { ...gateway, onRefused: (refused: RefusedAct) => tellRefused(refused, acting, gateway) }
+  const reportingDeps = {
+    ...deps,
+    onRefused: (refusedAct: RefusedAct) => reportRefusedAct(refusedAct, actingAgent, deps),
+  }
   try {
-    const plan = await planAction(await withFiles(act, gateway), acting, told)
-    if (isActRefusal(plan)) told.onRefused(describeRefused(act, plan))
+    const plan = await planAction(await withFiles(act, deps), actingAgent, reportingDeps)
+    if (isActRefusal(plan)) reportingDeps.onRefused(toRefusedAct(act, plan))
     return plan
   } catch (error) {
     if (error instanceof Unavailable) throw error
-    gateway.system.log.error(
-      { agent: acting.agent, act: act.act, err: error },
+    deps.system.log.error(
+      { agent: actingAgent.agent, act: act.act, err: error },
       'an act of an agent cannot be addressed',
     )
     const refusal = refuseAct('unsupported', `Cannot ${act.act}: the gateway failed, and its log has the reason`)
-    gateway.onRefused?.(describeRefused(act, refusal))
+    deps.onRefused?.(toRefusedAct(act, refusal))
     return refusal
   }
 }
 
-function tellRefused(refused: RefusedAct, { agent }: ActingAgents, { system, onRefused }: ActionDeps): void {
-  system.log.warn({ agent, act: refused.act }, 'an act of an agent cannot be done here')
-  onRefused?.(refused)
+function reportRefusedAct(refusedAct: RefusedAct, { agent }: ActingAgent, { system, onRefused }: ActionDeps): void {
+  system.log.warn({ agent, act: refusedAct.act }, 'an act of an agent cannot be done here')
+  onRefused?.(refusedAct)
 }
 
 /** Describes a refused action for the record of the turn. */
-function describeRefused(act: AgentAction, { refused: _, ...refusal }: ActRefusal): RefusedAct {
+function toRefusedAct(act: AgentAction, { refused: _, ...refusal }: ActRefusal): RefusedAct {
   const via = act.act === 'post' ? act.via : undefined
   return { act: act.act, ...(via !== undefined && { via }), ...refusal }
 }
 
 async function withFiles(act: AgentAction, { store }: ActionDeps): Promise<AgentAction> {
-  return 'parts' in act ? { ...act, parts: [...(await settleFiles(act.parts, store))] } : act
+  return 'parts' in act ? { ...act, parts: [...(await resolveFiles(act.parts, store))] } : act
 }
 
 /** Finds the reason why an action is impossible, as far as it can be known while the agent still runs. */
-interface ActJudge {
-  judgePost(act: AgentPost): ActRefusal | undefined
+interface ActionChecker {
+  checkPost(act: AgentPost): ActRefusal | undefined
   /** Returns the refusal of an action; undefined if the action is possible. @throws Unavailable */
-  judge(act: AgentAction): Promise<ActRefusal | undefined>
+  check(act: AgentAction): Promise<ActRefusal | undefined>
   /** The plans of possible posts, by their ids, so that they are not planned again. */
   readonly plans: ReadonlyMap<string, PlannedAction>
 }
 
-export function createActJudge(acting: ActingAgents, gateway: ActionDeps): ActJudge {
-  const { onRefused: _, ...quiet } = gateway
+export function createActionChecker(actingAgent: ActingAgent, deps: ActionDeps): ActionChecker {
+  const { onRefused: _, ...silentDeps } = deps
   const plans = new Map<string, PlannedAction>()
   return {
     plans,
-    judgePost(act) {
-      const plan = planPost(toWellFormed(act), acting, gateway)
+    checkPost(act) {
+      const plan = planPost(toWellFormed(act), actingAgent, deps)
       if (isActRefusal(plan)) return plan
       // The store knows stored files and correspondents, so such a post is planned at the end of the turn.
-      const mayWait = act.parts.some(isReference) || needsLookup(act, gateway)
+      const mayWait = act.parts.some(isReference) || needsLookup(act, deps)
       if (act.id !== undefined && !mayWait) plans.set(act.id, plan)
       return undefined
     },
-    async judge(act) {
-      const plan = await planAction(toWellFormed(act), acting, quiet)
+    async check(act) {
+      const plan = await planAction(toWellFormed(act), actingAgent, silentDeps)
       return isActRefusal(plan) ? plan : undefined
     },
   }
@@ -133,14 +136,14 @@ function needsLookup({ via }: AgentPost, { channels }: ActionDeps): boolean {
 
 function planAction(
   act: AgentAction,
-  acting: ActingAgents,
-  gateway: ActionDeps,
+  actingAgent: ActingAgent,
+  deps: ActionDeps,
 ): Promise<PlannedAction | ActRefusal> | PlannedAction | ActRefusal {
-  if (act.act === 'post') return gateway.plans?.get(act.id ?? '') ?? planNewPost(act, acting, gateway)
-  if (act.act === 'reply') return planReply(act, acting, gateway)
+  if (act.act === 'post') return deps.plans?.get(act.id ?? '') ?? planNewPost(act, actingAgent, deps)
+  if (act.act === 'reply') return planReply(act, actingAgent, deps)
   return act.act === 'edit' || act.act === 'delete'
-    ? planRevision(act, acting, gateway)
-    : planReaction(act, acting, gateway)
+    ? planRevision(act, actingAgent, deps)
+    : planReaction(act, actingAgent, deps)
 }
 
 /** Returns the refusal for a channel that cannot do such an action and gives no reason of its own. */
@@ -153,20 +156,20 @@ function refuseUnable(act: string, { descriptor }: Channel): ActRefusal {
 
 function planPost(
   act: AgentPost,
-  { agent, address, via, chain }: ActingAgents,
-  gateway: ActionDeps,
+  { agent, address, via, chain }: ActingAgent,
+  deps: ActionDeps,
   correspondents?: ReadonlySet<string>,
 ): PlannedAction | ActRefusal {
-  const { system } = gateway
+  const { system } = deps
   if (showNothing(act.parts)) return refuseBlank('post')
-  const channel = act.via ? findChannel(gateway.channels, act.via) : findPoster(gateway, via)
-  if (!channel) return refuseAct('unsupported', describeNoPoster(act, gateway))
+  const channel = act.via ? findChannel(deps.channels, act.via) : findPoster(deps, via)
+  if (!channel) return refuseAct('unsupported', describeNoPoster(act, deps))
   const { id = makeId(system), visibility, subject } = act
   // The last agent of a chain must not call another agent, whatever the action (MN-8.3).
   const mentions = isFinalHop(chain) ? undefined : act.mentions
-  const { parts, blobs } = storeFilesFor(channel, withoutRequirements(act.parts), gateway)
+  const { parts, blobs } = storeFilesFor(channel, withoutRequirements(act.parts), deps)
   // A post begins a conversation, so nobody takes part in it yet.
-  const textMentions = boundTextMentions(parts, gateway.findAgent?.(agent)?.mentions)
+  const textMentions = boundTextMentions(parts, deps.findAgent?.(agent)?.mentions)
   const response: NormalizedResponse = {
     id,
     thread_id: id,
@@ -186,84 +189,97 @@ function planPost(
     : channel.actions?.address?.(action)
   if (!addressing) return refuseUnable('post', channel)
   if (isActRefusal(addressing)) return addressing
-  if (addressing.leftOut) gateway.onRefused?.(describeRefused(act, addressing.leftOut))
+  if (addressing.refusal) deps.onRefused?.(toRefusedAct(act, addressing.refusal))
   const { rendering, isListed, aliases } = addressing
-  const answer = { response, aliases, blobs, rendering, isListed, ...toPlanned(addressing) }
+  const answer = { response, aliases, blobs, rendering, isListed, ...deliveryPlanOf(addressing) }
   const { in_reply_to, created_at } = response
   const scope = addressing.scope ?? (isListed ? 'public' : in_reply_to)
   const draft = { agent, address, channel: channel.descriptor, scope, threadSource: id }
-  const synthetic = createSyntheticMessage({ ...draft, id: in_reply_to, at: created_at, flag: 'post' })
-  return { kind: 'post', synthetic, answer }
+  const syntheticMessage = createSyntheticMessage({ ...draft, id: in_reply_to, at: created_at, flag: 'post' })
+  return { kind: 'post', synthetic: syntheticMessage, answer }
 }
 
 /** Plans a post whose recipients may have to be looked up. */
 async function planNewPost(
   act: AgentPost,
-  acting: ActingAgents,
-  gateway: ActionDeps,
+  actingAgent: ActingAgent,
+  deps: ActionDeps,
 ): Promise<PlannedAction | ActRefusal> {
-  const channel = act.via === undefined ? undefined : findChannel(gateway.channels, act.via)
-  const correspondents = await channel?.actions?.findCorrespondents?.(acting.agent, act.mentions ?? [])
-  return planPost(act, acting, gateway, correspondents ?? new Set())
+  const channel = act.via === undefined ? undefined : findChannel(deps.channels, act.via)
+  const correspondents = await channel?.actions?.findCorrespondents?.(actingAgent.agent, act.mentions ?? [])
+  return planPost(act, actingAgent, deps, correspondents ?? new Set())
 }
 
 function describeNoPoster({ via }: AgentPost, { channels }: ActionDeps): string {
-  const open = channels.map(({ descriptor }) => descriptor.name).join(', ') || 'none'
-  if (via === undefined) return `Cannot post: no open channel has posts. Open channels: ${open}`
-  return `Cannot post by ${via}: there is no such channel, or it is closed. Open channels: ${open}`
+  const openChannels = channels.map(({ descriptor }) => descriptor.name).join(', ') || 'none'
+  if (via === undefined) return `Cannot post: no open channel has posts. Open channels: ${openChannels}`
+  return `Cannot post by ${via}: there is no such channel, or it is closed. Open channels: ${openChannels}`
 }
 
 async function planRevision(
   act: AgentEdit | AgentDelete,
-  { agent }: ActingAgents,
-  gateway: ActionDeps,
+  { agent }: ActingAgent,
+  deps: ActionDeps,
 ): Promise<PlannedAction | ActRefusal> {
   if (act.act === 'edit' && showNothing(act.parts)) return refuseBlank('edit')
   const problem = `Cannot ${act.act} ${JSON.stringify(act.response)}`
-  const answered = await gateway.store.findResponse(act.response)
-  if (!answered || answered.agent !== agent)
+  const storedResponse = await deps.store.findResponse(act.response)
+  if (!storedResponse || storedResponse.agent !== agent)
     return refuseAct('no_recipient', `${problem}: this agent has no answer or post with this id`)
-  if (answered.retractedAt !== undefined) return refuseAct('no_recipient', `${problem}: it was deleted before`)
-  const channel = findChannel(gateway.channels, answered.via)
-  if (!channel) return refuseAct('unsupported', `${problem}: its channel (${answered.via}) is closed`)
-  const revised =
-    act.act === 'edit' ? reword(answered, act, gateway, channel) : { response: answered.response, blobs: [] }
-  const { message, target, rendering } = answered
-  const id = randomHex(gateway.system, 8)
-  const at = isoTime(gateway.system.now())
-  const action = { act: act.act, agent, id, at, response: revised.response, message, target, rendering }
+  if (storedResponse.retractedAt !== undefined) return refuseAct('no_recipient', `${problem}: it was deleted before`)
+  const channel = findChannel(deps.channels, storedResponse.via)
+  if (!channel) return refuseAct('unsupported', `${problem}: its channel (${storedResponse.via}) is closed`)
+  const revision =
+    act.act === 'edit'
+      ? reviseResponse(storedResponse, act, deps, channel)
+      : { response: storedResponse.response, blobs: [] }
+  const { message, target, rendering } = storedResponse
+  const id = randomHex(deps.system, 8)
+  const at = isoTime(deps.system.now())
+  const action = { act: act.act, agent, id, at, response: revision.response, message, target, rendering }
   const addressing = channel.actions?.address?.(action) ?? refuseUnable(act.act, channel)
   if (isActRefusal(addressing)) return addressing
-  const planned = toPlanned(addressing)
+  const planned = deliveryPlanOf(addressing)
   return act.act === 'edit'
-    ? { kind: 'edit', ...revised, planned }
+    ? { kind: 'edit', ...revision, planned }
     : { kind: 'delete', response: act.response, planned }
 }
 
-function reword(answered: FoundResponse, { parts }: AgentEdit, gateway: ActionDeps, channel: Channel | undefined) {
-  const stored = storeFilesFor(channel, withoutRequirements(parts), gateway)
-  const { text_mentions: storedMentions, ...response } = answered.response
-  const textMentions = boundTextMentions(stored.parts, gateway.findAgent?.(answered.agent)?.mentions, storedMentions)
+function reviseResponse(
+  storedResponse: ResponseRecord,
+  { parts }: AgentEdit,
+  deps: ActionDeps,
+  channel: Channel | undefined,
+) {
+  const storedFiles = storeFilesFor(channel, withoutRequirements(parts), deps)
+  const { text_mentions: storedMentions, ...response } = storedResponse.response
+  const textMentions = boundTextMentions(
+    storedFiles.parts,
+    deps.findAgent?.(storedResponse.agent)?.mentions,
+    storedMentions,
+  )
   const bounded = textMentions && { text_mentions: textMentions }
-  return { response: { ...response, parts: stored.parts, ...bounded }, blobs: stored.blobs }
+  return { response: { ...response, parts: storedFiles.parts, ...bounded }, blobs: storedFiles.blobs }
 }
 
 async function planReaction(
   { act, message = '' }: AgentReaction,
-  acting: ActingAgents,
+  actingAgent: ActingAgent,
   { store, channels, system }: ActionDeps,
 ): Promise<PlannedAction | ActRefusal> {
-  const id = message || (acting.message ?? '')
-  const received = await store.findMessageTo(acting.agent, id)
-  if (!received)
+  const id = message || (actingAgent.message ?? '')
+  const receivedMessage = await store.findMessageTo(actingAgent.agent, id)
+  if (!receivedMessage)
     return refuseAct('no_recipient', `Cannot ${act} ${JSON.stringify(id)}: this agent got no message with this id`)
-  const channel = findChannel(channels, received.via)
-  if (!channel) return refuseAct('unsupported', `Cannot ${act}: the channel of the message (${received.via}) is closed`)
+  const channel = findChannel(channels, receivedMessage.via)
+  if (!channel)
+    return refuseAct('unsupported', `Cannot ${act}: the channel of the message (${receivedMessage.via}) is closed`)
   const at = isoTime(system.now())
   const addressing =
-    channel.actions?.address?.({ act, agent: acting.agent, target: received.target, at }) ?? refuseUnable(act, channel)
+    channel.actions?.address?.({ act, agent: actingAgent.agent, target: receivedMessage.target, at }) ??
+    refuseUnable(act, channel)
   if (isActRefusal(addressing)) return addressing
-  return { kind: 'react', message: received.message, planned: toPlanned(addressing) }
+  return { kind: 'react', message: receivedMessage.message, planned: deliveryPlanOf(addressing) }
 }
 
 function findPoster({ channels }: ActionDeps, via: ChannelName | undefined): Channel | undefined {
@@ -273,37 +289,38 @@ function findPoster({ channels }: ActionDeps, via: ChannelName | undefined): Cha
 
 /** The actions of an agent in a turn, collected until its answer is committed. */
 export interface ActionList extends AgentActions {
-  readonly done: readonly AgentAction[]
-  readonly plans?: ActJudge['plans'] | undefined
+  readonly actions: readonly AgentAction[]
+  readonly plans?: ActionChecker['plans'] | undefined
 }
 
 /** The most actions in one turn. An agent that does more has a bug. */
-const maxActions = 50
+const maxActionsPerTurn = 50
 
 /** Creates the list of a turn's actions. With `judge`, the agent learns at once of an impossible action; an impossible post is not collected. */
 export function createActionList(
   system: Pick<System, 'now' | 'randomBytes'>,
-  judge?: ActJudge & Pick<ActionDeps, 'onRefused'>,
+  checker?: ActionChecker & Pick<ActionDeps, 'onRefused'>,
 ): ActionList {
-  const done: AgentAction[] = []
-  function add(given: AgentAction): Promise<ActRefusal | undefined> {
-    if (done.length >= maxActions) throw new Error(`an agent may do at most ${maxActions} things in one turn`)
-    const act = parseGiven(agentActionSchema, given, 'the act')
-    done.push(act)
-    const judged = judge && act.act !== 'post' ? judge.judge(act) : Promise.resolve(undefined)
+  const actions: AgentAction[] = []
+  function add(action: AgentAction): Promise<ActRefusal | undefined> {
+    if (actions.length >= maxActionsPerTurn)
+      throw new Error(`an agent may do at most ${maxActionsPerTurn} things in one turn`)
+    const act = parseGiven(agentActionSchema, action, 'the act')
+    actions.push(act)
+    const refusal = checker && act.act !== 'post' ? checker.check(act) : Promise.resolve(undefined)
     // An agent need not await this promise, and an unhandled rejection would end the process.
-    judged.catch(() => undefined)
-    return judged
+    refusal.catch(() => undefined)
+    return refusal
   }
   return {
-    done,
-    plans: judge?.plans,
+    actions,
+    plans: checker?.plans,
     post(content, options) {
       const id = makeId(system)
       const act = { ...options, act: 'post', id, parts: toParts(content) } as const
-      const refusal = judge?.judgePost(parseGiven(agentActionSchema, act, 'the post') as AgentPost)
+      const refusal = checker?.checkPost(parseGiven(agentActionSchema, act, 'the post') as AgentPost)
       if (refusal) {
-        judge?.onRefused?.(describeRefused(act, refusal))
+        checker?.onRefused?.(toRefusedAct(act, refusal))
         return refusal
       }
       void add(act)
@@ -329,12 +346,12 @@ export function toParts(content: string | readonly GivenPart[]): Part[] {
  * Returns the parts of an answer with files that every channel can send. A stored file gets its size. A file that is not stored here becomes its
  * `url`, or a line of text if it has none. Text stays, whatever happens to a file.
  */
-export async function settleFiles(
+export async function resolveFiles(
   parts: readonly Part[],
   store: Pick<LookupStore, 'findBlob'>,
 ): Promise<readonly Part[]> {
   if (!parts.some(isReference)) return parts
-  return Promise.all(parts.map(part => (isReference(part) ? settleReference(part, store) : part)))
+  return Promise.all(parts.map(part => (isReference(part) ? resolveReference(part, store) : part)))
 }
 
 type Reference = (FilePart | ArtifactPart) & { readonly bytes_ref: { readonly kind: 'content_addressed' } }
@@ -343,7 +360,7 @@ function isReference(part: Part): part is Reference {
   return isFilePart(part) && part.bytes_ref.kind === 'content_addressed'
 }
 
-async function settleReference(part: Reference, store: Pick<LookupStore, 'findBlob'>): Promise<Part> {
+async function resolveReference(part: Reference, store: Pick<LookupStore, 'findBlob'>): Promise<Part> {
   const { bytes_ref, name = 'A file', size } = part
   const blob = await store.findBlob(bytes_ref.digest)
   if (blob) return { ...part, size: size ?? blob.bytes.length }
@@ -353,13 +370,17 @@ async function settleReference(part: Reference, store: Pick<LookupStore, 'findBl
 }
 
 /** The most files that are fetched for one message. */
-const mostFiles = 4
+const maxFiles = 4
 
 /**
  * Stores the files to which a message links, because the links may soon be dead. A file that cannot be fetched stays a link. Returns the parts with
  * the stored files.
  */
-export async function keepFiles(turn: Turn, turnContext: TurnContext, signal: AbortSignal): Promise<readonly Part[]> {
+export async function storeLinkedFiles(
+  turn: Turn,
+  turnContext: TurnContext,
+  signal: AbortSignal,
+): Promise<readonly Part[]> {
   const { parts, sender } = turn.content
   const urls = parts.flatMap(part =>
     part.kind === 'file' && part.bytes_ref.kind === 'url' ? [part.bytes_ref.url] : [],
@@ -368,12 +389,12 @@ export async function keepFiles(turn: Turn, turnContext: TurnContext, signal: Ab
   // Chat users upload files that should be stored, so the agent itself follows the links that they write.
   const isFromChat = findChannel(channels, turn.content.received_via)?.descriptor.speaker.isChat
   if (!fetchFile || !sender.verified || urls.length === 0 || isFromChat) return parts
-  const fetched = await Promise.all(
-    [...new Set(urls)].slice(0, mostFiles).map(url => fetchOne(url, turn, turnContext, signal)),
+  const fetchedFiles = await Promise.all(
+    [...new Set(urls)].slice(0, maxFiles).map(url => fetchOne(url, turn, turnContext, signal)),
   )
-  const files = fetched.flat()
+  const files = fetchedFiles.flat()
   if (files.length > 0) await store.keepFiles(turn, files)
-  return pointToKept(parts, files)
+  return replaceStoredLinks(parts, files)
 }
 
 async function fetchOne(
@@ -381,7 +402,7 @@ async function fetchOne(
   { correlationId }: Turn,
   { fetchFile, system }: TurnContext,
   signal: AbortSignal,
-): Promise<readonly KeptFile[]> {
+): Promise<readonly LinkedFile[]> {
   try {
     const file = await fetchFile?.(url, signal)
     return file ? [{ ...file, url, digest: hash('sha256', file.bytes) }] : []
@@ -393,7 +414,7 @@ async function fetchOne(
 }
 
 /** Returns the parts with links to stored files replaced by their digests. */
-export function pointToKept(parts: readonly Part[], files: readonly KeptFile[]): readonly Part[] {
+export function replaceStoredLinks(parts: readonly Part[], files: readonly LinkedFile[]): readonly Part[] {
   const byUrl = new Map(files.map(file => [file.url, file]))
   return parts.map((part): Part => {
     const file = part.kind === 'file' && part.bytes_ref.kind === 'url' ? byUrl.get(part.bytes_ref.url) : undefined

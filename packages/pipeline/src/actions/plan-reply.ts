@@ -6,18 +6,18 @@ import { findChannel } from '../ports/channel/channel.ts'
 import type { Intake } from '../ports/records/intake.ts'
 import type { PlannedAction } from '../ports/records/work/answer.ts'
 import type { Turn } from '../ports/records/work/turn.ts'
-import type { KnownConversation } from '../ports/store/lookup-store.ts'
-import type { ActingAgents, ActionDeps } from '../ports/turn/action-deps.ts'
+import type { AgentConversation } from '../ports/store/lookup-store.ts'
+import type { ActingAgent, ActionDeps } from '../ports/turn/action-deps.ts'
 import { withoutRequirements } from '../requirements/requirements.ts'
-import { refuseBlank, storeFilesFor, toPlanned } from './act-plan.ts'
+import { deliveryPlanOf, refuseBlank, storeFilesFor } from './act-plan.ts'
 
 /** Plans a reply in a conversation. It is addressed like an answer to the last message there, over that message's channel. @throws Unavailable */
 export async function planReply(
   act: AgentReply,
-  { agent, address }: ActingAgents,
-  gateway: ActionDeps,
+  { agent, address }: ActingAgent,
+  deps: ActionDeps,
 ): Promise<PlannedAction | ActRefusal> {
-  const { store, channels, system } = gateway
+  const { store, channels, system } = deps
   const problem = `Cannot reply in ${JSON.stringify(act.thread.slice(0, 200))}`
   if (showNothing(act.parts)) return refuseBlank('reply')
   const conversation = await store.findConversation(agent, act.thread)
@@ -26,8 +26,8 @@ export async function planReply(
     return refuseAct('no_recipient', `${problem}: nobody speaks to this agent in a conversation with this thread_id`)
   const channel = findChannel(channels, turn.via)
   if (!channel) return refuseAct('unsupported', `${problem}: its channel (${turn.via}) is closed`)
-  const { parts, blobs } = storeFilesFor(channel, withoutRequirements(act.parts), gateway)
-  const textMentions = boundTextMentions(parts, gateway.findAgent?.(agent)?.mentions)
+  const { parts, blobs } = storeFilesFor(channel, withoutRequirements(act.parts), deps)
+  const textMentions = boundTextMentions(parts, deps.findAgent?.(agent)?.mentions)
   const response: NormalizedResponse = {
     id: act.id ?? makeId(system),
     thread_id: turn.content.thread_id,
@@ -38,11 +38,11 @@ export async function planReply(
     ...(textMentions && { text_mentions: textMentions }),
     created_at: isoTime(system.now()),
   }
-  const answered = { turn, response }
-  const addressing = (await channel.actions?.addressReply?.(answered)) ?? channel.address(answered)
+  const answeredTurn = { turn, response }
+  const addressing = (await channel.actions?.addressReply?.(answeredTurn)) ?? channel.address(answeredTurn)
   if (isActRefusal(addressing)) return addressing
   const { rendering, isListed, aliases } = addressing
-  const answer = { response, aliases, blobs, rendering, isListed, ...toPlanned(addressing) }
+  const answer = { response, aliases, blobs, rendering, isListed, ...deliveryPlanOf(addressing) }
   return { kind: 'post', synthetic: createReplyMessage(turn, response, conversation), answer }
 }
 
@@ -53,14 +53,14 @@ export async function planReply(
 function createReplyMessage(
   { agent, content, target, thread: id, via }: Turn,
   { id: response, created_at }: NormalizedResponse,
-  { scope, key, author }: KnownConversation,
+  { scope, key, author }: AgentConversation,
 ): Intake {
   const { sender, recipient, recipient_capabilities } = content
-  const standIn = `reply:${response}`
+  const syntheticId = `reply:${response}`
   return {
     agent,
     message: {
-      id: standIn,
+      id: syntheticId,
       thread_source: key,
       in_reply_to: content.id,
       sender,
@@ -70,9 +70,9 @@ function createReplyMessage(
       received_via: via,
       received_at: created_at,
     },
-    duplicateKey: standIn,
+    duplicateKey: syntheticId,
     thread: { scope, references: [], joined: { id, via, key } },
-    ...(author !== undefined && { authorship: { author, object: standIn } }),
+    ...(author !== undefined && { authorship: { author, object: syntheticId } }),
     aliases: [],
     proofs: [],
     raw: { bytes: new Uint8Array(), form: 'text' },

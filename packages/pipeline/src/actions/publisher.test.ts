@@ -12,7 +12,10 @@ const unknown = /^Cannot (edit|delete) "\w+": this agent has no answer or post w
 function openPublisher(sketch: Parameters<typeof openActBench>[0] = {}) {
   const bench = openActBench(sketch)
   const { signal } = new AbortController()
-  return { ...bench, publisher: createPublisher({ acting, gateway: bench.gateway, signal, log: quietLog }) }
+  return {
+    ...bench,
+    publisher: createPublisher({ actingAgent: acting, gateway: bench.gateway, signal, log: quietLog }),
+  }
 }
 
 describe('performActions()', () => {
@@ -29,7 +32,7 @@ describe('performActions()', () => {
     expect(done).toMatchObject([{ correlationId: '07'.repeat(8), acts: [{ kind: 'post' }, { kind: 'delete' }] }])
   })
 
-  test('does nothing when one of them cannot be done', async () => {
+  test('performs no action if one of them is impossible', async () => {
     const { gateway, done } = openActBench()
     const acts: AgentAction[] = [
       { act: 'post', parts: [words] },
@@ -52,7 +55,7 @@ describe('a publisher', () => {
     expect(done.map(({ acts }) => acts[0]?.kind)).toEqual(['post', 'edit', 'delete', 'react'])
   })
 
-  test('says what cannot be done to the agent, and lists it for the operator', async () => {
+  test('returns a refusal to the agent and records it for the operator', async () => {
     const { publisher, done, refusals } = openPublisher({ channels: [sketchChannel('activitypub')] })
     const said = [await publisher.post('news'), await publisher.edit('r1', 'new'), await publisher.react('like', 'm1')]
     const messages = [
@@ -82,7 +85,7 @@ describe('a publisher', () => {
 describe('a reply of a publisher', () => {
   const conversations = { t1: { message: 1, scope: 'v:alice', key: 'k1', author: 'https://peer.test/alice' } }
 
-  test('answers the last message of the conversation, and stands beside it in the store', async () => {
+  test('replies to the last message of the conversation, in the same thread', async () => {
     const answered: string[] = []
     const channel = sketchChannel('activitypub', {
       address: ({ turn, response }) => {
@@ -109,7 +112,7 @@ describe('a reply of a publisher', () => {
     ])
   })
 
-  test('gets a refusal where nobody spoke, where the channel is closed or refuses, and without words', async () => {
+  test('gets a refusal for an unknown conversation, a closed or refusing channel, and an empty text', async () => {
     const refusal = refuseAct('forbidden', 'Cannot reply: not here', 'email.write_to')
     const channels = [sketchChannel('activitypub', { actions: { addressReply: async () => refusal } })]
     const { publisher, done, refusals } = openPublisher({ conversations, channels })

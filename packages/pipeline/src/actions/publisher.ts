@@ -5,7 +5,7 @@ import type { AgentPublisher } from '../ports/agent/agent-publisher.ts'
 import { findChannel } from '../ports/channel/channel.ts'
 import type { IntakeStore } from '../ports/store/intake-store.ts'
 import type { WorkStore } from '../ports/store/work-store.ts'
-import type { ActingAgents, ActionDeps } from '../ports/turn/action-deps.ts'
+import type { ActingAgent, ActionDeps } from '../ports/turn/action-deps.ts'
 import { planActions, toParts } from './plan-actions.ts'
 
 export interface PublisherDeps extends ActionDeps {
@@ -14,18 +14,18 @@ export interface PublisherDeps extends ActionDeps {
 
 /** Performs the actions if all of them are possible. Otherwise performs none, and returns the first impossible one. */
 async function tryActions(
-  acts: readonly AgentAction[],
-  acting: ActingAgents,
-  gateway: PublisherDeps,
+  actions: readonly AgentAction[],
+  actingAgent: ActingAgent,
+  deps: PublisherDeps,
 ): Promise<RefusedAct | undefined> {
-  const refused: RefusedAct[] = []
-  const onRefused = (each: RefusedAct) => {
-    refused.push(each)
-    gateway.onRefused?.(each)
+  const refusedActs: RefusedAct[] = []
+  const onRefused = (refusedAct: RefusedAct) => {
+    refusedActs.push(refusedAct)
+    deps.onRefused?.(refusedAct)
   }
-  const planned = await planActions(acts, acting, { ...gateway, onRefused })
-  if (planned.length < acts.length) return refused[0]
-  await gateway.store.act(planned, randomHex(gateway.system, 8))
+  const plannedActions = await planActions(actions, actingAgent, { ...deps, onRefused })
+  if (plannedActions.length < actions.length) return refusedActs[0]
+  await deps.store.act(plannedActions, randomHex(deps.system, 8))
   return undefined
 }
 
@@ -34,28 +34,28 @@ async function tryActions(
  * @throws Rejection if one of them is impossible, for example because its id is unknown or it may reach nobody
  */
 export async function performActions(
-  acts: readonly AgentAction[],
-  acting: ActingAgents,
-  gateway: PublisherDeps,
+  actions: readonly AgentAction[],
+  actingAgent: ActingAgent,
+  deps: PublisherDeps,
 ): Promise<void> {
-  const refused = await tryActions(acts, acting, gateway)
-  if (refused) throw new Rejection(refused.code, refused.message)
+  const refusedAct = await tryActions(actions, actingAgent, deps)
+  if (refusedAct) throw new Rejection(refusedAct.code, refusedAct.message)
 }
 
 interface PublisherOptions {
-  readonly acting: ActingAgents
+  readonly actingAgent: ActingAgent
   readonly gateway: PublisherDeps
   readonly signal: AbortSignal
   readonly log: Log
 }
 
 /** Creates the publisher with which an agent acts unasked. Impossible actions appear in the operator's list of refusals. */
-export function createPublisher({ acting, gateway, signal, log }: PublisherOptions): AgentPublisher {
-  async function perform(given: AgentAction, id?: string): Promise<ActRefusal | undefined> {
-    const act = parseGiven(agentActionSchema, given, 'the act')
-    const onRefused = (refused: RefusedAct) => listRefused(refused, { acting, gateway, id })
-    const refused = await tryActions([act], acting, { ...gateway, onRefused })
-    return refused && refuseAct(refused.code, refused.message, refused.key)
+export function createPublisher({ actingAgent, gateway, signal, log }: PublisherOptions): AgentPublisher {
+  async function perform(action: AgentAction, id?: string): Promise<ActRefusal | undefined> {
+    const act = parseGiven(agentActionSchema, action, 'the act')
+    const onRefused = (refusedAct: RefusedAct) => recordRefusedAct(refusedAct, { actingAgent, gateway, id })
+    const refusedAct = await tryActions([act], actingAgent, { ...gateway, onRefused })
+    return refusedAct && refuseAct(refusedAct.code, refusedAct.message, refusedAct.key)
   }
   return {
     signal,
@@ -74,24 +74,27 @@ export function createPublisher({ acting, gateway, signal, log }: PublisherOptio
   }
 }
 
-interface Listing extends Pick<PublisherOptions, 'acting' | 'gateway'> {
+interface RefusedActOptions extends Pick<PublisherOptions, 'actingAgent' | 'gateway'> {
   /** The id of the post, answer or message that the action concerns. */
   readonly id: string | undefined
 }
 
 /** Adds a refused action to the operator's list of refusals, because no turn has a record for it. */
-function listRefused({ act, via, code, message }: RefusedAct, { acting, gateway, id }: Listing): void {
+function recordRefusedAct(
+  { act, via, code, message }: RefusedAct,
+  { actingAgent, gateway, id }: RefusedActOptions,
+): void {
   const { store, system, channels } = gateway
   const channel = (via !== undefined && findChannel(channels, via)) || channels[0]
   store.refuse({
     at: isoTime(system.now()),
     via: channel?.descriptor.name ?? 'gateway',
-    from: acting.address,
+    from: actingAgent.address,
     code,
     reason: message,
     endpoint: `act: ${act}`,
-    claimed_sender: acting.address,
-    agent: acting.agent,
+    claimed_sender: actingAgent.address,
+    agent: actingAgent.agent,
     peer_id: id,
   })
 }

@@ -16,9 +16,9 @@ export function collapseCalls<Some extends Part>(parts: readonly Some[]): readon
       continue
     }
     const index = indexes.get(call.id)
-    const begun = index === undefined ? undefined : (collapsed[index] as Part as ToolCallPart)
-    if (index !== undefined && begun && isOneCall(begun, call))
-      collapsed[index] = joinHalves(begun, call) as Part as Some
+    const startedCall = index === undefined ? undefined : (collapsed[index] as Part as ToolCallPart)
+    if (index !== undefined && startedCall && isOneCall(startedCall, call))
+      collapsed[index] = joinHalves(startedCall, call) as Part as Some
     else {
       const id = index === undefined ? call.id : freeId(call.id, indexes)
       indexes.set(id, collapsed.length)
@@ -28,19 +28,19 @@ export function collapseCalls<Some extends Part>(parts: readonly Some[]): readon
   return collapsed
 }
 
-function isOneCall(begun: ToolCallPart, call: ToolCallPart): boolean {
-  return begun.name === call.name && !(hasEnded(begun) && hasEnded(call))
+function isOneCall(startedCall: ToolCallPart, call: ToolCallPart): boolean {
+  return startedCall.name === call.name && !(hasEnded(startedCall) && hasEnded(call))
 }
 
 function hasEnded({ result, error }: ToolCallPart): boolean {
   return result !== undefined || error !== undefined
 }
 
-function joinHalves(begun: ToolCallPart, call: ToolCallPart): ToolCallPart {
+function joinHalves(startedCall: ToolCallPart, call: ToolCallPart): ToolCallPart {
   const definedMembers = Object.fromEntries(Object.entries(call).filter(([, value]) => value !== undefined))
-  return { ...begun, ...definedMembers } as ToolCallPart
+  return { ...startedCall, ...definedMembers } as ToolCallPart
 }
 
-function freeId(id: string, taken: ReadonlyMap<string, number>): string {
-  for (let count = 2; ; count += 1) if (!taken.has(`${id}-${count}`)) return `${id}-${count}`
+function freeId(id: string, usedIds: ReadonlyMap<string, number>): string {
+  for (let count = 2; ; count += 1) if (!usedIds.has(`${id}-${count}`)) return `${id}-${count}`
 }

@@ -3,13 +3,16 @@
 import type { NormalizedMessage } from '@postern/message'
 
 /** Returns the last of several messages with the parts of all, in order. `merged` says how many parts belong to each earlier message. */
-export function mergeMessages(earlier: readonly NormalizedMessage[], last: NormalizedMessage): NormalizedMessage {
-  if (earlier.length === 0) return last
+export function mergeMessages(
+  earlierMessages: readonly NormalizedMessage[],
+  last: NormalizedMessage,
+): NormalizedMessage {
+  if (earlierMessages.length === 0) return last
   const members = {
-    parts: [...earlier, last].flatMap(({ parts }) => parts),
-    merged: earlier.map(({ id, received_at, parts }) => ({ id, received_at, part_count: parts.length })),
+    parts: [...earlierMessages, last].flatMap(({ parts }) => parts),
+    merged: earlierMessages.map(({ id, received_at, parts }) => ({ id, received_at, part_count: parts.length })),
   }
   // A spread would call the getter of the lazy `raw`.
-  const described = { ...Object.getOwnPropertyDescriptors(last), ...Object.getOwnPropertyDescriptors(members) }
-  return Object.defineProperties({}, described) as NormalizedMessage
+  const descriptors = { ...Object.getOwnPropertyDescriptors(last), ...Object.getOwnPropertyDescriptors(members) }
+  return Object.defineProperties({}, descriptors) as NormalizedMessage
 }

@@ -6,15 +6,15 @@ import { announceSpeaker } from './speaker-names.ts'
 export type Turns = readonly HistoricalMessage[]
 
 export function mergeNeighbours(turns: Turns): Turns {
-  const merged: HistoricalMessage[] = []
+  const mergedTurns: HistoricalMessage[] = []
   let speaker: HistoricalSender | undefined
   for (const turn of turns) {
-    const last = merged.at(-1)
-    if (last?.role === turn.role) merged[merged.length - 1] = joinTurns(last, turn, speaker)
-    else merged.push(turn)
+    const last = mergedTurns.at(-1)
+    if (last?.role === turn.role) mergedTurns[mergedTurns.length - 1] = joinTurns(last, turn, speaker)
+    else mergedTurns.push(turn)
     speaker = turn.sender
   }
-  return merged
+  return mergedTurns
 }
 
 /**
@@ -42,8 +42,8 @@ function isSameWriter(sender: HistoricalSender, speaker: HistoricalSender | unde
 }
 
 /** Returns the first writer as the sender of the turn; as unverified if only some of the writers are verified. */
-function weakenProof(first: HistoricalSender, writers: readonly HistoricalSender[]): HistoricalSender {
-  if (writers.every(({ verified }) => verified === first.verified)) return first
-  const { address, display_name } = first
+function weakenProof(firstWriter: HistoricalSender, writers: readonly HistoricalSender[]): HistoricalSender {
+  if (writers.every(({ verified }) => verified === firstWriter.verified)) return firstWriter
+  const { address, display_name } = firstWriter
   return { address, ...(display_name !== undefined && { display_name }), verified: false, auth_method: 'none' }
 }

@@ -59,7 +59,7 @@ describe('createSlidingWindowPolicy(), for every thread and every window,', () =
     )
   })
 
-  test('keeps to both budgets', () => {
+  test('stays within both budgets', () => {
     fc.assert(
       fc.property(anyThread, arbitraryWindow, (entries, options) => {
         const { turns } = viewOf(entries, options)
@@ -206,7 +206,7 @@ describe('createSlidingWindowPolicy()', () => {
     expect(wordsOf(viewOf(script('uauaua'), { maxTurns: 1 }))).toEqual(['a5'])
   })
 
-  test('shows nothing when nothing fits', () => {
+  test('returns no turns if none fits', () => {
     expect(viewOf(script('uauaua'), { maxTurns: 0 })).toEqual({ turns: [] })
   })
 
@@ -217,7 +217,7 @@ describe('createSlidingWindowPolicy()', () => {
     expect(wordsOf(view).slice(-2)).toEqual(['u3', 'a4'])
   })
 
-  test('keeps the head when the newest turn is too large to stand beside it', () => {
+  test('keeps the head if the newest turn is too large to fit beside it', () => {
     const entries = [...script('uau'), ...shift(thread([{ role: 'assistant', parts: [text('x'.repeat(99))] }]), 3)]
     const view = viewOf(entries, { maxChars: 100 })
     expect(wordsOf(view)).toEqual(['u0', 'a1'])

@@ -40,11 +40,11 @@ type Window = Required<SlidingWindowOptions>
  * both sides of a gap are never merged.
  */
 function slideWindow(entries: readonly Entry[], reach: HistoryPolicy['reach'], window: Window): HistoryView {
-  const head = takeHead(closedTurns(entries.slice(0, reach.head)), window)
+  const head = selectHead(closedTurns(entries.slice(0, reach.head)), window)
   const isWhole = entries.length < reach.head + reach.tail
-  const later = isWhole ? toTurns(entries).slice(head.length) : toTurns(entries.slice(entries.length - reach.tail))
-  const tail = takeTail(later, head, window)
-  const turns = tail.length > 0 || later.length === 0 ? [...head, ...tail] : endWithAgent(head)
+  const laterTurns = isWhole ? toTurns(entries).slice(head.length) : toTurns(entries.slice(entries.length - reach.tail))
+  const tail = selectTail(laterTurns, head, window)
+  const turns = tail.length > 0 || laterTurns.length === 0 ? [...head, ...tail] : endWithAgent(head)
   const hasHead = head.length > 0 && turns.length >= head.length
   return { turns, ...(hasHead && { cacheBreakpointAfter: head.length - 1 }) }
 }
@@ -56,20 +56,20 @@ function toTurns(entries: readonly Entry[]): Turns {
 }
 
 function toTurn({ entryId, nativeId, role, author, parts, at, via }: Entry): HistoricalMessage {
-  const settled = parts.filter(isSettled)
-  const said = role === 'user' ? settled.map(quoteNames) : settled
-  return { id: nativeId ?? entryId, role, sender: author, parts: said, timestamp: at, ...(via && { via }) }
+  const completeParts = parts.filter(isComplete)
+  const shownParts = role === 'user' ? completeParts.map(quoteNames) : completeParts
+  return { id: nativeId ?? entryId, role, sender: author, parts: shownParts, timestamp: at, ...(via && { via }) }
 }
 
 /** Returns false for a tool call without an end. It stays out of the history, because models expect a result for every call. */
-function isSettled(part: Part): boolean {
+function isComplete(part: Part): boolean {
   return part.kind !== 'tool_call' || part.result !== undefined || part.error !== undefined
 }
 
 /** Keeps only the last state of each tool call within a turn. */
 function dropRepeatedCalls(parts: readonly Part[]): Part[] {
-  const last = new Map(parts.filter(part => part.kind === 'tool_call').map(call => [call.id, call]))
-  return parts.filter(part => part.kind !== 'tool_call' || last.get(part.id) === part)
+  const lastCalls = new Map(parts.filter(part => part.kind === 'tool_call').map(call => [call.id, call]))
+  return parts.filter(part => part.kind !== 'tool_call' || lastCalls.get(part.id) === part)
 }
 
 /** Returns the closed turns. A turn is closed when the other side has spoken after it, because nothing can be merged into it any more. */
@@ -83,7 +83,7 @@ function endWithAgent(turns: Turns): Turns {
 }
 
 /** Takes the head within half of the budget. It depends only on the first turns, so it does not change while the thread grows. */
-function takeHead(turns: Turns, { keepHead, maxChars }: Window): Turns {
+function selectHead(turns: Turns, { keepHead, maxChars }: Window): Turns {
   let remainingChars = Math.floor(maxChars / 2)
   const end = turns.findIndex(turn => {
     remainingChars -= lengthOf(turn)
@@ -92,7 +92,7 @@ function takeHead(turns: Turns, { keepHead, maxChars }: Window): Turns {
   return turns.slice(0, Math.min(keepHead, end < 0 ? turns.length : end))
 }
 
-function takeTail(laterTurns: Turns, head: Turns, { maxTurns, maxChars }: Window): Turns {
+function selectTail(laterTurns: Turns, head: Turns, { maxTurns, maxChars }: Window): Turns {
   let remainingChars = maxChars - head.reduce((sum, turn) => sum + lengthOf(turn), 0)
   let start = laterTurns.length
   while (start > 0 && laterTurns.length - start < maxTurns - head.length) {

@@ -8,11 +8,11 @@ export function announceSpeaker(address: string): Part {
 }
 
 /** Matches the beginning of a line that looks like the name line of a writer. */
-const likeSpeaker = /^(?=[^\S\n\r\u2028\u2029]*@[^\s@]+@[^\s@]+:[^\S\n]*$)/gmu
+const speakerLinePattern = /^(?=[^\S\n\r\u2028\u2029]*@[^\s@]+@[^\s@]+:[^\S\n]*$)/gmu
 
 /** Quotes lines that look like the name line of a writer, so that nobody can attribute words to somebody else. */
 export function quoteNames(part: Part): Part {
   if (part.kind !== 'text') return part
-  const content = part.content.replace(likeSpeaker, '> ')
+  const content = part.content.replace(speakerLinePattern, '> ')
   return content === part.content ? part : { ...part, content }
 }

@@ -6,18 +6,18 @@ import { planDirectMessage } from '../actions/direct-message.ts'
 import type { Channel } from '../ports/channel/channel.ts'
 import { findChannel } from '../ports/channel/channel.ts'
 import type { PersonAddress, PersonIdentity } from '../ports/records/people/person.ts'
-import type { LinkedChange, LinkedEvents, LinkRefusal, LinkRequest } from '../ports/records/people/person-link.ts'
+import type { LinkChange, LinkNotifications, LinkRefusal, LinkRequest } from '../ports/records/people/person-link.ts'
 import { linkLimits } from '../ports/records/people/person-link.ts'
 import type { PlannedAction } from '../ports/records/work/answer.ts'
 import type { Turn } from '../ports/records/work/turn.ts'
 import type { RunningAgent } from '../ports/turn/running-agent.ts'
 import type { TurnContext } from '../ports/turn/turn-context.ts'
+import { createLinkChangeRenderer } from './link-change-message.ts'
 import { formatCode } from './link-code.ts'
-import { createLinkedEvent } from './linked-event.ts'
 import type { PersonCommand } from './person-commands.ts'
 import { readPersonCommand } from './person-commands.ts'
 import { findRules, readPersonAddress, readPersonIdentity, showPersonAddress } from './person-identity.ts'
-import { isAlone } from './person-turn.ts'
+import { isPrivateConversation } from './person-turn.ts'
 
 /** The gateway's own answer to a command. */
 interface CommandAnswer {
@@ -25,7 +25,7 @@ interface CommandAnswer {
   readonly acts: readonly PlannedAction[]
 }
 
-interface Asking {
+interface CommandContext {
   readonly turn: Turn
   readonly identity: PersonIdentity
   readonly turnContext: TurnContext
@@ -34,30 +34,30 @@ interface Asking {
 
 /** Plans the messages that inform the agent of a link or its end; undefined if its configuration does not ask for them. */
 async function planLinkedEvents(
-  kind: LinkedChange['kind'],
-  { turn, identity, turnContext, receives }: Asking,
-): Promise<LinkedEvents | undefined> {
+  kind: LinkChange['kind'],
+  { turn, identity, turnContext, receives }: CommandContext,
+): Promise<LinkNotifications | undefined> {
   if (!receives?.includes(kind)) return undefined
   const { store, channels, system } = turnContext
   const conversation = await store.findConversation(turn.agent, turn.content.thread_id)
   if (!conversation) return undefined
-  const describe = createLinkedEvent({ turn, identity, conversation, channels, at: isoTime(system.now()) })
+  const describe = createLinkChangeRenderer({ turn, identity, conversation, channels, at: isoTime(system.now()) })
   return { describe, correlationId: turn.correlationId }
 }
 
 type Handlers = {
   readonly [Name in PersonCommand['name']]: (
     command: Extract<PersonCommand, { name: Name }>,
-    asking: Asking,
+    context: CommandContext,
   ) => Promise<CommandAnswer | undefined>
 }
 
 const handlers: Handlers = {
-  link: ({ address }, asking) => askForLink(address, asking),
-  confirm: ({ code, isBare }, asking) => confirmCode(code, isBare, asking),
-  unlink: ({ address }, asking) => endLink(address, asking),
-  linked: (_, asking) => listLinked(asking),
-  forget: (_, asking) => forgetAsker(asking),
+  link: ({ address }, context) => requestLink(address, context),
+  confirm: ({ code, isBare }, context) => confirmCode(code, isBare, context),
+  unlink: ({ address }, context) => endLink(address, context),
+  linked: (_, context) => listLinked(context),
+  forget: (_, context) => forgetSender(context),
 }
 
 /**
@@ -72,39 +72,39 @@ export async function answerCommand(
   const command = people?.link && turnContext.people ? readPersonCommand(turn.content) : undefined
   const identity = command && readPersonIdentity(turn.content, turn.flags, turnContext.channels)
   if (!command || !identity) return undefined
-  const asking = { turn, identity, turnContext, receives }
-  if (await isAlone(turn, identity, turnContext)) return handlers[command.name](command as never, asking)
+  const context = { turn, identity, turnContext, receives }
+  if (await isPrivateConversation(turn, identity, turnContext)) return handlers[command.name](command as never, context)
   // Others read this conversation, so the gateway answers only on channels that can reach the author alone.
   const rules = findRules(turnContext.channels, turn.content.received_via)
-  return rules?.answersInPrivate && command.name !== 'confirm' ? says(personTexts.inPrivate()) : undefined
+  return rules?.answersInPrivate && command.name !== 'confirm' ? createAnswer(personTexts.inPrivate()) : undefined
 }
 
-function says(content: string, acts: readonly PlannedAction[] = []): CommandAnswer {
+function createAnswer(content: string, acts: readonly PlannedAction[] = []): CommandAnswer {
   return {
     partial: { parts: [{ kind: 'text', mime: 'text/plain', content }], visibility: 'direct', mentions: [] },
     acts,
   }
 }
 
-async function askForLink(text: string, { turn, identity, turnContext }: Asking): Promise<CommandAnswer> {
+async function requestLink(text: string, { turn, identity, turnContext }: CommandContext): Promise<CommandAnswer> {
   const texts = createPersonTexts(turnContext.channels)
   const otherAddress = readPersonAddress(text, turnContext.channels, ownDomain(turn))
   const problem = otherAddress ? findProblem(otherAddress, identity, turn, turnContext) : texts.noAddress()
-  if (!otherAddress || problem) return says(problem ?? texts.noAddress())
+  if (!otherAddress || problem) return createAnswer(problem ?? texts.noAddress())
   const target = await proveTarget(otherAddress, turnContext)
-  if (!target) return says(personTexts.nobody())
+  if (!target) return createAnswer(personTexts.notFound())
   const { agent, message } = turn
   const code = deriveCode({ agent, message, asker: identity, target }, turnContext)
   const notice = makeId(turnContext.system)
   const [digest] = digestCode(code, agent, turnContext)
-  const asked = await turnContext.store.requestLink({ agent, asker: identity, target, message, digest, notice })
-  if (asked.outcome === 'refused') return says(refusalTexts[asked.reason])
+  const result = await turnContext.store.requestLink({ agent, asker: identity, target, message, digest, notice })
+  if (result.outcome === 'refused') return createAnswer(refusalTexts[result.reason])
   const act = planNotice(
-    { target, text: texts.notice(identity, turn.content.recipient, code), id: asked.notice },
+    { target, text: texts.notice(identity, turn.content.recipient, code), id: result.notice },
     turn,
     turnContext,
   )
-  return act ? says(texts.sent(target), [act]) : says(personTexts.noWay())
+  return act ? createAnswer(texts.sent(target), [act]) : createAnswer(personTexts.cannotSend())
 }
 
 /** Finds the principal who has the address now, so that a later owner is not mistaken for them; undefined if there is none or it cannot be found. */
@@ -114,8 +114,8 @@ async function proveTarget(target: PersonAddress, { channels }: TurnContext): Pr
     const subject = await findChannel(channels, target.via)?.peers?.findPrincipal?.(target.address)
     return subject === undefined ? undefined : { ...target, subject }
   } catch (error) {
-    const isTheirs = error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection
-    if (isTheirs) return undefined
+    const isPeerError = error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection
+    if (isPeerError) return undefined
     throw error
   }
 }
@@ -126,14 +126,14 @@ function findProblem(
   turn: Turn,
   { findAgent, channels }: TurnContext,
 ): string | undefined {
-  if (target.via === via && target.address === address) return personTexts.own()
+  if (target.via === via && target.address === address) return personTexts.sameAddress()
   const channel = findChannel(channels, target.via)
   const rules = channel?.descriptor.speaker
   if (rules?.isChat) return personTexts.fromChat()
   const { local, domain } = parseAddress(target.address)
   const isOurs = domain === ownDomain(turn)
   if (isOurs && (rules?.ownsDomain || findAgent(local.split('+')[0] ?? local))) return personTexts.agent()
-  return findWay(channel) ? undefined : personTexts.noWay()
+  return findNoticeAddressing(channel) ? undefined : personTexts.cannotSend()
 }
 
 function ownDomain({ content }: Turn): string {
@@ -169,7 +169,7 @@ interface Notice {
   readonly id: string
 }
 
-function findWay(channel: Channel | undefined): AddressDirectMessage | undefined {
+function findNoticeAddressing(channel: Channel | undefined): AddressDirectMessage | undefined {
   return channel?.actions?.addressNotice ?? channel?.actions?.address
 }
 
@@ -180,7 +180,7 @@ function planNotice(
   { channels, system }: TurnContext,
 ): PlannedAction | undefined {
   const channel = findChannel(channels, target.via)
-  const address = findWay(channel)
+  const address = findNoticeAddressing(channel)
   if (!channel || !address) return undefined
   const subject = channel.descriptor.speaker.isMailbox ? `Linking ${showPersonAddress(target, channels)}` : undefined
   const parts = [{ kind: 'text', mime: 'text/plain', content: text }] as const
@@ -192,71 +192,71 @@ function planNotice(
   )
 }
 
-async function confirmCode(code: string, isBare: boolean, asking: Asking): Promise<CommandAnswer | undefined> {
-  const { turn, identity, turnContext } = asking
+async function confirmCode(code: string, isBare: boolean, context: CommandContext): Promise<CommandAnswer | undefined> {
+  const { turn, identity, turnContext } = context
   const { agent, message } = turn
   const { store } = turnContext
   const [digest, ...formerDigests] = digestCode(code, agent, turnContext)
   const notice = makeId(turnContext.system)
-  const events = await planLinkedEvents('link', asking)
-  const confirmed = await store.confirmLink({ agent, asker: identity, message, digest, formerDigests, notice, events })
-  if (confirmed.outcome === 'none') return isBare ? undefined : says(personTexts.none())
-  if (confirmed.outcome === 'full') return says(refusalTexts.full)
-  if (confirmed.outcome === 'wrong') return says(personTexts.wrong(confirmed.triesLeft))
-  const { target } = confirmed
+  const events = await planLinkedEvents('link', context)
+  const result = await store.confirmLink({ agent, asker: identity, message, digest, formerDigests, notice, events })
+  if (result.outcome === 'none') return isBare ? undefined : createAnswer(personTexts.noOpenCode())
+  if (result.outcome === 'full') return createAnswer(refusalTexts.full)
+  if (result.outcome === 'wrong') return createAnswer(personTexts.wrongCode(result.attemptsLeft))
+  const { target } = result
   // The person at the other address gets a notice, because somebody else may have read their code.
   const texts = createPersonTexts(turnContext.channels)
-  const told = { target, text: texts.linkedNotice(identity, turn.content.recipient), id: confirmed.notice }
-  const act = planNotice(told, turn, turnContext)
-  return says(texts.linked(target), act ? [act] : [])
+  const linkedNotice = { target, text: texts.linkedNotice(identity, turn.content.recipient), id: result.notice }
+  const act = planNotice(linkedNotice, turn, turnContext)
+  return createAnswer(texts.linked(target), act ? [act] : [])
 }
 
-async function endLink(text: string, asking: Asking): Promise<CommandAnswer> {
-  const { turn, identity, turnContext } = asking
-  const other = readPersonAddress(text, turnContext.channels, ownDomain(turn))
+async function endLink(text: string, context: CommandContext): Promise<CommandAnswer> {
+  const { turn, identity, turnContext } = context
+  const otherAddress = readPersonAddress(text, turnContext.channels, ownDomain(turn))
   const { agent } = turn
-  const events = await planLinkedEvents('unlink', asking)
-  const isDone = other && (await turnContext.store.unlink({ agent, identity, other, events }))
-  return says(isDone ? createPersonTexts(turnContext.channels).unlinked(other) : personTexts.notLinked())
+  const events = await planLinkedEvents('unlink', context)
+  const isDone = otherAddress && (await turnContext.store.unlink({ agent, identity, other: otherAddress, events }))
+  return createAnswer(isDone ? createPersonTexts(turnContext.channels).unlinked(otherAddress) : personTexts.notLinked())
 }
 
-async function listLinked({ turn, identity, turnContext }: Asking): Promise<CommandAnswer> {
+async function listLinked({ turn, identity, turnContext }: CommandContext): Promise<CommandAnswer> {
   const person = await turnContext.store.findPerson(turn.agent, identity)
   const otherAddresses = person?.addresses.filter(
     ({ via, address }) => via !== identity.via || address !== identity.address,
   )
-  return says(createPersonTexts(turnContext.channels).list(otherAddresses ?? []))
+  return createAnswer(createPersonTexts(turnContext.channels).list(otherAddresses ?? []))
 }
 
-async function forgetAsker({ turn, identity, turnContext }: Asking): Promise<CommandAnswer> {
-  const forgetting = { agent: turn.agent, addresses: [identity], except: turn.message, isOwn: true }
-  const { messages, unreachable } = await turnContext.store.forgetPerson(forgetting)
+async function forgetSender({ turn, identity, turnContext }: CommandContext): Promise<CommandAnswer> {
+  const request = { agent: turn.agent, addresses: [identity], except: turn.message, isOwn: true }
+  const { messages, unreachable } = await turnContext.store.forgetPerson(request)
   const files = unreachable.length
-  const said = personTexts.forgotten(messages)
-  if (files === 0) return says(said)
+  const text = personTexts.forgotten(messages)
+  if (files === 0) return createAnswer(text)
   turnContext.system.log.error({ agent: turn.agent, files }, 'files of a forgotten person could not be deleted')
-  return says(`${said} ${personTexts.leftFiles(files)}`)
+  return createAnswer(`${text} ${personTexts.undeletedFiles(files)}`)
 }
 
-const minutes = linkLimits.codeMs / 60_000
+const minutes = linkLimits.codeLifetimeMs / 60_000
 
 /** The texts that the gateway sends in an agent's name. None of them contains text that somebody wrote freely. */
 const personTexts = {
   inPrivate: () => 'Ask me this in a direct message, where nobody else reads along.',
-  nobody: () => 'I find nobody at that address, or its server does not answer now.',
-  own: () => 'You are writing from that address already.',
+  notFound: () => 'I find nobody at that address, or its server does not answer now.',
+  sameAddress: () => 'You are writing from that address already.',
   agent: () => 'That is the address of an agent, not of a person.',
   fromChat: () => 'Nothing can be sent to a chat. Ask there: write "link" and this address in the chat.',
-  noWay: () => 'I have no way to send a code there.',
-  wrong: (left: number) =>
-    left > 0
-      ? `That is not the code, or its time is over. ${left} more ${left === 1 ? 'try' : 'tries'}.`
+  cannotSend: () => 'I have no way to send a code there.',
+  wrongCode: (attemptsLeft: number) =>
+    attemptsLeft > 0
+      ? `That is not the code, or its time is over. ${attemptsLeft} more ${attemptsLeft === 1 ? 'try' : 'tries'}.`
       : 'That is not the code, and there are no more tries. Ask for another one with "link".',
-  none: () => 'There is no code to wait for. Ask for one with "link" and the other address.',
+  noOpenCode: () => 'There is no code to wait for. Ask for one with "link" and the other address.',
   notLinked: () => 'That address is not linked with this one.',
   forgotten: (messages: number) =>
     `Done: what you wrote to me and what I answered is deleted (${messages} ${messages === 1 ? 'message' : 'messages'}), and so is every link. Only this last exchange is left.`,
-  leftFiles: (files: number) =>
+  undeletedFiles: (files: number) =>
     `${files} of your files could not be deleted. The operator of this gateway knows of it and has to delete them.`,
 } as const
 
@@ -271,21 +271,23 @@ function createPersonTexts(channels: readonly Pick<Channel, 'descriptor'>[]) {
     },
     sent: (target: PersonAddress) =>
       `I have sent a code to ${show(target)}. Write it to me here within ${minutes} minutes: "confirm" and the code.`,
-    notice(asker: PersonAddress, agent: string, code: string) {
-      const isChat = findRules(channels, asker.via)?.isChat === true
-      const where = isChat ? 'write this in the chat where you asked,' : `send this to the agent from ${show(asker)}`
+    notice(requester: PersonAddress, agent: string, code: string) {
+      const isChat = findRules(channels, requester.via)?.isChat === true
+      const where = isChat
+        ? 'write this in the chat where you asked,'
+        : `send this to the agent from ${show(requester)}`
       return [
-        `${show(asker)} says that this address belongs to the same person, and asks the agent ${agent} to link both.`,
+        `${show(requester)} says that this address belongs to the same person, and asks the agent ${agent} to link both.`,
         `If that was you, ${where} within ${minutes} minutes:`,
         `confirm ${code}`,
         'If it was not you, do nothing, and give the code to nobody: without it nothing happens.',
       ].join('\n\n')
     },
-    linkedNotice: (asker: PersonAddress, agent: string) =>
-      `This address is now linked with ${show(asker)} for the agent ${agent}. If that was not you, send it "unlink ${show(asker)}" from here: somebody has read the code that was sent to you.`,
+    linkedNotice: (requester: PersonAddress, agent: string) =>
+      `This address is now linked with ${show(requester)} for the agent ${agent}. If that was not you, send it "unlink ${show(requester)}" from here: somebody has read the code that was sent to you.`,
     linked: (target: PersonAddress) =>
       `Done: ${show(target)} is linked with this address. "linked" lists all, "unlink ${show(target)}" undoes it.`,
-    unlinked: (other: PersonAddress) => `Done: ${show(other)} is not linked with this address any more.`,
+    unlinked: (otherAddress: PersonAddress) => `Done: ${show(otherAddress)} is not linked with this address any more.`,
     list: (otherAddresses: readonly PersonAddress[]) =>
       otherAddresses.length === 0
         ? 'No other address is linked with this one.'
@@ -295,7 +297,7 @@ function createPersonTexts(channels: readonly Pick<Channel, 'descriptor'>[]) {
 
 const refusalTexts: Readonly<Record<LinkRefusal, string>> = {
   linked: 'That address is linked with this one already.',
-  full: `No person has more than ${linkLimits.addresses} addresses here.`,
+  full: `No person has more than ${linkLimits.maxAddresses} addresses here.`,
   asked_too_often: 'You have asked for many codes. Try again later.',
   sent_too_often: 'Many codes have gone to that address. Try again tomorrow.',
 }

@@ -1,14 +1,14 @@
 // Lists the persons whom agents with their own memory must forget, under the keys by which the agents know them.
 import type { ForgottenPerson } from '../ports/agent/forgotten-person.ts'
 import type { ChannelDescriptor } from '../ports/channel/channel-descriptor.ts'
-import type { Spoken, SpokenRequest } from '../ports/records/people/forgetting.ts'
+import type { PersonMessage, PersonMessagesRequest } from '../ports/records/people/forgetting.ts'
 import type { Person, PersonAddress } from '../ports/records/people/person.ts'
 import type { PeopleStore } from '../ports/store/people-store.ts'
 import { readPersonIdentity } from './person-identity.ts'
 import { describeSender, showPerson } from './person-key.ts'
 
 interface ForgettingDeps {
-  readonly store: Pick<PeopleStore, 'findSpoken'>
+  readonly store: Pick<PeopleStore, 'findPersonMessages'>
   readonly channels: readonly { readonly descriptor: Pick<ChannelDescriptor, 'name' | 'speaker'> }[]
   /** The agents that have their own memory, and delete from it themselves. */
   readonly agents: readonly string[]
@@ -19,14 +19,14 @@ type AgentForgetting = ForgottenPerson & { readonly agent: string }
 
 /** Returns the persons that each agent must forget. An agent to which the person never wrote has none. */
 export async function listForgotten(
-  request: SpokenRequest,
+  request: PersonMessagesRequest,
   { store, channels, agents }: ForgettingDeps,
 ): Promise<readonly AgentForgetting[]> {
-  const { persons, words } = await store.findSpoken(request)
-  const peopleByKey = new Map<string, Gathered>()
-  for (const { agent, ...person } of persons) gather(peopleByKey, agent, showPerson(agent, person))
-  for (const spoken of words)
-    gather(peopleByKey, spoken.agent, describeSpeaker(spoken, persons, channels), spoken.thread)
+  const { persons: people, messages } = await store.findPersonMessages(request)
+  const peopleByKey = new Map<string, CollectedPerson>()
+  for (const { agent, ...person } of people) addPerson(peopleByKey, agent, showPerson(agent, person))
+  for (const message of messages)
+    addPerson(peopleByKey, message.agent, describeSpeaker(message, people, channels), message.thread)
   return [...peopleByKey.values()].flatMap(({ agent, person, addresses, threads }) =>
     agents.includes(agent)
       ? [{ agent, ...(person && { person }), addresses: [...addresses.values()], threads: [...threads] }]
@@ -34,46 +34,46 @@ export async function listForgotten(
   )
 }
 
-interface Gathered {
+interface CollectedPerson {
   readonly agent: string
   readonly person: string | undefined
   readonly addresses: Map<string, Pick<PersonAddress, 'via' | 'address'>>
   readonly threads: Set<string>
 }
 
-interface Described {
+interface SenderDescription {
   readonly id?: string | undefined
   readonly addresses: readonly Pick<PersonAddress, 'via' | 'address'>[]
 }
 
-function gather(
-  peopleByKey: Map<string, Gathered>,
+function addPerson(
+  peopleByKey: Map<string, CollectedPerson>,
   agent: string,
-  { id: person, addresses }: Described,
+  { id: person, addresses }: SenderDescription,
   thread?: string | undefined,
 ): void {
   const key = JSON.stringify([agent, person])
-  const gathered = peopleByKey.get(key) ?? { agent, person, addresses: new Map(), threads: new Set() }
-  for (const each of addresses) gathered.addresses.set(`${each.via} ${each.address.toLowerCase()}`, each)
-  if (thread !== undefined) gathered.threads.add(thread)
-  peopleByKey.set(key, gathered)
+  const data = peopleByKey.get(key) ?? { agent, person, addresses: new Map(), threads: new Set() }
+  for (const address of addresses) data.addresses.set(`${address.via} ${address.address.toLowerCase()}`, address)
+  if (thread !== undefined) data.threads.add(thread)
+  peopleByKey.set(key, data)
 }
 
 /** Describes the speaker of a message. Senders without proof have no key, so all their addresses are listed together. */
 function describeSpeaker(
-  { agent, via, sender, flags }: Spoken,
-  persons: readonly (Person & { readonly agent: string })[],
+  { agent, via, sender, flags }: PersonMessage,
+  people: readonly (Person & { readonly agent: string })[],
   channels: ForgettingDeps['channels'],
-): Described {
+): SenderDescription {
   const content = { sender, received_via: via }
   const identity = readPersonIdentity(content, flags, channels)
-  const linked =
+  const linkedPerson =
     identity &&
-    persons.find(person => person.agent === agent && person.addresses.some(address => isSame(address, identity)))
-  if (linked) return showPerson(agent, linked)
+    people.find(person => person.agent === agent && person.addresses.some(address => isSame(address, identity)))
+  if (linkedPerson) return showPerson(agent, linkedPerson)
   return describeSender({ agent, content, flags }, channels) ?? { addresses: [{ via, address: sender.address }] }
 }
 
-function isSame(one: PersonAddress, other: PersonAddress): boolean {
-  return one.via === other.via && one.address === other.address && (one.subject ?? other.subject) === other.subject
+function isSame(left: PersonAddress, right: PersonAddress): boolean {
+  return left.via === right.via && left.address === right.address && (left.subject ?? right.subject) === right.subject
 }

@@ -39,7 +39,7 @@ describe('readPersonCommand()', () => {
     'never forget me',
     'forget me not',
     `link ${'a'.repeat(600)}@b.example`,
-  ])('leaves %j to the agent', text => {
+  ])('does not treat %j as a command', text => {
     expect(said(text)).toBeUndefined()
   })
 

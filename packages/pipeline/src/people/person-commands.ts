@@ -11,7 +11,7 @@ export type PersonCommand =
 
 interface CommandRow {
   readonly pattern: RegExp
-  read(word: string): PersonCommand | undefined
+  read(argument: string): PersonCommand | undefined
 }
 
 const toCode = (text: string, isBare: boolean): PersonCommand | undefined => {
@@ -29,7 +29,7 @@ const commands: readonly CommandRow[] = [
   { pattern: /^(forget me)$/i, read: () => ({ name: 'forget' }) },
 ]
 
-const longest = 700
+const maxCommandChars = 700
 
 /** Parses a message that is one of the commands and nothing else. Returns undefined for every other message, which is for the agent. */
 export function readPersonCommand({
@@ -37,13 +37,14 @@ export function readPersonCommand({
   kind = 'message',
 }: Pick<NormalizedMessage, 'parts' | 'kind'>): PersonCommand | undefined {
   const texts = parts.filter(part => part.kind === 'text')
-  const [only] = texts
+  const [textPart] = texts
   const hasFiles = parts.some(part => part.kind === 'file')
-  if (kind !== 'message' || !only || texts.length > 1 || hasFiles || only.content.length > longest) return undefined
-  const text = only.content.split(/^-- $/m, 1).join('').replace(/\s+/g, ' ').trim().replace(/[.!]$/, '')
+  if (kind !== 'message' || !textPart || texts.length > 1 || hasFiles || textPart.content.length > maxCommandChars)
+    return undefined
+  const text = textPart.content.split(/^-- $/m, 1).join('').replace(/\s+/g, ' ').trim().replace(/[.!]$/, '')
   for (const { pattern, read } of commands) {
-    const word = pattern.exec(text)?.[1]
-    if (word !== undefined) return read(word)
+    const argument = pattern.exec(text)?.[1]
+    if (argument !== undefined) return read(argument)
   }
   return undefined
 }

@@ -66,7 +66,7 @@ describe('readPersonIdentity()', () => {
     ['comes by a channel that is gone', message('fax', '@a@b.example', [evidence('a')]), []],
     ['is an agent', message('accounts', '@a@b.example', [evidence('https://b.example/a')]), ['from_agent']],
     ['writes by a list', message('mailboxes', '@a@b.example', [evidence('box:a@b.example')]), ['by_list']],
-  ])('is nobody who %s', (_, from, flags) => {
+  ])('finds no identity for a sender who %s', (_, from, flags) => {
     expect(readPersonIdentity(from, flags, channels)).toBeUndefined()
   })
 })

@@ -18,21 +18,21 @@ export function readPersonIdentity(
 ): PersonIdentity | undefined {
   const rules = findRules(channels, via)
   if (!rules?.assurance || !sender.verified || !isPersonal(flags)) return undefined
-  const proven = sender.identities?.find(
+  const provenIdentity = sender.identities?.find(
     ({ proof, assurance }) => proof.type === 'transport' && assurance === rules.assurance,
   )
-  const address = proven && parseIfAddress(sender.address)
+  const address = provenIdentity && parseIfAddress(sender.address)
   if (!address || address.local.startsWith('~')) return undefined
-  const subject = rules.identify?.(address, proven)
+  const subject = rules.identify?.(address, provenIdentity)
   return subject === undefined ? undefined : { via, address: formatAddress(address), subject }
 }
 
 /** Reads an address from text. Our own chats come first; after them, the first channel that accepts the address. `domain` is the gateway's own. */
 export function readPersonAddress(text: string, channels: Channels, domain?: string): PersonAddress | undefined {
-  const bare = text.replace(/^<(.*)>$/, '$1')
+  const addressText = text.replace(/^<(.*)>$/, '$1')
   for (const { descriptor } of channels.toSorted(byOwnHosts)) {
-    const speaker = descriptor.speaker.readAddress?.(bare, domain)
-    if (speaker) return { via: descriptor.name, ...speaker, address: formatAddress(speaker.address) }
+    const readResult = descriptor.speaker.readAddress?.(addressText, domain)
+    if (readResult) return { via: descriptor.name, ...readResult, address: formatAddress(readResult.address) }
   }
   return undefined
 }
@@ -45,16 +45,16 @@ export function readChannelAddress(
   domain?: string,
 ): PersonAddress | undefined {
   const rules = findRules(channels, via)
-  const read = rules && parseIfAddress(text)
-  if (!read) return undefined
-  const address = formatAddress(read)
+  const parsedAddress = rules && parseIfAddress(text)
+  if (!parsedAddress) return undefined
+  const address = formatAddress(parsedAddress)
   return { via, ...rules.readAddress?.(rules.showAddress?.(address) ?? address, domain), address }
 }
 
 /** Reads an address as each channel would: `name@host` can be a mailbox and an account. */
 export function listChannelAddresses(text: string, channels: Channels, domain?: string): readonly PersonAddress[] {
-  const bare = text.replace(/^<(.*)>$/, '$1')
-  return channels.flatMap(({ descriptor }) => readChannelAddress(bare, descriptor.name, channels, domain) ?? [])
+  const addressText = text.replace(/^<(.*)>$/, '$1')
+  return channels.flatMap(({ descriptor }) => readChannelAddress(addressText, descriptor.name, channels, domain) ?? [])
 }
 
 /** Sorts chats first. Chat addresses have hosts below our own domain, so other channels would accept them, too. */

@@ -11,8 +11,8 @@ type SentMessage = Pick<NormalizedMessage, 'sender' | 'received_via'>
 type Channels = readonly { readonly descriptor: Pick<ChannelDescriptor, 'name' | 'speaker'> }[]
 
 /** Returns a digest as the key, so that no agent mistakes a key for an address. */
-function formatKey(words: readonly string[]): string {
-  return hash('sha256', JSON.stringify(words), 'hex').slice(0, 32)
+function formatKey(components: readonly string[]): string {
+  return hash('sha256', JSON.stringify(components), 'hex').slice(0, 32)
 }
 
 /** Returns the key of the person who has an address: of its principal, or of the address itself while its principal is unknown. */
@@ -35,15 +35,17 @@ export function describeSender(
 ): AgentPerson | undefined {
   const identity = readPersonIdentity(content, flags, channels)
   if (identity) return showPerson(agent, { founder: identity, addresses: [identity] })
-  const words = readOtherProof(content)
+  const components = listProofComponents(content)
   const { sender, received_via: via } = content
-  return words && { id: formatKey([agent, ...words]), addresses: [{ via, address: sender.address }] }
+  return components && { id: formatKey([agent, ...components]), addresses: [{ via, address: sender.address }] }
 }
 
 /** Returns the parts of the key for other proofs. With proof of a whole domain the address counts, and otherwise the subject at its issuer. */
-function readOtherProof({ sender, received_via: via }: SentMessage): readonly string[] | undefined {
-  const proven = sender.verified ? sender.identities?.find(({ proof }) => proof.type === 'transport') : undefined
-  if (!proven) return undefined
-  const { assurance, issuer, subject } = proven
+function listProofComponents({ sender, received_via: via }: SentMessage): readonly string[] | undefined {
+  const provenIdentity = sender.verified
+    ? sender.identities?.find(({ proof }) => proof.type === 'transport')
+    : undefined
+  if (!provenIdentity) return undefined
+  const { assurance, issuer, subject } = provenIdentity
   return assurance === 'domain' ? ['sender', via, sender.address.toLowerCase()] : ['sender', via, issuer, subject]
 }

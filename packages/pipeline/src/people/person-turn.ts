@@ -17,15 +17,19 @@ import { findRules, readPersonIdentity } from './person-identity.ts'
 import { describeSender, keyOfPerson, showPerson } from './person-key.ts'
 
 /** Returns true if only the agent and this person take part in the conversation, so that nobody else can read an answer. */
-export async function isAlone(turn: Turn, identity: PersonIdentity, turnContext: TurnContext): Promise<boolean> {
+export async function isPrivateConversation(
+  turn: Turn,
+  identity: PersonIdentity,
+  turnContext: TurnContext,
+): Promise<boolean> {
   const { via } = turn
   const subjects = via === identity.via ? [identity.subject] : await listSubjects(turn, identity, turnContext)
-  const actual = await turnContext.store.readThreadScope(turn.thread)
+  const threadScope = await turnContext.store.readThreadScope(turn.thread)
   const channel = findChannel(turnContext.channels, via)
   const ignoresCase = channel?.descriptor.speaker.ignoresCase === true
   return subjects.some(subject => {
     const scope = channel?.conversations?.privateScope?.(subject)
-    return scope === actual || (ignoresCase && scope?.toLowerCase() === actual.toLowerCase())
+    return scope === threadScope || (ignoresCase && scope?.toLowerCase() === threadScope.toLowerCase())
   })
 }
 
@@ -40,9 +44,9 @@ export interface TurnPerson {
   readonly person: Person
   readonly scopes: readonly PrivateScope[]
   /** The person as the agent sees them. */
-  readonly shown: AgentPerson
+  readonly agentPerson: AgentPerson
   /** Computes the new state from the current one and the agent's changes, for the commit of the answer; undefined if nothing changes. */
-  changed(): Promise<ChangedPersonState | undefined>
+  computeChange(): Promise<ChangedPersonState | undefined>
 }
 
 /** Finds the person if the configuration shares conversations, the sender is proven and linked, and nobody else reads this conversation. */
@@ -54,14 +58,14 @@ export async function findTurnPerson(
   if (!people?.link || people.share === 'none') return undefined
   const identity = readPersonIdentity(turn.content, turn.flags, turnContext.channels)
   const person = identity && (await turnContext.store.findPerson(turn.agent, identity))
-  if (!person || !(await isAlone(turn, identity, turnContext))) return undefined
+  if (!person || !(await isPrivateConversation(turn, identity, turnContext))) return undefined
   const scopes = listScopes(person.addresses, turnContext)
   const state = people.share === 'history+state' ? createPersonState(turn, person, turnContext.store) : undefined
   return {
     person,
     scopes,
-    shown: { ...showPerson(turn.agent, person), ...(state && { state }) },
-    changed: async () => state?.changed(),
+    agentPerson: { ...showPerson(turn.agent, person), ...(state && { state }) },
+    computeChange: async () => state?.computeChange(),
   }
 }
 
@@ -92,37 +96,37 @@ function createPersonState(
   { agent }: Turn,
   { id: person }: Person,
   store: Pick<Store, 'readPersonState'>,
-): PersonState & Pick<TurnPerson, 'changed'> {
-  let first: Json | undefined
+): PersonState & Pick<TurnPerson, 'computeChange'> {
+  let replacement: Json | undefined
   let changes: readonly StateChange[] = []
-  const read = async () => (first === undefined ? store.readPersonState(agent, person) : first)
+  const read = async () => (replacement === undefined ? store.readPersonState(agent, person) : replacement)
 
   async function change(before: Json | undefined): Promise<Json | undefined> {
     let state = before
     // A change function may modify its argument.
-    for (const each of changes) {
-      const next = await each(structuredClone(state))
-      if (next !== undefined) state = toWellFormed(next)
+    for (const applyChange of changes) {
+      const changedState = await applyChange(structuredClone(state))
+      if (changedState !== undefined) state = toWellFormed(changedState)
     }
     return state
   }
 
   return {
     get: async () => change(await read()),
-    set(given) {
-      if (typeof given === 'function') {
-        changes = [...changes, given]
+    set(change) {
+      if (typeof change === 'function') {
+        changes = [...changes, change]
       } else {
-        first = toWellFormed(given)
+        replacement = toWellFormed(change)
         changes = []
       }
     },
-    async changed() {
-      if (first === undefined && changes.length === 0) return undefined
+    async computeChange() {
+      if (replacement === undefined && changes.length === 0) return undefined
       const before = await read()
       const state = await change(before)
       if (state === undefined) return undefined
-      return { person, state, ...(first === undefined && { replaces: { state: before } }) }
+      return { person, state, ...(replacement === undefined && { replaces: { state: before } }) }
     },
   }
 }
@@ -147,14 +151,15 @@ export async function findSpeaker(
   const person = await turnContext.store.findPerson(agent, identity)
   const addresses = person?.addresses ?? [identity]
   const subjects = addresses.flatMap(({ subject }) => subject ?? [])
-  if (await isAlone(turn, identity, turnContext)) return { turnPerson, speakers: subjects, isStranger: false }
+  if (await isPrivateConversation(turn, identity, turnContext))
+    return { turnPerson, speakers: subjects, isStranger: false }
   if (!findRules(turnContext.channels, content.received_via)?.isChat)
     return { turnPerson, speakers: [], isStranger: false }
   const isJoined = via !== content.received_via
-  const own =
+  const ownThread =
     isJoined &&
     (await turnContext.store.findOwnThread({ agent, scopes: listScopes(addresses, turnContext), subjects }, thread))
-  return { turnPerson, speakers: [identity.subject], isStranger: isJoined && !own }
+  return { turnPerson, speakers: [identity.subject], isStranger: isJoined && !ownThread }
 }
 
 /** Reads the history of this conversation, or of all the person's conversations if the agent may know them. */

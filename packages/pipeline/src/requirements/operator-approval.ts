@@ -1,6 +1,6 @@
 // Describes the calls and questions of agents that wait for an operator.
 import type { Json, RememberScope } from '@postern/message'
-import type { RequirementRecord, Resolved } from '../ports/records/requirement-record.ts'
+import type { RequirementRecord, ResolutionResult } from '../ports/records/requirement-record.ts'
 
 /** A complete tool call, as the operator who decides on it sees it. */
 export interface ApprovalCall {
@@ -23,7 +23,7 @@ export interface OperatorApproval {
 }
 
 /** An operator's decision, and the way it was made: with an operator's credentials, or by the link to the decision page. */
-export interface OperatorWord {
+export interface OperatorDecision {
   readonly method: 'operator' | 'link'
   readonly isGranted: boolean
   /** The changed arguments with which the call runs; absent if they are unchanged. */
@@ -41,7 +41,7 @@ export interface OperatorApprovals {
   /** Finds a requirement by its public id, whatever its status. Returns undefined if an operator does not decide it. */
   find(id: string): Promise<OperatorApproval | undefined>
   /** Carries out a decision. @throws Rejection `malformed` if the arguments do not fit the tool, `too_large` if they are too long */
-  decide(approval: OperatorApproval, word: OperatorWord): Promise<Resolved>
+  decide(approval: OperatorApproval, decision: OperatorDecision): Promise<ResolutionResult>
 }
 
 /** A question that an agent asks an operator while a sender waits. */

@@ -15,10 +15,10 @@ import type { RememberedDecision } from '../ports/store/remembered-store.ts'
 import { rememberedKind } from '../ports/store/remembered-store.ts'
 
 /** The most remembered decisions of one person with one agent. One more replaces the oldest. */
-export const mostRemembered = 50
+export const maxRememberedDecisions = 50
 
 /** The subject of a remembered decision. Each subject has one decision at most. */
-interface RememberedAbout {
+interface RememberedSubject {
   readonly agent: string
   readonly tool: string
   /** Names the calls of the tool that have arguments of one kind; absent for all calls. */
@@ -45,10 +45,10 @@ export function rememberedRecordKey({
   approver,
   subject,
   thread,
-}: RememberedAbout): RememberedRecordKey {
-  const ofCalls = calls === undefined ? [] : [calls]
-  const about = JSON.stringify([agent, approver, subject, member ?? null, tool, thread ?? null, ...ofCalls])
-  return { kind: rememberedKind, owner: `agent:${agent}`, key: hash('sha256', about).slice(0, 32) }
+}: RememberedSubject): RememberedRecordKey {
+  const callsComponent = calls === undefined ? [] : [calls]
+  const components = JSON.stringify([agent, approver, subject, member ?? null, tool, thread ?? null, ...callsComponent])
+  return { kind: rememberedKind, owner: `agent:${agent}`, key: hash('sha256', components).slice(0, 32) }
 }
 
 const dayMs = 86_400_000
@@ -61,9 +61,11 @@ export function planRemembered(
 ): { readonly recordKey: RememberedRecordKey; readonly value: RememberedDecision; readonly until: number } | undefined {
   const action = readApproval(requirement.policy)
   if (!scope || !action?.remember) return undefined
-  const about = describeAbout(requirement, action, sender)
-  const { tool, calls, member, approver, subject } = about
-  const recordKey = rememberedRecordKey(scope === 'conversation' ? { ...about, thread: requirement.thread } : about)
+  const subjectFields = describeRememberedSubject(requirement, action, sender)
+  const { tool, calls, member, approver, subject } = subjectFields
+  const recordKey = rememberedRecordKey(
+    scope === 'conversation' ? { ...subjectFields, thread: requirement.thread } : subjectFields,
+  )
   const until = now + action.remember.days * dayMs
   const value = {
     id: recordKey.key,
@@ -84,22 +86,29 @@ export function planRemembered(
   return { recordKey, value, until }
 }
 
-function describeAbout(
+function describeRememberedSubject(
   requirement: RequirementRecord,
   { kind: tool, agent: member, remember }: ApprovalAction,
   sender: Sender,
 ) {
   const approver: Approver = isForOperator(requirement.policy) ? 'operator' : 'sender'
   const subject = subjectOf(sender)
-  return { agent: requirement.agent, tool, calls: remember?.calls, member, approver, subject } satisfies RememberedAbout
+  return {
+    agent: requirement.agent,
+    tool,
+    calls: remember?.calls,
+    member,
+    approver,
+    subject,
+  } satisfies RememberedSubject
 }
 
 /** Lists the ids of the remembered decisions that apply to a requirement, the narrowest first. */
 export function listRememberedIds(requirement: RequirementRecord, sender: Sender): readonly string[] {
   const action = readApproval(requirement.policy)
   if (!action) return []
-  const about = describeAbout(requirement, action, sender)
-  return [{ ...about, thread: requirement.thread }, about].map(each => rememberedRecordKey(each).key)
+  const about = describeRememberedSubject(requirement, action, sender)
+  return [{ ...about, thread: requirement.thread }, about].map(subjectFields => rememberedRecordKey(subjectFields).key)
 }
 
 /** Returns the channel and address of a person as one key, by which their decisions are found and deleted. */
@@ -118,20 +127,17 @@ export function mayBeRemembered({ sender }: Pick<NormalizedMessage, 'sender'>, f
 const ownProofs: ReadonlySet<string> = new Set(['address', 'oauth'])
 
 function hasOwnProof({ identities = [] }: Sender): boolean {
-  const proven = identities.find(({ proof }) => proof.type === 'transport')
-  return proven !== undefined && ownProofs.has(String(proven.assurance))
+  const provenIdentity = identities.find(({ proof }) => proof.type === 'transport')
+  return provenIdentity !== undefined && ownProofs.has(String(provenIdentity.assurance))
 }
 
 /**
  * Reads the later calls for which a decision counts; undefined if it counts only once.
  * @throws Rejection `malformed` for an unknown scope, `forbidden` for one that the requirement does not offer
  */
-export function readRemember(
-  wanted: unknown,
-  { policy }: Pick<RequirementRecord, 'policy'>,
-): RememberScope | undefined {
-  if (wanted === undefined || wanted === null || wanted === 'once') return undefined
-  const scope = rememberScopes.find(rememberScope => rememberScope === wanted)
+export function readRemember(value: unknown, { policy }: Pick<RequirementRecord, 'policy'>): RememberScope | undefined {
+  if (value === undefined || value === null || value === 'once') return undefined
+  const scope = rememberScopes.find(rememberScope => rememberScope === value)
   if (!scope) {
     throw new Rejection('malformed', 'Cannot decide: "remember" must be "once", "conversation" or "always"', {
       violations: [{ field: 'remember', description: 'must be "once", "conversation" or "always"' }],

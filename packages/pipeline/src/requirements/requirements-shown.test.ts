@@ -29,7 +29,7 @@ test('a requirement shows its state and its page, or the page that the agent nam
   expect([hasRequirements([asks({ requirement: 'd' })]), hasRequirements([asks({}), text])]).toEqual([true, false])
 })
 
-test('the copy for the operator holds neither states nor links, wherever they stand', () => {
+test('the operator’s copy contains neither states nor links, at any depth', () => {
   const link = `${origin}/actions/${state}`
   const wire = {
     text: `Yes: ${link}\nNo: ${link}/receipt`,
@@ -49,7 +49,7 @@ test('the copy for the operator holds neither states nor links, wherever they st
   })
 })
 
-test('the gateway translates words by the whole language, then by its main part, or not at all', () => {
+test('the gateway translates a text by the full language tag, else by its primary subtag, else not at all', () => {
   const message_translations = { DE: { title: 'Titel', message: 'Darf ich?' }, 'pt-BR': { message: 'Posso?' } }
   const policy = { kind: 'consent_required', title: 'Title', message: 'May I?', message_translations }
   const wordsIn = (...locales: string[]) => {

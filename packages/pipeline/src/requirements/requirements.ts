@@ -35,9 +35,9 @@ import type { TurnContext } from '../ports/turn/turn-context.ts'
 
 /** The most requirements in one answer. An agent that makes more of them has a bug. */
 const maxRequirements = 5
-const longestMs = 30 * 86_400_000
+const maxDurationMs = 30 * 86_400_000
 
-interface Settling {
+interface SettleContext {
   readonly turnContext: Pick<TurnContext, 'requirements' | 'system'>
   /** The requirements that were issued in this turn; absent if none was. */
   readonly issued: RequirementList['issued'] | undefined
@@ -56,15 +56,15 @@ export interface SettledAnswer {
 export function settleRequirements(
   turn: Turn,
   partial: PartialResponse | undefined,
-  settling: Settling,
+  settling: SettleContext,
 ): SettledAnswer {
   const requirements: PlannedRequirement[] = []
   if (!partial?.parts?.some(part => part.kind === 'policy')) return { partial, requirements }
   const parts = partial.parts.map((part): Part => {
     if (part.kind !== 'policy') return part
-    const settled = settlePolicy(part.policy, turn, settling)
-    if (settled.requirement) requirements.push(settled.requirement)
-    return { kind: 'policy', policy: settled.policy }
+    const result = settlePolicy(part.policy, turn, settling)
+    if (result.requirement) requirements.push(result.requirement)
+    return { kind: 'policy', policy: result.policy }
   })
   if (requirements.length > maxRequirements)
     throw new Error(`an answer may have at most ${maxRequirements} requirements`)
@@ -82,20 +82,20 @@ interface SettledPolicy {
   readonly requirement?: PlannedRequirement
 }
 
-function settlePolicy(policy: Policy, turn: Turn, { turnContext, issued }: Settling): SettledPolicy {
+function settlePolicy(policy: Policy, turn: Turn, { turnContext, issued }: SettleContext): SettledPolicy {
   const { requirements: gateway, system } = turnContext
-  const bare = withoutState(policy)
-  if (!gateway) return { policy: bare }
-  const own = ownUrl(policy, gateway)
+  const publicPolicy = withoutState(policy)
+  if (!gateway) return { policy: publicPolicy }
+  const ownUrlMember = ownUrl(policy, gateway)
   const { kind } = policy
-  if (!isRequirementKind(kind)) return { policy: { ...bare, ...own } }
+  if (!isRequirementKind(kind)) return { policy: { ...publicPolicy, ...ownUrlMember } }
   if (kind === 'payment_required') checkPrice(policy)
   const issuedId = issued?.get(policy.state ?? '')
   const id = issuedId ?? randomHex(system, 16)
-  const expiresAt = expiryOf(policy, issuedId !== undefined, system.now()) ?? system.now() + gateway.ttlMs
-  const settled = { ...bare, ...own, requirement: id, expires_at: isoTime(expiresAt) }
-  const requirement = planRequirement(settled, { kind, id, expiresAt }, turn, gateway)
-  return { policy: forSender(settled), requirement: { ...requirement, ...whomToTell(policy) } }
+  const expiresAt = computeExpiry(policy, issuedId !== undefined, system.now()) ?? system.now() + gateway.ttlMs
+  const settledPolicy = { ...publicPolicy, ...ownUrlMember, requirement: id, expires_at: isoTime(expiresAt) }
+  const requirement = planRequirement(settledPolicy, { kind, id, expiresAt }, turn, gateway)
+  return { policy: forSender(settledPolicy), requirement: { ...requirement, ...notifyMember(policy) } }
 }
 
 const waitsForOperator = 'A person has to allow this first. The answer follows as soon as that is decided.'
@@ -105,9 +105,9 @@ function forSender(policy: Policy): Policy {
   if (!isForOperator(policy)) return policy
   const { kind, approver, requirement, expires_at, sender_message, code, data } = policy
   const message = typeof sender_message === 'string' && sender_message !== '' ? sender_message : waitsForOperator
-  const waiting = { kind, approver, requirement, expires_at, message }
+  const waitingPolicy = { kind, approver, requirement, expires_at, message }
   // The transcript recognizes a waiting call by `code` and `data`. `withoutCall` removes `data` before the answer is shown.
-  return readApproval(policy) ? { ...waiting, code, data } : waiting
+  return readApproval(policy) ? { ...waitingPolicy, code, data } : waitingPolicy
 }
 
 function planRequirement(
@@ -121,20 +121,28 @@ function planRequirement(
 }
 
 /** Returns the mailbox that gets a notice of a requirement for an operator, in addition to the surfaces that show it. */
-function whomToTell(policy: Policy): Pick<PlannedRequirement, 'notify'> {
+function notifyMember(policy: Policy): Pick<PlannedRequirement, 'notify'> {
   return isForOperator(policy) && typeof policy.notify === 'string' ? { notify: policy.notify } : {}
 }
 
 /** Returns the end of a requirement in ms; undefined for the default. Agents that do not use a `context` give `expires_in`, in seconds. */
-function expiryOf({ expires_at, expires_in }: Policy, isIssued: boolean, now: number): number | undefined {
+function computeExpiry({ expires_at, expires_in }: Policy, isIssued: boolean, now: number): number | undefined {
   if (isIssued) return Date.parse(String(expires_at))
   if (typeof expires_in !== 'number' || !(expires_in >= 60)) return undefined
-  return now + Math.min(longestMs, expires_in * 1000)
+  return now + Math.min(maxDurationMs, expires_in * 1000)
 }
 
 function withoutState(policy: Policy): Policy {
-  const { state: _, requirement: __, url: ___, expires_at: ____, expires_in: _____, notify: ______, ...rest } = policy
-  return rest as Policy
+  const {
+    state: _,
+    requirement: __,
+    url: ___,
+    expires_at: ____,
+    expires_in: _____,
+    notify: ______,
+    ...publicPolicy
+  } = policy
+  return publicPolicy as Policy
 }
 
 /** Returns the agent's own `url`. It leaves out the decision page, whose address is added when the requirement is shown. */
@@ -189,14 +197,14 @@ export function createRequirementList(
   system: Pick<System, 'randomBytes' | 'now'>,
 ): RequirementList {
   const issued = new Map<string, string>()
-  function issue(kind: RequirementKind, { expires_in, ...words }: ConsentRequirement) {
+  function issue(kind: RequirementKind, { expires_in, ...members }: ConsentRequirement) {
     if (!gateway) throw new Error('Cannot require: nothing can be decided here')
     const id = randomHex(system, 16)
     const state = gateway.stateOf(id)
     issued.set(state, id)
-    const lasts = expires_in === undefined ? gateway.ttlMs : expires_in * 1000
-    const expires_at = isoTime(system.now() + lasts)
-    return respond({ kind, url: actionUrl(gateway, state), ...words, state, requirement: id, expires_at })
+    const lifetimeMs = expires_in === undefined ? gateway.ttlMs : expires_in * 1000
+    const expires_at = isoTime(system.now() + lifetimeMs)
+    return respond({ kind, url: actionUrl(gateway, state), ...members, state, requirement: id, expires_at })
   }
   return {
     issued,

@@ -24,7 +24,7 @@ interface RequirementOrigin extends Pick<Turn, 'content' | 'target' | 'flags' | 
 }
 
 /** The flags about the kind of writer, which a decision inherits: an agent's words are not a person's. */
-const keptFlags: readonly string[] = [agentFlag, replayFlag, 'by_list', 'by_form']
+const inheritedFlags: readonly string[] = [agentFlag, replayFlag, 'by_list', 'by_form']
 
 /** Describes a decision for the agent. Pure. `at`: ISO 8601 UTC. */
 export function describeResolution(
@@ -72,7 +72,7 @@ export function createResolutionIntake(
       thread_source,
       sender,
       recipient,
-      parts: [{ kind: 'text', mime: 'text/plain', content: sayDecision(requirement, decision) }],
+      parts: [{ kind: 'text', mime: 'text/plain', content: describeDecision(requirement, decision) }],
       recipient_capabilities,
       received_via,
       received_at: at,
@@ -88,7 +88,7 @@ export function createResolutionIntake(
     },
     target,
     disposition: 'answer',
-    flags: ['policy_resolution', ...keptFlags.filter(flag => flags.includes(flag))],
+    flags: ['policy_resolution', ...inheritedFlags.filter(flag => flags.includes(flag))],
     ...(task && { task: { ...task, context: thread_source } }),
     ...(author !== undefined && { authorship: { author, object: id } }),
   }
@@ -103,24 +103,24 @@ const operatorVerbs: Readonly<Record<ResolutionOutcome, string>> = {
   granted: 'An operator agreed',
   declined: 'An operator did not agree',
 }
-const reaches: Readonly<Record<RememberScope, string>> = {
+const scopeTexts: Readonly<Record<RememberScope, string>> = {
   conversation: ', for this conversation',
   always: ', from now on',
 }
 /** Returns the text of a decision, which stays in the history for models to read. */
-function sayDecision({ kind, policy }: RequirementRecord, { outcome, remember }: RequirementDecision): string {
+function describeDecision({ kind, policy }: RequirementRecord, { outcome, remember }: RequirementDecision): string {
   const price = kind === 'payment_required' ? ` (${String(policy.amount)} ${String(policy.currency)})` : ''
   const verb = isForOperator(policy) ? operatorVerbs[outcome] : verbs[kind][outcome]
-  const reach = remember ? reaches[remember] : ''
-  const said = `${verb}${price}${reach}`
+  const scopeText = remember ? scopeTexts[remember] : ''
+  const text = `${verb}${price}${scopeText}`
   // The sender can read this text as well. An agent's question to an operator is not for them. The gateway's own question names only a tool.
-  return isForOperator(policy) && !readApproval(policy) ? `${said}.` : `${said}: ${describeSubject(policy)}`
+  return isForOperator(policy) && !readApproval(policy) ? `${text}.` : `${text}: ${describeSubject(policy)}`
 }
 
-const longestSubject = 300
+const maxSubjectChars = 300
 
 function describeSubject({ title, message }: RequirementRecord['policy']): string {
-  return (title ?? message).slice(0, longestSubject).toWellFormed()
+  return (title ?? message).slice(0, maxSubjectChars).toWellFormed()
 }
 
 const descriptions: Readonly<Record<RequirementObjection, string>> = {
@@ -135,7 +135,7 @@ const descriptions: Readonly<Record<RequirementObjection, string>> = {
 }
 
 /** The path of a decision in an A2A message. */
-const path = 'message.metadata.mentionable.policy_resolution'
+const resolutionPath = 'message.metadata.mentionable.policy_resolution'
 
 /** Returns the refusal of a message whose decision does not count. Its sender would otherwise believe that it does. */
 export function refuseResolution(reason: RequirementObjection): Rejection {
@@ -147,7 +147,7 @@ export function refuseClaim(
   description: string,
 ): Rejection {
   return new Rejection('forbidden', `Cannot take policy_resolution: ${member} ${description}`, {
-    violations: [{ field: `${path}.${member}`, description }],
+    violations: [{ field: `${resolutionPath}.${member}`, description }],
   })
 }
 
@@ -165,6 +165,6 @@ export function decideByTimeout({ digest, kind }: RequirementRecord): Requiremen
 }
 
 /** Returns the text of such a decision, which stays in the history for models to read. */
-export function sayOverdue({ policy }: Pick<RequirementRecord, 'policy'>): NormalizedMessage['parts'] {
+export function describeTimeout({ policy }: Pick<RequirementRecord, 'policy'>): NormalizedMessage['parts'] {
   return [{ kind: 'text', mime: 'text/plain', content: `Nobody decided in time: ${describeSubject(policy)}` }]
 }

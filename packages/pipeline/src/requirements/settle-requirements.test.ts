@@ -73,7 +73,7 @@ test('a requirement that the agent did not return does not count', () => {
   expect(settle(undefined, list.issued)).toEqual({ partial: undefined, requirements: [] })
 })
 
-test('the gateway ignores states and names that an agent made up', () => {
+test('the gateway ignores states and ids that an agent invented', () => {
   const made = {
     kind: 'consent_required',
     state: requirements.stateOf('mine'),
@@ -87,7 +87,7 @@ test('the gateway ignores states and names that an agent made up', () => {
   expect(JSON.stringify(settled)).not.toMatch(/mine|2099/)
 })
 
-test('an agent without context says how long: at least a minute, at most a month', () => {
+test('an agent without a context sets the lifetime, from one minute to 30 days', () => {
   const lasts = (expires_in: unknown) =>
     (settle({ parts: [asks({ kind: 'consent_required', expires_in })] }).requirements[0]?.expiresAt ?? 0) - now
   expect([lasts(600), lasts(1e9), lasts(5), lasts('600')]).toEqual([
@@ -129,7 +129,7 @@ test('MN-7.1: the gateway refuses an address on another origin, and the address 
   ])
 })
 
-test('money is a decimal number and a currency', () => {
+test('a price is a decimal number and a currency', () => {
   const pay = (price: object) => () => settle({ parts: [asks({ kind: 'payment_required', ...price })] })
   expect(pay({})).toThrow('Cannot require payment: "amount" is missing; "currency" is missing')
   expect(pay({ amount: 1.5, currency: 'EUR' })).toThrow('Cannot require payment: "amount" (1.5) must be a text')
@@ -152,7 +152,7 @@ test('without an address for decisions the gateway requires nothing, but still r
   })
 })
 
-test('the gateway refuses values that agents may not hand over, at the call that hands them over', () => {
+test('the gateway refuses invalid values of an agent at the call that passes them', () => {
   const list = createRequirementList(requirements, system)
   expect(() => list.requireConsent({ message: '' })).toThrow()
   expect(() => list.requireConsent({ message: 'x', expires_in: 5 })).toThrow()
@@ -160,7 +160,7 @@ test('the gateway refuses values that agents may not hand over, at the call that
   expect(() => list.refuse({ message: 'x', kind: 'consent_required' as never })).toThrow()
 })
 
-test('posts and edits hold nothing that decides a requirement', () => {
+test('posts and edits contain nothing that decides a requirement', () => {
   const parts = [
     asks({ kind: 'consent_required', state: 's', requirement: 'd', url: `${origin}/actions/s` }),
     asks({ url: `${origin}/x` }),

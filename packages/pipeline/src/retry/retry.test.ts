@@ -2,21 +2,21 @@ import { Rejection, Unavailable, Undeliverable } from '@postern/message'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { describeFailure } from './describe-failure.ts'
-import type { FailedTry } from './retry.ts'
-import { defaultRetryPolicy, postponementOf, settlementFor } from './retry.ts'
+import type { FailedAttempt } from './retry.ts'
+import { defaultRetryPolicy, settleFailedAttempt, settlePostponed } from './retry.ts'
 
-const policy = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 }
-const firstTry: FailedTry = { error: new Unavailable('No answer'), attempt: 1, now: 0, chance: 0 }
+const policy = { initialDelayMs: 1_000, maxDelayMs: 60_000, giveUpAfterMs: 3_600_000 }
+const firstTry: FailedAttempt = { error: new Unavailable('No answer'), attempt: 1, now: 0, random: 0 }
 
-function dueAfter(failed: Partial<FailedTry>): number {
-  const settlement = settlementFor({ ...firstTry, ...failed }, policy)
+function dueAfter(failed: Partial<FailedAttempt>): number {
+  const settlement = settleFailedAttempt({ ...firstTry, ...failed }, policy)
   if (settlement.state !== 'later') throw new Error(`expected "later", got "${settlement.state}"`)
   return settlement.dueAt
 }
 
-describe('settlementFor()', () => {
-  test('tries again later when something did not answer', () => {
-    expect(settlementFor(firstTry, policy)).toEqual({
+describe('settleFailedAttempt()', () => {
+  test('retries later if the peer did not answer', () => {
+    expect(settleFailedAttempt(firstTry, policy)).toEqual({
       state: 'later',
       dueAt: 500,
       reason: 'unavailable',
@@ -26,24 +26,24 @@ describe('settlementFor()', () => {
 
   test('gives up at once after a final refusal', () => {
     const error = new Undeliverable('The inbox is gone')
-    expect(settlementFor({ ...firstTry, error }, policy)).toEqual({
+    expect(settleFailedAttempt({ ...firstTry, error }, policy)).toEqual({
       state: 'dead',
       reason: 'refused',
       error: 'The inbox is gone',
     })
   })
 
-  test('gives up after too long a wait, and says after how many tries', () => {
-    const late = { ...firstTry, attempt: 9, triedAt: 0, now: policy.giveUpAfterMs }
-    expect(settlementFor(late, policy)).toEqual({
+  test('gives up at the end of the time limit, and states the number of attempts', () => {
+    const late = { ...firstTry, attempt: 9, firstAttemptAt: 0, now: policy.giveUpAfterMs }
+    expect(settleFailedAttempt(late, policy)).toEqual({
       state: 'dead',
       reason: 'given_up',
       error: 'given up after 9 tries: No answer',
     })
   })
 
-  test('doubles the wait with each try up to the cap', () => {
-    const waits = [1, 2, 3, 6, 7, 8, 400].map(attempt => dueAfter({ attempt, chance: 0.999_999 }))
+  test('doubles the delay with each attempt up to the maximum', () => {
+    const waits = [1, 2, 3, 6, 7, 8, 400].map(attempt => dueAfter({ attempt, random: 0.999_999 }))
     expect(waits).toEqual([1_000, 2_000, 4_000, 32_000, 60_000, 60_000, 60_000])
   })
 
@@ -51,9 +51,9 @@ describe('settlementFor()', () => {
     const attempts = fc.integer({ min: 1, max: 40 })
     const chances = fc.integer({ min: 0, max: 255 }).map(byte => byte / 256)
     fc.assert(
-      fc.property(attempts, chances, (attempt, chance) => {
-        const full = Math.min(policy.capMs, policy.baseMs * 2 ** (attempt - 1))
-        const wait = dueAfter({ attempt, chance })
+      fc.property(attempts, chances, (attempt, random) => {
+        const full = Math.min(policy.maxDelayMs, policy.initialDelayMs * 2 ** (attempt - 1))
+        const wait = dueAfter({ attempt, random })
         expect(wait).toBeGreaterThanOrEqual(full / 2)
         expect(wait).toBeLessThanOrEqual(full)
         expect(Number.isInteger(wait)).toBe(true)
@@ -61,7 +61,7 @@ describe('settlementFor()', () => {
     )
   })
 
-  test('never comes back before a named Retry-After, even beyond the cap', () => {
+  test('never retries before the peer’s Retry-After, even beyond the maximum', () => {
     const seconds = fc.integer({ min: 0, max: 3_500 })
     fc.assert(
       fc.property(seconds, fc.integer({ min: 1, max: 10 }), (retryAfter, attempt) => {
@@ -72,63 +72,73 @@ describe('settlementFor()', () => {
     expect(dueAfter({ error: new Unavailable('Busy', { retryAfter: 600 }) })).toBe(600_000)
   })
 
-  test('comes back after a short Retry-After, a second at least, and after growing waits from the eleventh try on', () => {
+  test('honours a short Retry-After of at least a second, and uses growing delays from the eleventh attempt on', () => {
     const busy = (retryAfter: number) => new Unavailable('Busy', { retryAfter })
     expect([3, 0.01, 0].map(retryAfter => dueAfter({ error: busy(retryAfter), attempt: 10 }))).toEqual([
       3_000, 1_000, 1_000,
     ])
-    expect(dueAfter({ error: busy(3), attempt: 11 })).toBe(policy.capMs / 2)
+    expect(dueAfter({ error: busy(3), attempt: 11 })).toBe(policy.maxDelayMs / 2)
   })
 
   test('gives whole milliseconds, as the store keeps them', () => {
-    expect(dueAfter({ chance: 1 / 256 })).toBe(502)
+    expect(dueAfter({ random: 1 / 256 })).toBe(502)
     expect(dueAfter({ error: new Unavailable('Busy', { retryAfter: 1.000_01 }) })).toBe(1_001)
   })
 
-  test('tries a last time at the very end when the next try would lie behind it', () => {
+  test('makes the last attempt at the end of the time limit if the next one would be later', () => {
     const busy = new Unavailable('Busy', { retryAfter: 259_200 })
     expect(dueAfter({ error: busy })).toBe(3_600_000)
-    expect(dueAfter({ triedAt: 0, now: 3_599_000, attempt: 9 })).toBe(3_600_000)
-    expect(settlementFor({ ...firstTry, error: busy, triedAt: 0, now: 3_600_000 }, policy).state).toBe('dead')
+    expect(dueAfter({ firstAttemptAt: 0, now: 3_599_000, attempt: 9 })).toBe(3_600_000)
+    expect(settleFailedAttempt({ ...firstTry, error: busy, firstAttemptAt: 0, now: 3_600_000 }, policy).state).toBe(
+      'dead',
+    )
   })
 
-  test('counts its time from the first try, however late that was', () => {
+  test('counts the time limit from the first attempt, however late it was', () => {
     const week = 7 * 86_400_000
     expect(dueAfter({ now: week })).toBe(week + 500)
-    expect(dueAfter({ triedAt: week, now: week + 3_000_000, attempt: 2 })).toBe(week + 3_001_000)
+    expect(dueAfter({ firstAttemptAt: week, now: week + 3_000_000, attempt: 2 })).toBe(week + 3_001_000)
   })
 
-  test('tries again after a bug of ours, and keeps the text of the bug to itself', () => {
-    const settlement = settlementFor({ ...firstTry, error: new TypeError('secret is undefined') }, policy)
+  test('retries after a bug of the gateway, without the text of the error', () => {
+    const settlement = settleFailedAttempt({ ...firstTry, error: new TypeError('secret is undefined') }, policy)
     expect(settlement).toMatchObject({ state: 'later', error: 'internal error, see the log' })
   })
 })
 
-describe('postponementOf()', () => {
+describe('settlePostponed()', () => {
   const reason = 'host_left_alone' as const
   const sentence = 'its host is silent'
-  const postponed = { waitUntil: 1_000_000, reason, sentence, attempt: 3, triedAt: 0, now: 0, chance: 0 }
+  const postponed = {
+    waitUntil: 1_000_000,
+    reason,
+    description: sentence,
+    attempt: 3,
+    firstAttemptAt: 0,
+    now: 0,
+    random: 0,
+  }
 
-  test('comes back when the wait is over, and counts as no try', () => {
+  test('retries when the wait is over, and does not count an attempt', () => {
     const later = { state: 'later', dueAt: 1_000_000, reason, error: sentence, uncounted: true }
-    expect(postponementOf(postponed, policy)).toEqual(later)
+    expect(settlePostponed(postponed, policy)).toEqual(later)
   })
 
   test.each([
-    ['a tenth of the wait', { waitUntil: 100_000, chance: 0.5 }, 105_000],
-    ['a minute at most', { waitUntil: 2_000_000, chance: 0.5 }, 2_030_000],
-    ['whole milliseconds', { waitUntil: 1_001, chance: 1 / 256 }, 1_002],
+    ['a tenth of the wait', { waitUntil: 100_000, random: 0.5 }, 105_000],
+    ['a minute at most', { waitUntil: 2_000_000, random: 0.5 }, 2_030_000],
+    ['whole milliseconds', { waitUntil: 1_001, random: 1 / 256 }, 1_002],
   ])('spreads over %s', (_, members, dueAt) => {
-    expect(postponementOf({ ...postponed, ...members }, policy)).toMatchObject({ dueAt })
+    expect(settlePostponed({ ...postponed, ...members }, policy)).toMatchObject({ dueAt })
   })
 
-  test('runs once more at the very end of its time', () => {
-    expect(postponementOf({ ...postponed, waitUntil: 9_000_000 }, policy)).toMatchObject({ dueAt: 3_600_000 })
+  test('makes a last attempt at the end of the time limit', () => {
+    expect(settlePostponed({ ...postponed, waitUntil: 9_000_000 }, policy)).toMatchObject({ dueAt: 3_600_000 })
   })
 
-  test('ends when its time is over, and says after how many tries', () => {
+  test('gives up at the end of the time limit, and states the attempts', () => {
     const error = 'given up after 2 tries: its host is silent'
-    expect(postponementOf({ ...postponed, now: 3_600_000 }, policy)).toEqual({
+    expect(settlePostponed({ ...postponed, now: 3_600_000 }, policy)).toEqual({
       state: 'dead',
       reason: 'given_up',
       error,
@@ -155,5 +165,5 @@ describe('describeFailure()', () => {
 })
 
 test('defaultRetryPolicy tries for two days, first after a quarter of a minute', () => {
-  expect(defaultRetryPolicy).toEqual({ baseMs: 15_000, capMs: 21_600_000, giveUpAfterMs: 172_800_000 })
+  expect(defaultRetryPolicy).toEqual({ initialDelayMs: 15_000, maxDelayMs: 21_600_000, giveUpAfterMs: 172_800_000 })
 })

@@ -5,7 +5,7 @@ import type { Answer } from '../ports/records/work/answer.ts'
 import type { Turn } from '../ports/records/work/turn.ts'
 import type { TurnContext } from '../ports/turn/turn-context.ts'
 import { describeFailure } from '../retry/describe-failure.ts'
-import { settlementFor } from '../retry/retry.ts'
+import { settleFailedAttempt } from '../retry/retry.ts'
 import type { AnswerDraft } from './answer/plan-answer.ts'
 import { planFailure } from './answer/plan-answer.ts'
 import { keepStreamed } from './notes/streamed-answer.ts'
@@ -42,11 +42,11 @@ export async function endFailedTurn(turn: Turn, error: unknown, failed: FailedTu
   const failedTry = {
     error,
     attempt: turn.attempt,
-    triedAt: turn.triedAt,
+    firstAttemptAt: turn.firstAttemptAt,
     now: system.now(),
-    chance: (system.randomBytes(1)[0] ?? 0) / 256,
+    random: (system.randomBytes(1)[0] ?? 0) / 256,
   }
-  const settlement = settlementFor(failedTry, retry)
+  const settlement = settleFailedAttempt(failedTry, retry)
   trace.failed(error)
   if (settlement.state !== 'later') return commitFailure(turn, error, failed)
   system.log.warn({ ...logFieldsOf(turn), err: error, due_at: isoTime(settlement.dueAt) }, 'agent unavailable')

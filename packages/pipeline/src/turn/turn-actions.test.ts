@@ -154,7 +154,7 @@ describe('what an agent says meanwhile', () => {
       yield meanwhile('looking')
       throw new Unavailable('No answer')
     })
-    await work(1, { triedAt: receivedAt - 3_600_000 })
+    await work(1, { firstAttemptAt: receivedAt - 3_600_000 })
     expect(memory.commits).toMatchObject([{ answer: { isRevision: true, error: 'No answer' } }])
   })
 
@@ -364,7 +364,7 @@ describe('mentions of an answer', () => {
         mentions: ['@bob@peer.test'],
       }),
       {
-        fanout: { maxMentions: 0, atOnce: 1, withinMs: 1_000 },
+        fanout: { maxMentions: 0, concurrency: 1, withinMs: 1_000 },
       },
     )
     await workTurn(turn(1), turnContext, running)

@@ -165,7 +165,7 @@ describe('workTurn()', () => {
 
   test('fails for good at the end of its time', async () => {
     const { memory, turnContext } = openBench(() => Promise.reject(new Unavailable('No answer')))
-    await workTurn({ ...turn(1), triedAt: receivedAt - 3_600_000 }, turnContext, running)
+    await workTurn({ ...turn(1), firstAttemptAt: receivedAt - 3_600_000 }, turnContext, running)
     expect(memory.releases).toEqual([])
     expectNeutral(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer.error).toBe('No answer')
@@ -178,7 +178,7 @@ describe('workTurn()', () => {
       throw new Unavailable('No answer')
     }
     const { memory, turnContext } = openBench(() => breakOff())
-    await workTurn({ ...turn(1), triedAt: receivedAt - 3_600_000 }, turnContext, running)
+    await workTurn({ ...turn(1), firstAttemptAt: receivedAt - 3_600_000 }, turnContext, running)
     expectNeutral(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer.response?.unfinished).toEqual([
       { kind: 'text', mime: 'text/markdown', content: 'half of it' },

@@ -2,13 +2,13 @@
 import type { Json, PartialResponse, RefusedAct, TurnOutcome } from '@postern/message'
 import { makeId, StateChanged, TurnAborted, toWellFormed } from '@postern/message'
 import type { ActionList } from '../actions/plan-actions.ts'
-import { createActionList, createActJudge, settleFiles } from '../actions/plan-actions.ts'
+import { createActionChecker, createActionList, resolveFiles } from '../actions/plan-actions.ts'
 import { answerCommand } from '../people/answer-command.ts'
 import { describeSender } from '../people/person-key.ts'
 import type { TurnPerson } from '../people/person-turn.ts'
 import { findAgentPerson, findTurnPerson } from '../people/person-turn.ts'
 import type { AgentState } from '../ports/agent/agent-state.ts'
-import { nameFault } from '../ports/agent/step-recorder.ts'
+import { failureCodeOf } from '../ports/agent/step-recorder.ts'
 import type { AgentNote, NoteNotice, StageNotice } from '../ports/records/note.ts'
 import type { Answer, PlannedAction } from '../ports/records/work/answer.ts'
 import type { Turn } from '../ports/records/work/turn.ts'
@@ -139,7 +139,7 @@ async function runWithNotes(turn: Turn, run: Omit<Run, 'notes'>): Promise<Answer
     run.trace.steps.close('unfinished')
     return { ...answer, ...(await notes.end()) }
   } catch (error) {
-    run.trace.steps.close(nameFault(error))
+    run.trace.steps.close(failureCodeOf(error))
     if (!(error instanceof TurnAborted)) await notes.abandon().catch(() => undefined)
     throw error
   }
@@ -205,7 +205,7 @@ async function runAgent(turn: Turn, run: Run): Promise<Answer> {
   const { partial, requirements } = needsSettling(answer)
     ? await settleAnswer(turn, answer, { turnContext, issued })
     : { partial: answer, requirements: [] }
-  const actions = [...(acts?.done ?? []), ...(partial?.acts ?? [])]
+  const actions = [...(acts?.actions ?? []), ...(partial?.acts ?? [])]
   const done =
     actions.length > 0 ? await planTurnActions(turn, { ...noteRefused(run), plans: acts?.plans }, actions) : []
   draft.people = await findNamedPeople(turn, partial?.parts ?? [], { store, mentions: running.mentions })
@@ -234,7 +234,7 @@ function noteRefused({ turnContext, trace }: Pick<Run, 'turnContext' | 'trace'>)
 
 function openActionList(turn: Turn, run: Pick<Run, 'turnContext' | 'trace'>): ActionList {
   const turnContext = noteRefused(run)
-  const judge = createActJudge(actingIn(turn), turnContext)
+  const judge = createActionChecker(actingIn(turn), turnContext)
   return createActionList(turnContext.system, { ...judge, onRefused: turnContext.onRefused })
 }
 
@@ -252,7 +252,7 @@ async function openSpeaker(turn: Turn, run: Run): Promise<Pick<CallDeps, 'turnPe
   const { turnContext, running, draft } = run
   const turnPerson = await findTurnPerson(turn, turnContext, running)
   if (turnPerson) draft.renewPersonState = () => computePersonState(turnPerson, run)
-  return { turnPerson, person: turnPerson?.shown ?? (await findAgentPerson(turn, turnContext, running)) }
+  return { turnPerson, person: turnPerson?.agentPerson ?? (await findAgentPerson(turn, turnContext, running)) }
 }
 
 /** Computes the state of a person. A change is code of the agent and may never end, so it has the same deadline as the agent. */
@@ -262,7 +262,7 @@ async function computePersonState(
 ): Promise<Answer['personState']> {
   const clock = startTurnClock(running.deadlineMs, [stop, ended])
   try {
-    const changed = await clock.limit(turnPerson.changed())
+    const changed = await clock.limit(turnPerson.computeChange())
     if (changed) checkState(changed.state, 'the person')
     return changed
   } finally {
@@ -282,7 +282,7 @@ async function settleAnswer(
 ): Promise<SettledAnswer> {
   const settled = settleRequirements(turn, answer, settling)
   const { parts = [] } = settled.partial ?? {}
-  const partial = { ...settled.partial, parts: [...(await settleFiles(parts, settling.turnContext.store))] }
+  const partial = { ...settled.partial, parts: [...(await resolveFiles(parts, settling.turnContext.store))] }
   return { ...settled, partial }
 }
 

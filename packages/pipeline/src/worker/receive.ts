@@ -5,7 +5,7 @@ import type { AdmissionDeps, AdmissionRule } from '../ports/admission-rule.ts'
 import type { Inbound } from '../ports/channel/inbound.ts'
 import type { IntakeSteps } from '../ports/channel/intake-steps.ts'
 import { createIntakeSteps } from '../ports/channel/intake-steps.ts'
-import type { Admitted, Intake } from '../ports/records/intake.ts'
+import type { AdmitResult, Intake } from '../ports/records/intake.ts'
 import type { IntakeStore } from '../ports/store/intake-store.ts'
 import type { WithdrawalStore } from '../ports/store/withdrawal-store.ts'
 import { callerFields } from '../turn/trace/log-fields.ts'
@@ -30,7 +30,7 @@ export async function receive<Raw, Proven>(
   inbound: Inbound<Raw, Proven>,
   raw: Raw,
   reception: Reception,
-): Promise<readonly Admitted[]> {
+): Promise<readonly AdmitResult[]> {
   const { admission, store, system, from, steps = createIntakeSteps(system) } = reception
   try {
     const proven = await inbound.verify(raw, steps)
@@ -63,8 +63,8 @@ export async function receive<Raw, Proven>(
 async function admitAll(
   first: Intake,
   others: readonly Intake[],
-  admit: (intake: Intake) => Promise<Admitted>,
-): Promise<readonly Admitted[]> {
+  admit: (intake: Intake) => Promise<AdmitResult>,
+): Promise<readonly AdmitResult[]> {
   return others.length > 0 ? Promise.all([first, ...others].map(admit)) : [await admit(first)]
 }
 
@@ -93,7 +93,7 @@ export async function admitOwn(
   intake: Intake,
   { rules, store }: AdmissionDeps,
   correlationId: string,
-): Promise<Admitted> {
+): Promise<AdmitResult> {
   const admitted = rules.reduce((left, rule) => rule.admit?.(left) ?? left, readVisibleIntake(intake))
   return store.admit(admitted, correlationId)
 }

@@ -2,25 +2,25 @@ import { Unavailable, Undeliverable } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
 import { describeChannel, sketchChannel } from '../../test/channels.ts'
 import { createMemoryStore, createQuietSystem, delivery, quietLog } from '../../test/memory-store.ts'
-import type { Prepared } from '../ports/channel/addressing.ts'
+import type { PreparedDelivery } from '../ports/channel/addressing.ts'
 import { createSender } from '../ports/channel/outbound.ts'
 import { createBreaker } from './hosts/breaker.ts'
 import type { Sending } from './send.ts'
 import { send } from './send.ts'
 
-function sendBy(prepare: (() => Prepared) | undefined) {
+function sendBy(prepare: (() => PreparedDelivery) | undefined) {
   const { store, settlements } = createMemoryStore()
   const warn = vi.fn()
   const sending: Sending = {
     results: store,
     system: createQuietSystem({ log: { ...quietLog, warn } }),
-    retry: { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 },
+    retry: { initialDelayMs: 1_000, maxDelayMs: 60_000, giveUpAfterMs: 3_600_000 },
     channels: prepare ? [sketchChannel(delivery('d1').via, { prepare })] : [],
   }
   return { settlement: send(delivery('d1'), sending), settlements, warn }
 }
 
-function failWith(error: unknown): () => Prepared {
+function failWith(error: unknown): () => PreparedDelivery {
   return () => ({ wire: 'document', transmit: () => Promise.reject(error) })
 }
 
@@ -101,7 +101,7 @@ describe('send() with a breaker', () => {
     const sending: Sending = {
       results: createMemoryStore().store,
       system,
-      retry: { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 48 * 3_600_000 },
+      retry: { initialDelayMs: 1_000, maxDelayMs: 60_000, giveUpAfterMs: 48 * 3_600_000 },
       breaker: createBreaker(system),
       channels: [sketchChannel(delivery('d1').via, { prepare })],
     }
@@ -129,7 +129,7 @@ describe('send() with a breaker', () => {
   test('gives up after too long a wait, also while the breaker leaves the host alone', async () => {
     let now = 0
     const { sending } = openSending(() => now, silent)
-    const old = { ...delivery('d1'), attempt: 4, triedAt: 0 }
+    const old = { ...delivery('d1'), attempt: 4, firstAttemptAt: 0 }
     now = 48 * 3_600_000
     for (let count = 0; count < 5; count += 1) await send({ ...delivery('d2'), queuedAt: now }, sending)
     expect(await send(old, sending)).toEqual({

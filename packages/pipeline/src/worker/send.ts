@@ -8,7 +8,7 @@ import type { Delivery } from '../ports/records/work/delivery.ts'
 import type { Settlement } from '../ports/records/work/settlement.ts'
 import type { ResultStore } from '../ports/store/work-store.ts'
 import type { RetryPolicy } from '../ports/turn/retry-policy.ts'
-import { postponementOf, settlementFor } from '../retry/retry.ts'
+import { settleFailedAttempt, settlePostponed } from '../retry/retry.ts'
 import type { Breaker } from './hosts/breaker.ts'
 import { readHealth } from './hosts/breaker.ts'
 import type { HostReason, Tried } from './hosts/host-health.ts'
@@ -64,12 +64,20 @@ async function trySend(delivery: Delivery, sending: Sending): Promise<Settlement
 }
 
 function postpone(
-  { attempt, triedAt }: Delivery,
+  { attempt, firstAttemptAt }: Delivery,
   { waitUntil, reason, sentence }: HostReason & { readonly waitUntil: number },
   { system, retry }: Sending,
 ): Settlement {
-  return postponementOf(
-    { waitUntil, reason, sentence, attempt, triedAt, now: system.now(), chance: drawChance(system) },
+  return settlePostponed(
+    {
+      waitUntil,
+      reason,
+      description: sentence,
+      attempt,
+      firstAttemptAt: firstAttemptAt,
+      now: system.now(),
+      random: drawChance(system),
+    },
     retry,
   )
 }
@@ -90,9 +98,9 @@ async function attemptDelivery(
     return { settlement: { state: 'sent', wire, note, attempt: timed(reply) } }
   } catch (error) {
     system.log.warn({ correlation_id: delivery.correlationId, delivery: delivery.id, err: error }, 'delivery failed')
-    const { attempt, triedAt } = delivery
-    const failed = { error, attempt, triedAt, now: system.now(), chance: drawChance(system) }
-    return { settlement: { ...settlementFor(failed, retry), wire, attempt: timed(readReply(error)) }, error }
+    const { attempt, firstAttemptAt } = delivery
+    const failed = { error, attempt, firstAttemptAt, now: system.now(), random: drawChance(system) }
+    return { settlement: { ...settleFailedAttempt(failed, retry), wire, attempt: timed(readReply(error)) }, error }
   }
 }
 

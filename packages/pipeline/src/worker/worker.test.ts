@@ -9,7 +9,7 @@ import type { LeaseRequest } from '../ports/records/work/lease-request.ts'
 import type { Worker, WorkerSystem } from './worker.ts'
 import { startWorker } from './worker.ts'
 
-const retry = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 }
+const retry = { initialDelayMs: 1_000, maxDelayMs: 60_000, giveUpAfterMs: 3_600_000 }
 
 interface Shop {
   readonly memory: MemoryStore

@@ -5,9 +5,9 @@ import type {
   ApprovalCall,
   OperatorApproval,
   OperatorApprovals,
-  OperatorWord,
+  OperatorDecision,
   RequirementRecord,
-  Resolved,
+  ResolutionResult,
 } from '@postern/pipeline'
 import type { DecisionDeps } from './decide.ts'
 import { decideRequirement } from './decide.ts'
@@ -53,9 +53,9 @@ export function createOperatorApprovals(deciding: DecisionDeps, findCall: FindCa
 
 async function decideApproval(
   { requirement, call }: OperatorApproval,
-  { method, isGranted, args, subject, remember }: OperatorWord,
+  { method, isGranted, args, subject, remember }: OperatorDecision,
   deciding: DecisionDeps,
-): Promise<Resolved> {
+): Promise<ResolutionResult> {
   const edited = isGranted && args !== undefined ? readEdited(call, args) : undefined
   if (edited !== undefined && remember) {
     throw new Rejection('malformed', 'Cannot decide: what is changed first counts once, and is not remembered')

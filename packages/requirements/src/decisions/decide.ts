@@ -8,7 +8,7 @@ import type {
   RequirementObjection,
   RequirementRecord,
   RequirementStore,
-  Resolved,
+  ResolutionResult,
   UsedReceipt,
 } from '@postern/pipeline'
 import type { PaymentProvider } from '../payment/provider.ts'
@@ -76,7 +76,7 @@ export async function decideRequirement(
   requirement: RequirementRecord,
   plan: DecisionPlan,
   { decisions, system }: DecisionDeps,
-): Promise<Resolved> {
+): Promise<ResolutionResult> {
   const correlationId = randomHex(system, 8)
   const resolved = await decisions.resolveRequirement(planDecision(requirement, plan), correlationId)
   const { outcome, method } = plan

@@ -3,7 +3,7 @@
 import { parseBoundedJson, parseMediaType, readBody } from '@postern/http'
 import type { Json, ResolutionOutcome } from '@postern/message'
 import { isForOperator, Rejection } from '@postern/message'
-import type { OperatorApproval, OperatorWord, RequirementRecord } from '@postern/pipeline'
+import type { OperatorApproval, OperatorDecision, RequirementRecord } from '@postern/pipeline'
 import { actionUrl, readRemember } from '@postern/pipeline'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
@@ -104,7 +104,7 @@ async function readForm(request: Request, maxBytes: number): Promise<URLSearchPa
 }
 
 /** Reads the arguments from the form. A page that shows none sends none. @throws Rejection malformed */
-function readWord({ call }: OperatorApproval, outcome: ResolutionOutcome, form: URLSearchParams): OperatorWord {
+function readWord({ call }: OperatorApproval, outcome: ResolutionOutcome, form: URLSearchParams): OperatorDecision {
   const text = outcome === 'granted' && call?.schema ? form.get('arguments') : null
   const args = text === null ? undefined : (parseBoundedJson(Buffer.from(text), { what: 'arguments' }) as Json)
   return { method: 'link', isGranted: outcome === 'granted', args }

@@ -2,8 +2,8 @@
 import { hash } from 'node:crypto'
 import type { ByteStore, ObjectStore, Part, StoredObject, UnreachableObject } from '@postern/message'
 import { leastObjectBytes, Rejection, Unavailable } from '@postern/message'
-import type { KeptFile, WorkStore } from '@postern/pipeline'
-import { pointToKept } from '@postern/pipeline'
+import type { LinkedFile, WorkStore } from '@postern/pipeline'
+import { replaceStoredLinks } from '@postern/pipeline'
 import { refuseLostLease } from '../queue/lost-lease.ts'
 import { readAfterWait } from '../sql/engine-defaults.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
@@ -189,13 +189,13 @@ export function createFileAttacher(
   const findContent = db.prepare<{ content: string }>('SELECT content FROM messages WHERE seq = ?')
 
   /** Stores files in a message. Its content may have changed in the meantime, so files that it no longer names are skipped. */
-  function attachFiles(message: number, keptFiles: readonly KeptFile[]): void {
+  function attachFiles(message: number, keptFiles: readonly LinkedFile[]): void {
     const content = findContent.get(message)?.content
     if (content === undefined) return
     const parts = parseJson<readonly Part[]>(content)
     const namedFiles = keptFiles.filter(({ url }) => content.includes(formatJson(url)))
     if (namedFiles.length === 0) return
-    tables.entries.reword(message, formatJson(pointToKept(parts, namedFiles)))
+    tables.entries.reword(message, formatJson(replaceStoredLinks(parts, namedFiles)))
     tables.blobs.insertAll(namedFiles, message)
   }
 

@@ -1,6 +1,6 @@
 // Finds the messages that hold an object of an author.
 import type { MessageKind } from '@postern/message'
-import type { KnownMessage, WithdrawalStore } from '@postern/pipeline'
+import type { AuthoredMessage, WithdrawalStore } from '@postern/pipeline'
 import { parseJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
 
@@ -25,7 +25,7 @@ export function createAuthoredFinder(db: Sql): WithdrawalStore['findAuthored'] {
   )
   return async (via, { author, object }) =>
     find.all(author, object, via).map(
-      ({ number, id, agent, kind, key, scope, target, kept }): KnownMessage => ({
+      ({ number, id, agent, kind, key, scope, target, kept }): AuthoredMessage => ({
         author,
         object,
         agent,

@@ -1,5 +1,13 @@
 // Admits messages in one transaction.
-import type { Admitted, Blob, Decision, Intake, IntakeStore, RelationStore, TaskKey } from '@postern/pipeline'
+import type {
+  AdmitResult,
+  Blob,
+  Intake,
+  IntakeStore,
+  RelationDecision,
+  RelationStore,
+  TaskKey,
+} from '@postern/pipeline'
 import { threadConflict } from '../batching/conflict-keys.ts'
 import type { BlobTable } from '../blobs/blob-table.ts'
 import { digestBlob, listApart } from '../blobs/blob-table.ts'
@@ -109,7 +117,7 @@ function listHeld({ intake, blobs }: MessageDraft): readonly Blob[] {
 }
 
 /** Admits a message that is no duplicate. `context` has the rows that concern it. */
-type AdmitFound = (batch: Batch, draft: MessageDraft, context: StoredContext) => Admitted | IntakeRefusal
+type AdmitFound = (batch: Batch, draft: MessageDraft, context: StoredContext) => AdmitResult | IntakeRefusal
 
 interface DraftAdmissionDeps {
   readonly readContext: (draft: MessageDraft) => StoredContext
@@ -121,7 +129,7 @@ function createDraftAdmission(
   { db, now }: Pick<StoreContext, 'db' | 'now'>,
   { requirements, handledKeys }: Pick<AdmissionDeps, 'requirements' | 'handledKeys'>,
   { readContext, admitFound }: DraftAdmissionDeps,
-): (batch: Batch, draft: MessageDraft) => Admitted | IntakeRefusal {
+): (batch: Batch, draft: MessageDraft) => AdmitResult | IntakeRefusal {
   const findFirst = createDuplicateFinder(db, { handledKeys, now })
   const findFull = createStorageCheck(db)
   const countDuplicate = db.prepare(
@@ -129,7 +137,7 @@ function createDraftAdmission(
   )
 
   /** Admits a message that is no duplicate. If it decides a requirement, the requirement is used up; if that fails, the message is refused. */
-  function admitFirst(batch: Batch, draft: MessageDraft, context: StoredContext): Admitted | IntakeRefusal {
+  function admitFirst(batch: Batch, draft: MessageDraft, context: StoredContext): AdmitResult | IntakeRefusal {
     const { resolution } = draft.intake
     if (!resolution) return admitFound(batch, draft, context)
     const assigned = { thread: context.thread, now: now() }
@@ -272,7 +280,7 @@ function createMessageKeeping(
   }
 }
 
-type TakeEffect = (batch: Batch, decision: Partial<Decision>, cause: Cause) => void
+type TakeEffect = (batch: Batch, decision: Partial<RelationDecision>, cause: Cause) => void
 
 function createEffectTaking(db: Sql, tables: EffectDeps): TakeEffect {
   const applyEffect = createEffects(db, tables)

@@ -47,7 +47,7 @@ export function createDuplicateFinder(
   const find = db.prepare<EarlierRow>(`SELECT ${columns} ${from}`)
   const findWithTotals = db.prepare<EarlierRow & StoredTotals>(`SELECT ${columns}, ${selectTotals('?6')} ${from}`)
   return ({ intake, storedBy }) => {
-    const { most, mostUnproven } = intake.storage ?? {}
+    const { maxBytes: most, maxUnprovenBytes: mostUnproven } = intake.storage ?? {}
     const { agent, duplicateKey } = intake
     const channel = viaOf(intake)
     const key = [duplicateKey, agent, channel, handledKeys.digest({ agent, channel, duplicateKey }), now()] as const

@@ -33,7 +33,7 @@ export function createQuotaTable(db: Sql): QuotaTable {
     return passedMs <= swiftMs && passedMs > -maxClockSkewMs
   }
   return {
-    take({ thread, author, begins }, { turns, withinMs, swiftMs }, now) {
+    take({ thread, author, begins }, { turns, withinMs, automatedReplyMs: swiftMs }, now) {
       const isForSwift = swiftMs !== undefined
       if (isForSwift && (begins || !isSwift(thread, swiftMs, now))) return true
       if (turns <= 0) return false

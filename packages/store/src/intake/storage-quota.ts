@@ -50,7 +50,7 @@ interface AppliedQuota {
 }
 
 function listQuotas(storage: StorageQuota, totals: StoredTotals): readonly AppliedQuota[] {
-  const { most, mostUnproven, isProven } = storage
+  const { maxBytes: most, maxUnprovenBytes: mostUnproven, isProven } = storage
   const ofSender = {
     exceeded: 'sender_full',
     owner: formatStorageOwner(storage),

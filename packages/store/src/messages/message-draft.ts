@@ -68,9 +68,9 @@ export function formatStorageOwner({ sender, isProven }: Pick<StorageQuota, 'sen
 }
 
 function draftQueueMode(intake: Intake): QueuePosition | undefined {
-  const speaker = intake.lane && identifySpeaker(intake)
-  return intake.lane && speaker !== undefined
-    ? { ...intake.lane, speaker: hash('sha256', speaker, 'base64') }
+  const speaker = intake.queueMode && identifySpeaker(intake)
+  return intake.queueMode && speaker !== undefined
+    ? { ...intake.queueMode, speaker: hash('sha256', speaker, 'base64') }
     : undefined
 }
 

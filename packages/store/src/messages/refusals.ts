@@ -1,13 +1,13 @@
 // Refuses messages that the store cannot admit.
 
 import { Rejection } from '@postern/message'
-import type { Admitted, RequirementObjection } from '@postern/pipeline'
+import type { AdmitResult, RequirementObjection } from '@postern/pipeline'
 import { refuseResolution } from '@postern/pipeline'
 import type { Batch } from '../transaction/batch.ts'
 import type { MessageDraft } from './message-draft.ts'
 
 /** Admits a message that is surely no duplicate, inside a write. A refused message changes nothing. */
-export type AdmitNew = (batch: Batch, draft: MessageDraft) => Admitted | IntakeRefusal
+export type AdmitNew = (batch: Batch, draft: MessageDraft) => AdmitResult | IntakeRefusal
 
 /** The texts of refusals that may end with time, because stored bytes are pruned by age or by an operator. */
 const storageRefusals = {

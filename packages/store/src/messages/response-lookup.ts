@@ -1,7 +1,7 @@
 // Reads responses with the messages that they answer.
 
 import { isoTime } from '@postern/message'
-import type { CurrentMessage, FoundResponse, LookupStore } from '@postern/pipeline'
+import type { LookupStore, MessageView, ResponseRecord } from '@postern/pipeline'
 import { prepareAgentTotal } from '../peers/agent-totals.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { ReadMessage } from './read-message.ts'
@@ -20,7 +20,7 @@ export function createResponseLookup(
   const listNewest = db.prepare<ResponseRow>(`${selectResponse} AND ${newest}`)
   const listListed = db.prepare<ResponseRow>(`${selectResponse} AND r.is_listed = 1 AND ${newest}`)
   const countOf = prepareAgentTotal(db)
-  const toFound = (row: ResponseRow): FoundResponse => {
+  const toFound = (row: ResponseRow): ResponseRecord => {
     const { content, target, agent, via } = readMessage(row.message)
     return { ...readResponse(row), message: content, target, agent, via, ...readChanges(row) }
   }
@@ -41,7 +41,7 @@ export function createResponseLookup(
   }
 }
 
-function readChanges({ edited_at, retracted_at }: ResponseRow): Pick<FoundResponse, 'editedAt' | 'retractedAt'> {
+function readChanges({ edited_at, retracted_at }: ResponseRow): Pick<ResponseRecord, 'editedAt' | 'retractedAt'> {
   return {
     ...(edited_at !== null && { editedAt: isoTime(edited_at) }),
     ...(retracted_at !== null && { retractedAt: isoTime(retracted_at) }),
@@ -84,7 +84,7 @@ export function createContextLookup(db: Sql, readMessage: ReadMessage): Pick<Loo
 }
 
 /** Prepares the reading of a message's newest version. An edit is a message of its own with the same author and object. */
-function createCurrentReader(db: Sql, readMessage: ReadMessage): (number: number) => CurrentMessage | undefined {
+function createCurrentReader(db: Sql, readMessage: ReadMessage): (number: number) => MessageView | undefined {
   const findLatest = db.prepare<{ seq: number }>(
     `SELECT l.seq FROM messages m JOIN messages l ON l.principal = m.principal AND l.object = m.object AND l.channel = m.channel
      WHERE m.seq = ? AND l.agent = m.agent AND l.forgotten_at IS NULL ORDER BY l.seq DESC LIMIT 1`,

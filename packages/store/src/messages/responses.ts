@@ -1,7 +1,7 @@
 // Stores the responses of agents.
 import { randomUUID } from 'node:crypto'
 import type { ChannelName, Json, NormalizedMessage, NormalizedResponse, Part } from '@postern/message'
-import type { Answer, Planned, Turn } from '@postern/pipeline'
+import type { Answer, DeliveryPlan, Turn } from '@postern/pipeline'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
 import { prepareInsert } from '../sql/prepare-insert.ts'
 import type { Sql } from '../sql/sql.ts'
@@ -51,12 +51,12 @@ export interface ResponsePosition {
 }
 
 interface InterimResponse extends ResponsePosition {
-  readonly withdrawal: Planned
+  readonly withdrawal: DeliveryPlan
 }
 
 /** The content of the column `envelope`. */
 interface StoredEnvelope extends Omit<NormalizedResponse, 'parts'> {
-  readonly withdrawal?: Planned | undefined
+  readonly withdrawal?: DeliveryPlan | undefined
 }
 
 export interface ResponseRow {
@@ -156,7 +156,7 @@ export function setThreadId(draft: ResponseDraft, response: NormalizedResponse, 
   return { ...draft, envelope: formatEnvelope({ ...response, thread_id }) }
 }
 
-function formatEnvelope({ parts: _, ...envelope }: NormalizedResponse, withdrawal?: Planned): string {
+function formatEnvelope({ parts: _, ...envelope }: NormalizedResponse, withdrawal?: DeliveryPlan): string {
   return formatJson({ ...envelope, withdrawal } satisfies StoredEnvelope)
 }
 

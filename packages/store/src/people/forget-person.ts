@@ -1,6 +1,6 @@
 // Forgets a person.
 import type { UnreachableObject } from '@postern/message'
-import type { Forgetting, Forgotten, PeopleStore, PersonAddress } from '@postern/pipeline'
+import type { ForgetPersonRequest, ForgetPersonResult, PeopleStore, PersonAddress } from '@postern/pipeline'
 import type { ChannelFacts } from '../channels/channel-facts.ts'
 import { createKeyedDigests } from '../digests/keyed-digest.ts'
 import type { RemoveMessage } from '../forgetting/remove-message.ts'
@@ -59,7 +59,7 @@ function openForgetting(
   const digests = createKeyedDigests(context)
   const deleteRest = createRestRemoval(context, tables, digests)
 
-  async function forgetOwnedChats(chats: ReadonlySet<string>, { agent, leavesFiles = false }: Forgetting) {
+  async function forgetOwnedChats(chats: ReadonlySet<string>, { agent, leavesFiles = false }: ForgetPersonRequest) {
     const counts = { attachments: 0, others: 0 }
     const unreachable: UnreachableObject[] = []
     for (const owner of chats) {
@@ -75,7 +75,7 @@ function openForgetting(
     return { ...counts, unreachable }
   }
 
-  return async (forgetting): Promise<Forgotten> => {
+  return async (forgetting): Promise<ForgetPersonResult> => {
     const { agent, addresses, except = 0, isOwn = except > 0 } = forgetting
     const { persons, keys, addresses: personAddresses } = links.find({ agent, addresses })
     const personFilter = createPersonFilter(agent, personAddresses, context.channels)
@@ -194,7 +194,7 @@ function createLinkForgetter(db: Sql, people: PersonTable, endLinks: DeleteLinks
   }
 
   return {
-    find({ agent, addresses }: Pick<Forgetting, 'agent' | 'addresses'>): PersonSearchResult {
+    find({ agent, addresses }: Pick<ForgetPersonRequest, 'agent' | 'addresses'>): PersonSearchResult {
       const addressesByKey = new Map(addresses.map(address => [formatPersonKey(address), address]))
       const persons: LinkedPerson[] = []
       for (const address of addresses) {

@@ -1,5 +1,11 @@
 // Issues codes that link two addresses of a person.
-import type { LinkAsked, LinkConfirmation, LinkConfirmed, LinkRefusal, LinkRequest } from '@postern/pipeline'
+import type {
+  LinkConfirmation,
+  LinkConfirmationResult,
+  LinkRefusal,
+  LinkRequest,
+  LinkRequestResult,
+} from '@postern/pipeline'
 import { linkLimits } from '@postern/pipeline'
 import type { ChannelFacts } from '../channels/channel-facts.ts'
 import type { KeyedDigests } from '../digests/keyed-digest.ts'
@@ -29,8 +35,8 @@ interface CodeRow {
 
 /** Codes that are being used, and links that result from them. The members run synchronously, inside a write. */
 export interface LinkCodeTable {
-  request(batch: Batch, request: LinkRequest, now: number): LinkAsked
-  confirm(batch: Batch, confirmation: LinkConfirmation, now: number): LinkConfirmed
+  request(batch: Batch, request: LinkRequest, now: number): LinkRequestResult
+  confirm(batch: Batch, confirmation: LinkConfirmation, now: number): LinkConfirmationResult
   /** Deletes all codes from or to these addresses, with the notices that carried them, and returns their number. */
   forget(batch: Batch, filter: ForgottenCodes, now: number): number
 }
@@ -72,7 +78,7 @@ export function createLinkCodeTable(
       if (reason) return { outcome: 'refused', reason }
       codes.supersede.run(now, agent, from, to)
       const codeValues = [from, host, asker.subject, to, target.subject ?? null, withoutTag(to, channels)] as const
-      codes.insert.run(message, agent, ...codeValues, digest, notice, now, now + linkLimits.codeMs)
+      codes.insert.run(message, agent, ...codeValues, digest, notice, now, now + linkLimits.codeLifetimeMs)
       return { outcome: 'sent', notice }
     },
     confirm(batch, { agent, asker, message, digest, formerDigests = [], notice, events }, now) {
@@ -85,13 +91,16 @@ export function createLinkCodeTable(
           target: readPersonKey(usedCode.target),
           notice: links.findNotice(agent, from, usedCode.target) ?? notice,
         }
-      const openCodeValues = [agent, from, asker.subject, now, linkLimits.tries] as const
+      const openCodeValues = [agent, from, asker.subject, now, linkLimits.maxAttempts] as const
       const openCodes = codes.listOpen.all(...openCodeValues)
       if (openCodes.length === 0) return { outcome: 'none' }
       const code = codes.find.get(...openCodeValues, digests)
       if (!code) {
         codes.miss.run(...openCodeValues)
-        return { outcome: 'wrong', triesLeft: Math.max(...openCodes.map(({ tries }) => linkLimits.tries - tries - 1)) }
+        return {
+          outcome: 'wrong',
+          attemptsLeft: Math.max(...openCodes.map(({ tries }) => linkLimits.maxAttempts - tries - 1)),
+        }
       }
       codes.use.run(now, message, code.message)
       claim(batch, { agent, key: from, subject: asker.subject }, now)
@@ -231,7 +240,7 @@ function createLinkTable(db: Sql, people: PersonTable): LinkTable {
     join(agent, [asker, target], proof) {
       const ownKeys = people.findKeys(agent, asker)
       const otherKeys = people.findKeys(agent, target)
-      if (new Set([...ownKeys, ...otherKeys]).size > linkLimits.addresses) {
+      if (new Set([...ownKeys, ...otherKeys]).size > linkLimits.maxAddresses) {
         people.dropUnlinked(agent, [asker, target])
         return false
       }
@@ -267,11 +276,11 @@ function createRefusalFinder(
   return ({ agent, from, to, host }, now) => {
     const keys = people.findKeys(agent, from)
     if (keys.includes(to)) return 'linked'
-    if (new Set([...keys, ...people.findKeys(agent, to)]).size > linkLimits.addresses) return 'full'
-    if (countByAsker(from, now - hourMs) >= linkLimits.askedPerHour) return 'asked_too_often'
-    if ((inAll.get(now - dayMs)?.n ?? 0) >= linkLimits.sentPerDay) return 'asked_too_often'
-    if (countByHost(host, now - dayMs) >= linkLimits.askedPerHostDay) return 'asked_too_often'
-    return countByTarget(withoutTag(to, channels), now - dayMs) >= linkLimits.sentPerTargetDay
+    if (new Set([...keys, ...people.findKeys(agent, to)]).size > linkLimits.maxAddresses) return 'full'
+    if (countByAsker(from, now - hourMs) >= linkLimits.requestsPerHour) return 'asked_too_often'
+    if ((inAll.get(now - dayMs)?.n ?? 0) >= linkLimits.codesPerDay) return 'asked_too_often'
+    if (countByHost(host, now - dayMs) >= linkLimits.requestsPerHostPerDay) return 'asked_too_often'
+    return countByTarget(withoutTag(to, channels), now - dayMs) >= linkLimits.codesPerTargetPerDay
       ? 'sent_too_often'
       : undefined
   }

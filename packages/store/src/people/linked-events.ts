@@ -1,10 +1,10 @@
 // Queues the message that informs an agent of a link or its end, within the transaction that creates or ends the link.
-import type { LinkedChange, LinkedEvents } from '@postern/pipeline'
+import type { LinkChange, LinkNotifications } from '@postern/pipeline'
 import { draftIntake } from '../messages/message-draft.ts'
 import type { AdmitNew } from '../messages/refusals.ts'
 import type { Batch } from '../transaction/batch.ts'
 
-export type QueueLinkedEvent = (batch: Batch, change: LinkedChange, events: LinkedEvents | undefined) => void
+export type QueueLinkedEvent = (batch: Batch, change: LinkChange, events: LinkNotifications | undefined) => void
 
 export function createLinkedEvents(admitNew: AdmitNew): QueueLinkedEvent {
   return (batch, change, events) => {

@@ -1,7 +1,7 @@
 // Assembles the queries and actions for people.
 import type { Json } from '@postern/message'
 import { parseJsonText } from '@postern/message'
-import type { LinkedEvents, PeopleStore, PersonLink } from '@postern/pipeline'
+import type { LinkNotifications, PeopleStore, PersonLink } from '@postern/pipeline'
 import type { RemoveMessageDeps } from '../forgetting/remove-message.ts'
 import { createRemoveMessage } from '../forgetting/remove-message.ts'
 import type { AdmitNew } from '../messages/refusals.ts'
@@ -88,7 +88,7 @@ function createUnlink(
   )
 
   /** Ends all links of an address with its state. Nobody can tell any more who contributed which part of the shared state. */
-  function deleteAllLinks(batch: Batch, agent: string, key: string, events?: LinkedEvents): number {
+  function deleteAllLinks(batch: Batch, agent: string, key: string, events?: LinkNotifications): number {
     const before = people.describeAll(agent, [key])
     const addresses = before.flatMap(person => person.addresses)
     const keys = addresses.map(formatPersonKey)

@@ -1,5 +1,5 @@
 // Finds what a person has said to agents, so that agents with memories of their own can forget it as well.
-import type { PeopleStore, Person, PersonAddress, Spoken, SpokenRequest } from '@postern/pipeline'
+import type { PeopleStore, Person, PersonAddress, PersonMessage, PersonMessagesRequest } from '@postern/pipeline'
 import { readAfterWait } from '../sql/engine-defaults.ts'
 import { parseJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
@@ -21,17 +21,20 @@ interface SpokenRow {
 }
 
 /** Creates the reader. Its statements read whole tables, so they are prepared only when a person is forgotten. */
-export function createSpokenReader(context: StoreContext, people: PersonTable): Pick<PeopleStore, 'findSpoken'> {
-  let preparedFind: PeopleStore['findSpoken'] | undefined
+export function createSpokenReader(
+  context: StoreContext,
+  people: PersonTable,
+): Pick<PeopleStore, 'findPersonMessages'> {
+  let preparedFind: PeopleStore['findPersonMessages'] | undefined
   return {
-    findSpoken(request) {
+    findPersonMessages(request) {
       preparedFind ??= openReader(context, people)
       return preparedFind(request)
     },
   }
 }
 
-function openReader(context: StoreContext, people: PersonTable): PeopleStore['findSpoken'] {
+function openReader(context: StoreContext, people: PersonTable): PeopleStore['findPersonMessages'] {
   const { db, channels } = context
   const findNewest = db.prepare<{ number: number | null }>('SELECT max(seq) AS number FROM messages')
   const listPersons = createPersonFinder(db, people)
@@ -57,7 +60,7 @@ function openReader(context: StoreContext, people: PersonTable): PeopleStore['fi
       [...threads].flatMap(thread => toNamed(thread, readThread.get(thread))),
     )
     const ids = new Map(namesByThread)
-    return { persons, words: rows.map(row => readRow(row, ids.get(row.thread_id))) }
+    return { persons, messages: rows.map(row => readRow(row, ids.get(row.thread_id))) }
   }
 }
 
@@ -65,8 +68,8 @@ function toNamed(thread: number, ids: ThreadIds | undefined): readonly (readonly
   return ids ? [[thread, publicIdOf(ids)]] : []
 }
 
-function readRow({ agent, channel, flags, envelope }: SpokenRow, thread: string | undefined): Spoken {
-  const { sender } = parseJson(envelope) as unknown as Pick<Spoken, 'sender'>
+function readRow({ agent, channel, flags, envelope }: SpokenRow, thread: string | undefined): PersonMessage {
+  const { sender } = parseJson(envelope) as unknown as Pick<PersonMessage, 'sender'>
   return { agent, via: channel, sender, flags: flags === null ? [] : (parseJson(flags) as string[]), thread }
 }
 
@@ -76,7 +79,7 @@ function createPersonFinder(db: Sql, people: PersonTable) {
   const listOwned = db.prepare<{ agent: string; address: string }>(
     'SELECT agent, address FROM person_addresses WHERE subject = ?',
   )
-  return ({ agent, addresses, owner }: SpokenRequest): readonly (Person & { readonly agent: string })[] => {
+  return ({ agent, addresses, owner }: PersonMessagesRequest): readonly (Person & { readonly agent: string })[] => {
     const byAddress = addresses.flatMap(address =>
       findAgents
         .all(formatPersonKey(address))
@@ -108,7 +111,7 @@ interface Speakers extends ReturnType<typeof createPersonFilter> {
  * address now.
  */
 function createSpeakerFilter(
-  { agent, addresses, owner }: SpokenRequest,
+  { agent, addresses, owner }: PersonMessagesRequest,
   persons: readonly Person[],
   channels: StoreContext['channels'],
 ): Speakers {

@@ -50,8 +50,8 @@ const ending = { topic: 'message:1', payload: { kind: 'settled' } }
 test('a gateway tells its own listeners the end of a turn with the task, and asks nothing for what few of them look at', () => {
   const task = {
     ...settledTask,
-    earlier: [],
-    heard: [],
+    earlierResponses: [],
+    canceledAnswers: [],
     get entries(): never {
       throw new Error('entries were read')
     },
@@ -60,9 +60,9 @@ test('a gateway tells its own listeners the end of a turn with the task, and ask
     const notices = [{ ...ending, readTask: () => read }]
     return listNotices({ notices, readyWork: new Set(), changes: new Map() }, tellSettledTask)
   }
-  const told = { ...settledTask, earlier: [], heard: [] }
+  const told = { ...settledTask, earlierResponses: [], canceledAnswers: [] }
   expect(tellOf(task)).toEqual([{ ...ending, payload: { kind: 'settled', task: told } }])
-  const away = Object.defineProperty({ ...settledTask }, 'earlier', {
+  const away = Object.defineProperty({ ...settledTask }, 'earlierResponses', {
     get() {
       throw new Error('the database is away')
     },

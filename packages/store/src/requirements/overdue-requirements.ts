@@ -2,7 +2,7 @@
 
 import { operatorSubject } from '@postern/message'
 import type { OverdueStore, RequirementRecord } from '@postern/pipeline'
-import { decideByTimeout, sayOverdue } from '@postern/pipeline'
+import { decideByTimeout, describeTimeout } from '@postern/pipeline'
 import { draftIntake } from '../messages/message-draft.ts'
 import type { AdmitNew } from '../messages/refusals.ts'
 import { formatJson } from '../sql/json-columns.ts'
@@ -41,7 +41,10 @@ export function createOverdueStore(
       if (!requirement) return undefined
       const decision = decideByTimeout(requirement)
       const intake = correlationId === undefined ? undefined : planResolution(requirement, decision)
-      const intakeWithNotice = intake && { ...intake, message: { ...intake.message, parts: sayOverdue(requirement) } }
+      const intakeWithNotice = intake && {
+        ...intake,
+        message: { ...intake.message, parts: describeTimeout(requirement) },
+      }
       const draft =
         intakeWithNotice && correlationId !== undefined ? draftIntake(intakeWithNotice, correlationId) : undefined
       return write(batch => {

@@ -8,7 +8,7 @@ import type {
 } from '@postern/pipeline'
 import {
   listRememberedIds,
-  mostRemembered,
+  maxRememberedDecisions,
   personKeyOf,
   planRemembered,
   rememberedDecisionSchema,
@@ -92,7 +92,7 @@ function prepareRememberedQueries(db: Sql) {
     ),
     dropOldest: db.prepare(
       `DELETE FROM records WHERE id IN (SELECT id FROM records INDEXED BY records_person
-       WHERE person = ?1 AND kind = ?2 AND owner = ?3 ORDER BY id DESC LIMIT -1 OFFSET ${mostRemembered})`,
+       WHERE person = ?1 AND kind = ?2 AND owner = ?3 ORDER BY id DESC LIMIT -1 OFFSET ${maxRememberedDecisions})`,
     ),
     list: db.prepare<RecordRow>(
       `SELECT id, value FROM records INDEXED BY records_owner WHERE ${isStanding} ORDER BY id DESC LIMIT +?5`,

@@ -1,5 +1,5 @@
 // Lists and decides requirements.
-import type { RequirementDecision, RequirementRecord, RequirementStore, Resolved } from '@postern/pipeline'
+import type { RequirementDecision, RequirementRecord, RequirementStore, ResolutionResult } from '@postern/pipeline'
 import type { MessageDraft } from '../messages/message-draft.ts'
 import { draftIntake } from '../messages/message-draft.ts'
 import type { AdmitNew } from '../messages/refusals.ts'
@@ -27,7 +27,7 @@ export function createRequirementStore(
 ): RequirementStore {
   const { write, now } = context
   const { requirements } = tables
-  function admitDecision(batch: Batch, { requirement, decision, draft }: AdmissibleDecision): Resolved {
+  function admitDecision(batch: Batch, { requirement, decision, draft }: AdmissibleDecision): ResolutionResult {
     const admitted = admitNew(batch, draft)
     const isRefused = typeof admitted === 'string'
     // The requirement stays open, because a message of another task may decide it.
@@ -50,11 +50,11 @@ export function createRequirementStore(
     findRemembered: async key => requirements.approvals.find(key, now()),
     findRememberedOf: async requirement => requirements.approvals.findOf(requirement, now()),
     revokeRemembered: key => write(() => requirements.approvals.remove(key)),
-    async resolveRequirement(decision, correlationId): Promise<Resolved> {
+    async resolveRequirement(decision, correlationId): Promise<ResolutionResult> {
       const requirement = requirements.find({ digest: decision.digest }, now())
       if (!requirement) return { outcome: 'refused', reason: 'unknown' }
       const draft = draftIntake(planResolution(requirement, decision), correlationId)
-      return write((batch): Resolved => {
+      return write((batch): ResolutionResult => {
         const current = requirements.find({ digest: decision.digest }, now())
         if (!current) return { outcome: 'refused', reason: 'unknown' }
         const objection = requirements.findObjection(current, decision)

@@ -1,6 +1,6 @@
 // Runs a decision's turn again after it has failed.
 import type { Json, PolicyResolution } from '@postern/message'
-import type { RequirementDecision, RequirementRecord, RequirementStore, Rerun } from '@postern/pipeline'
+import type { RequirementDecision, RequirementRecord, RequirementStore, RerunResult } from '@postern/pipeline'
 import { draftIntake } from '../messages/message-draft.ts'
 import type { AdmitNew } from '../messages/refusals.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
@@ -60,7 +60,7 @@ export function createRerunStore(
       if (decisionRow.state !== 'failed') return { outcome: 'refused', reason: reasonOf(decisionRow.state) }
       const { intake, hasEndedTask } = planRerun(requirement, decisionRow)
       const draft = draftIntake(intake, correlationId)
-      return write((batch): Rerun => {
+      return write((batch): RerunResult => {
         const current = findDecision.get(requirement.thread, requirement.message, id)
         if (current?.seq !== decisionRow.seq || current.state !== 'failed')
           return { outcome: 'refused', reason: 'running' }

@@ -103,7 +103,7 @@ function createNextFinder(db: Sql): (expiry: TaskExpiry) => readonly TaskPositio
   return expiry => {
     if ('before' in expiry) return findOldest.all(expiry.before, expiry.limit)
     if ('bytes' in expiry) return findOldestOf.all(expiry.owner, expiry.limit)
-    return findBeyond.all(expiry.owner, expiry.most, expiry.limit)
+    return findBeyond.all(expiry.owner, expiry.maxTasks, expiry.limit)
   }
 }
 

@@ -143,12 +143,13 @@ function createCapacityCheck(db: Sql): (batch: Batch, task: TaskIntake) => void 
     `SELECT count(*) <= ?2 AS is_so FROM (SELECT 1 FROM tasks WHERE owner = ?1 AND ${rows} AND ${isOpen} LIMIT +?3) AS open`
   const ofOwner = prepareCheck(db, isWithin('true'))
   const ofShare = prepareCheck(db, isWithin('share = ?4'))
-  return ({ checks, hasCompany }, { owner, most = Number.POSITIVE_INFINITY, share }) => {
+  return ({ checks, hasCompany }, { owner, maxOpenTasks = Number.POSITIVE_INFINITY, share }) => {
     if (!hasCompany) return
-    if (Number.isFinite(most)) checks.set(`open tasks of ${owner}`, () => ofOwner(owner, most, most + 1))
+    if (Number.isFinite(maxOpenTasks))
+      checks.set(`open tasks of ${owner}`, () => ofOwner(owner, maxOpenTasks, maxOpenTasks + 1))
     if (share)
       checks.set(`open tasks of ${JSON.stringify([owner, share.name])}`, () =>
-        ofShare(owner, share.most, share.most + 1, share.name),
+        ofShare(owner, share.maxOpenTasks, share.maxOpenTasks + 1, share.name),
       )
   }
 }
@@ -163,11 +164,17 @@ function createTaskFinder(db: Sql): (task: TaskIntake) => ExistingTask {
     `SELECT max(id) AS id, max(state) AS state, ${unlessKnown(open)} AS open, ${unlessKnown(shared)} AS shared
      FROM tasks WHERE owner = ?1 AND native_id = ?2`,
   )
-  return ({ owner, id, most = Number.POSITIVE_INFINITY, share }) => {
-    const row = find.get(owner, id, Number.isFinite(most) ? most : 0, share?.name ?? null, share?.most ?? 0)
-    if (!row) return { capacity: most }
+  return ({ owner, id, maxOpenTasks = Number.POSITIVE_INFINITY, share }) => {
+    const row = find.get(
+      owner,
+      id,
+      Number.isFinite(maxOpenTasks) ? maxOpenTasks : 0,
+      share?.name ?? null,
+      share?.maxOpenTasks ?? 0,
+    )
+    if (!row) return { capacity: maxOpenTasks }
     if (row.id !== null) return row
-    return { capacity: Math.min(most - row.open, (share?.most ?? most) - row.shared) }
+    return { capacity: Math.min(maxOpenTasks - row.open, (share?.maxOpenTasks ?? maxOpenTasks) - row.shared) }
   }
 }
 
@@ -220,8 +227,8 @@ export function createTaskRecorder(db: Sql): ToTaskRecord {
   const { readEarlier, readStreamed } = createTaskAnswerReader(db)
   return (row, response, maxBytes = maxEntryBytes) => {
     let entries: TaskRecord['entries'] | undefined
-    let earlier: TaskRecord['earlier'] | undefined
-    let heard: TaskRecord['heard'] | undefined
+    let earlier: TaskRecord['earlierResponses'] | undefined
+    let heard: TaskRecord['canceledAnswers'] | undefined
     return {
       owner: row.owner,
       id: row.native_id,
@@ -234,11 +241,11 @@ export function createTaskRecorder(db: Sql): ToTaskRecord {
         return entries
       },
       response,
-      get earlier() {
+      get earlierResponses() {
         earlier ??= readEarlier(row, maxBytes)
         return earlier
       },
-      get heard() {
+      get canceledAnswers() {
         heard ??= readStreamed(row)
         return heard
       },
@@ -268,8 +275,8 @@ export function tellSettledTask(readTask: () => TaskRecord | undefined): Settled
   try {
     const record = readTask()
     if (!record) return undefined
-    const { owner, id, agent, context, state, updatedAt, response, earlier, heard } = record
-    return { owner, id, agent, context, state, updatedAt, response, earlier, heard }
+    const { owner, id, agent, context, state, updatedAt, response, earlierResponses, canceledAnswers } = record
+    return { owner, id, agent, context, state, updatedAt, response, earlierResponses, canceledAnswers }
   } catch {
     return undefined
   }
@@ -279,7 +286,7 @@ interface TaskAnswerReader {
   /** Returns the newest answers before the last one that fit into `maxBytes`, oldest first. */
   readEarlier(task: TaskRow, maxBytes: number): readonly NormalizedResponse[]
   /** Returns the received parts of answers that a cancel interrupted. */
-  readStreamed(task: TaskRow): TaskRecord['heard']
+  readStreamed(task: TaskRow): TaskRecord['canceledAnswers']
 }
 
 interface StreamedBody {

@@ -10,7 +10,7 @@ interface ThreadRow {
   readonly key: string
 }
 
-export function createConversationLookup(db: Sql): Pick<LookupStore, 'findConversation' | 'findLastWritten'> {
+export function createConversationLookup(db: Sql): Pick<LookupStore, 'findConversation' | 'findLastMessageTime'> {
   const findById = db.prepare<ThreadRow>('SELECT id, scope, key FROM threads WHERE public_id = ? AND agent = ?')
   // A thread from before `public_id` existed has none, so agents know it by its key.
   const findByKey = db.prepare<ThreadRow>(
@@ -40,7 +40,7 @@ export function createConversationLookup(db: Sql): Pick<LookupStore, 'findConver
       const { seq: message, principal } = last
       return { message, scope: thread.scope, key: thread.key, ...(principal !== null && { author: principal }) }
     },
-    async findLastWritten({ agent, via, scope }) {
+    async findLastMessageTime({ agent, via, scope }) {
       const threads = listOf.all(scope, via, agent)
       const last = Math.max(0, ...threads.map(({ id }) => findLastPersonal.get(id, impersonal)?.seq ?? 0))
       return last > 0 ? readTime.get(last)?.at : undefined

@@ -147,7 +147,7 @@ describe('bindStore()', () => {
     const thread = await transcript.openThread('ann', { transport: 'web', key: 't-1' })
     expect(await transcript.bindStore(thread, conversation)).toBe(true)
     expect(await transcript.read(thread)).toHaveLength(2)
-    expect(await store.expireTasks({ owner: 'ann', most: 0, limit: 10 })).toEqual({ removed: 1, isDone: true })
+    expect(await store.expireTasks({ owner: 'ann', maxTasks: 0, limit: 10 })).toEqual({ removed: 1, isDone: true })
     await admit('m4', 'cyd')
     expect(await transcript.read(thread)).toEqual([])
     await store.close()

@@ -1,7 +1,7 @@
 // Filters messages of the message store format by role, and reads the notes of agents.
 
 import { Rejection } from '@postern/message'
-import type { AgentNote, NoteBody, NoteSetting } from '@postern/pipeline'
+import type { AgentNote, NoteBody, NoteContext } from '@postern/pipeline'
 import type { EntryBody } from '../entry/entry.ts'
 import type { JsonMap } from '../json/difference.ts'
 import { isJsonMap } from '../json/difference.ts'
@@ -62,7 +62,7 @@ function parseQuietly(message: JsonMap): readonly StoreMessage[] {
  * Reads an agent's note of its turn as an entry without its numbers. A note is a message of any type except those of the conversation. The setting
  * provides agent, turn and time if the note has none. @throws Rejection malformed, naming the member
  */
-export function readStoreNote(note: AgentNote, setting: NoteSetting): NoteBody {
+export function readStoreNote(note: AgentNote, setting: NoteContext): NoteBody {
   const message = storeCodec.parse(note)
   if (messageTypes[message.type].group === 'conversation') {
     const description = `${message.type} is said, not noted`
@@ -77,11 +77,11 @@ export function readStoreNote(note: AgentNote, setting: NoteSetting): NoteBody {
   return { ...body, ...(entry.kind === 'tool_result' && { tool: endTool(setting) }) } as unknown as NoteBody
 }
 
-function completeNote(message: StoreMessage, { agent_key, turn_id, at }: NoteSetting): StoreMessage {
+function completeNote(message: StoreMessage, { agent_key, turn_id, at }: NoteContext): StoreMessage {
   const isNamed = 'from_worker' in message || 'from_manager' in message
   return { turn_id, timestamp: Date.parse(at) / 1000, ...(!isNamed && { agent_key }), ...message }
 }
 
-function endTool({ call_id, tool, error }: NoteSetting) {
+function endTool({ call_id, tool, error }: NoteContext) {
   return { call_id, ...(tool !== undefined && { name: tool }), success: !error, ...(error && { error: { ...error } }) }
 }

@@ -5,8 +5,8 @@ import { isJsonObject, isoTime, Rejection } from '@postern/message'
 import type {
   OperatorApproval,
   OperatorApprovals,
+  OperatorDecision,
   OperatorQuestions,
-  OperatorWord,
   WaitingQuestion,
 } from '@postern/pipeline'
 import { describeObjection, readRemember } from '@postern/pipeline'
@@ -139,7 +139,7 @@ function readWord(
   { status, payload }: ResumeEntry,
   { name }: WebOperator,
   { requirement }: OperatorApproval,
-): OperatorWord | undefined {
+): OperatorDecision | undefined {
   const resolver = { method: 'operator', subject: name } as const
   if (status === 'cancelled') return { ...resolver, isGranted: false }
   const answer: Record<string, unknown> = isJsonObject(payload) ? payload : { approved: payload }

@@ -1,5 +1,5 @@
 import type { NormalizedResponse } from '@postern/message'
-import type { FoundResponse, TaskRecord } from '@postern/pipeline'
+import type { ResponseRecord, TaskRecord } from '@postern/pipeline'
 import { silentLog } from '@postern/testing'
 import { expect, test } from 'vitest'
 import type { TurnEnding } from './follow-turn.ts'
@@ -18,7 +18,7 @@ function openCommittingStore() {
   return {
     listen: () => () => undefined,
     findMessage: async () => undefined,
-    findAnswer: () => read(() => (isCommitted ? ({ response } as FoundResponse) : undefined)),
+    findAnswer: () => read(() => (isCommitted ? ({ response } as ResponseRecord) : undefined)),
     findTask: () => read(() => ({ state: isCommitted ? 'completed' : 'working' }) as TaskRecord),
   }
 }

@@ -4,7 +4,7 @@ import { peerAddress, problemStatusOf, sseHeaders } from '@postern/http'
 import { noteCaller, readClaimedSubject } from '@postern/http/tokens'
 import type { Json } from '@postern/message'
 import { Rejection } from '@postern/message'
-import type { Admitted, Inbound, IntakeSteps, RefusalContext } from '@postern/pipeline'
+import type { AdmitResult, Inbound, IntakeSteps, RefusalContext } from '@postern/pipeline'
 import { createIntakeSteps, hasRefusal, receive, recordRefusal } from '@postern/pipeline'
 import type { AguiPart, TranscriptEntry } from '@postern/transcript'
 import { readAguiParts } from '@postern/transcript'
@@ -259,7 +259,7 @@ async function requireTarget({ via, findTarget }: NonNullable<Conversation['join
   throw new Rejection('unsupported', `Cannot run: this conversation goes on only where it began (${via})`)
 }
 
-function numberOf(admitted: Admitted | undefined): number {
+function numberOf(admitted: AdmitResult | undefined): number {
   if (admitted === undefined) throw new Error('the store admitted nothing')
   if (admitted.outcome !== 'accepted') throw new RepeatedRun()
   return admitted.message

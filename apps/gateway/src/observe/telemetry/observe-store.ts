@@ -1,7 +1,7 @@
 // Reports each stage of a message when the store records its end.
 import type { IntakeTrace, TurnAttempt, VerifyStep } from '@postern/message'
 import { findDeliveryGroup } from '@postern/message'
-import type { Admitted, Delivery, Intake, Settlement, Turn } from '@postern/pipeline'
+import type { AdmitResult, Delivery, Intake, Settlement, Turn } from '@postern/pipeline'
 import type { GatewayStore } from '@postern/store'
 import type { MessageStage, SpanDetails, StageListener } from './stage.ts'
 import { turnKey } from './stage.ts'
@@ -57,7 +57,7 @@ function takeOut(times: Map<number, number>, message: number): number | undefine
 }
 
 interface IntakeEnd {
-  readonly admitted: Admitted
+  readonly admitted: AdmitResult
   readonly correlationId: string
   readonly at: number
   readonly isFirst: boolean

@@ -11,7 +11,7 @@ export function stepKey({ message, token }: Pick<Turn, 'message' | 'token'>, ste
 /** Describes a step of a turn as a span below the turn, or below the step around it. */
 export function describeTurnStep(turn: Turn, step: EndedStep): TracedSpan {
   const { via, correlationId } = turn
-  const { kind, number, parent, askedBy, startedAt, endedAt, fault } = step
+  const { kind, number, parent, requestedByStep, startedAt, endedAt, failureCode } = step
   return {
     ...{ name: kind, via, correlationId, startAt: startedAt, endAt: endedAt },
     describe() {
@@ -24,10 +24,10 @@ export function describeTurnStep(turn: Turn, step: EndedStep): TracedSpan {
         conventional: {
           ...conventional,
           'gen_ai.conversation.id': String(turn.thread),
-          ...(fault !== undefined && { 'error.type': fault }),
+          ...(failureCode !== undefined && { 'error.type': failureCode }),
         },
-        fault,
-        ...(askedBy !== undefined && { cause: stepKey(turn, askedBy) }),
+        fault: failureCode,
+        ...(requestedByStep !== undefined && { cause: stepKey(turn, requestedByStep) }),
       }
     },
   }
@@ -37,7 +37,7 @@ type StepDescriber = (step: EndedStep) => Pick<SpanDetails, 'title' | 'kind' | '
 
 /** Semantic conventions for generative AI: spans of inference, tools and agents. */
 const describers: Readonly<Record<EndedStep['kind'], StepDescriber>> = {
-  model: ({ name, server, usage, finish }) => ({
+  model: ({ name, server, usage, finishReason }) => ({
     title: `chat ${name}`,
     kind: 'client',
     conventional: {
@@ -48,7 +48,7 @@ const describers: Readonly<Record<EndedStep['kind'], StepDescriber>> = {
       ...describeServer(server),
       ...(usage?.input_tokens !== undefined && { 'gen_ai.usage.input_tokens': usage.input_tokens }),
       ...(usage?.output_tokens !== undefined && { 'gen_ai.usage.output_tokens': usage.output_tokens }),
-      ...(finish !== undefined && { 'gen_ai.response.finish_reasons': [finish] }),
+      ...(finishReason !== undefined && { 'gen_ai.response.finish_reasons': [finishReason] }),
     },
   }),
   tool({ name, id }) {

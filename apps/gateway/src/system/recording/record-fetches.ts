@@ -1,7 +1,7 @@
 // Records the answers of other hosts and of DNS, so that a replay can use the same answers.
 import type { FetchAnswer, GuardedFetch, Json, System } from '@postern/message'
 import type { ReplayStore } from '@postern/pipeline'
-import { nameFetch, nameQuestion } from '@postern/pipeline'
+import { dnsKeyOf, fetchKeyOf } from '@postern/pipeline'
 import type { ShownDocument } from './recorded-answer.ts'
 import { describeAnswer, describeFetchFailure, findShown } from './recorded-answer.ts'
 
@@ -37,7 +37,7 @@ export function recordFetches<Outer extends RecordedSystem & Pick<System, 'now'>
   const recordEach =
     (fetch: GuardedFetch): GuardedFetch =>
     (url, request) => {
-      const key = nameFetch(url, request)
+      const key = fetchKeyOf(url, request)
       return key === undefined ? fetch(url, request) : fetchAndRecord(fetch, key, url, request)
     }
 
@@ -46,7 +46,7 @@ export function recordFetches<Outer extends RecordedSystem & Pick<System, 'now'>
     fetch: recordEach(fetch),
     ...(configured && { configured: { ...configured, fetch: recordEach(configured.fetch) } }),
     resolveDns: async (name, type) => {
-      const key = nameQuestion(name, type)
+      const key = dnsKeyOf(name, type)
       try {
         const records = await resolveDns(name, type)
         note(key, { records: records as Json })

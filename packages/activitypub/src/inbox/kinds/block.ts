@@ -1,7 +1,7 @@
 // Handles `Block`, by which a peer blocks an agent.
 import { idOf } from '../../format/json-object.ts'
 import { findAgentName } from '../../format/own-iris.ts'
-import { keepForAgents, targetActor, tellEvent } from '../../normalize.ts'
+import { eventParts, keepForAgents, targetActor } from '../../normalize.ts'
 import type { ActivityKind } from '../activity-kind.ts'
 import { endRelation } from './follow.ts'
 
@@ -14,7 +14,7 @@ export const block: ActivityKind = {
   read: resolved =>
     keepForAgents(resolved, () => ({
       kind: 'unfollow',
-      parts: tellEvent('Blocks you'),
+      parts: eventParts('Blocks you'),
       target: { ...targetActor(resolved), event: 'Block' },
       flags: ['blocked_by'],
       effects: [

@@ -1,8 +1,8 @@
 // Handles `Delete`, by which a peer withdraws a post or its whole actor.
-import type { KnownMessage } from '@postern/pipeline'
+import type { AuthoredMessage } from '@postern/pipeline'
 import { isOnOrigin } from '../../format/iri.ts'
 import { idOf } from '../../format/json-object.ts'
-import { inThreadOf, targetActor, tellEvent, toIntake } from '../../normalize.ts'
+import { eventParts, inThreadOf, targetActor, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 
 /** Handles a deletion. A peer cannot delete objects on another host than its own. */
@@ -23,11 +23,11 @@ export const deletion: ActivityKind = {
   },
 }
 
-function tellDeletion(resolved: ResolvedActivity, message: KnownMessage) {
+function tellDeletion(resolved: ResolvedActivity, message: AuthoredMessage) {
   return toIntake(resolved, {
     agent: message.agent,
     kind: 'delete',
-    parts: tellEvent('Deleted the post'),
+    parts: eventParts('Deleted the post'),
     in_reply_to: message.object,
     ...inThreadOf(message, message.object),
     object: resolved.named.activity.id,
@@ -36,7 +36,7 @@ function tellDeletion(resolved: ResolvedActivity, message: KnownMessage) {
 }
 
 /** Returns one stored message for each agent that received the post, so that each agent is told of the deletion once. */
-function firstOfEach(messages: readonly KnownMessage[]): readonly KnownMessage[] {
+function firstOfEach(messages: readonly AuthoredMessage[]): readonly AuthoredMessage[] {
   const given = messages.filter(({ isKept }) => !isKept)
   return [...new Map(given.toReversed().map(message => [message.agent, message])).values()]
 }

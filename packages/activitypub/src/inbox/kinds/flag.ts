@@ -3,8 +3,8 @@ import type { Part } from '@postern/message'
 import { findWebAddress } from '../../format/iri.ts'
 import { idsOf, textOf } from '../../format/json-object.ts'
 import { findAgentName, parsePostIri } from '../../format/own-iris.ts'
-import { readPostText } from '../../html/note-reading.ts'
-import { keepForAgents, tellEvent } from '../../normalize.ts'
+import { readPostText } from '../../html/read-note.ts'
+import { eventParts, keepForAgents } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 
 /** Reports are for the operator, never for the agent. */
@@ -27,7 +27,7 @@ function readReport({ named: { activity } }: ResolvedActivity): readonly Part[] 
   const { text } = readPostText(textOf(activity.json.content) ?? '')
   const links = idsOf(activity.json.object).flatMap(iri => findWebAddress(iri) ?? [])
   return [
-    ...tellEvent(text ? `Report: ${text}` : 'Report'),
+    ...eventParts(text ? `Report: ${text}` : 'Report'),
     ...links.map((url): Part => ({ kind: 'link', url, title: 'Reported' })),
   ]
 }

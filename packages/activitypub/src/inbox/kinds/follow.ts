@@ -6,7 +6,7 @@ import { composeFollowAnswer } from '../../actors/follow-requests.ts'
 import type { ActivityPubConfig } from '../../config.ts'
 import { asObject, idOf } from '../../format/json-object.ts'
 import { findAgentName } from '../../format/own-iris.ts'
-import { draftAct, targetActor, tellEvent, toIntake } from '../../normalize.ts'
+import { draftAct, eventParts, targetActor, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 
 type Outcome = Pick<Intake, 'disposition' | 'effects' | 'deliveries' | 'flags'>
@@ -30,7 +30,7 @@ export const follow: ActivityKind = {
       toIntake(resolved, {
         ...draftAct(resolved, agent),
         kind: 'follow',
-        parts: tellEvent('Follows you'),
+        parts: eventParts('Follows you'),
         target: { ...targetActor(resolved), event: 'Follow' },
         ...outcomeOf(resolved, agent, inbox),
       }),

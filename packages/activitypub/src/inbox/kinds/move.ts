@@ -3,7 +3,7 @@ import { Undeliverable } from '@postern/message'
 import type { Relation, RelationEffect } from '@postern/pipeline'
 import { parseIri } from '../../format/iri.ts'
 import { idOf } from '../../format/json-object.ts'
-import { keepForAgents, tellEvent } from '../../normalize.ts'
+import { eventParts, keepForAgents } from '../../normalize.ts'
 import type { RemoteActor } from '../../peers/actor-document.ts'
 import { ignoreFaults } from '../../peers/peer-faults.ts'
 import type { ActivityKind, Lookups } from '../activity-kind.ts'
@@ -23,7 +23,7 @@ export const move: ActivityKind = {
   read: resolved =>
     keepForAgents(resolved, agent => ({
       kind: 'message',
-      parts: tellEvent('Goes on under another account', { url: resolved.movedTo ?? '', title: 'New account' }),
+      parts: eventParts('Goes on under another account', { url: resolved.movedTo ?? '', title: 'New account' }),
       flags: ['moved'],
       effects: takeBlockAlong(resolved, agent),
     })),

@@ -1,8 +1,8 @@
 // Handles reactions to an agent's post: `Like`, `EmojiReact` and `Announce`.
 import type { JsonObject } from '../../format/json-object.ts'
 import { idOf, textOf } from '../../format/json-object.ts'
-import { cleanName } from '../../html/note-reading.ts'
-import { inThreadOf, targetActor, tellEvent, toIntake } from '../../normalize.ts'
+import { cleanName } from '../../html/read-note.ts'
+import { eventParts, inThreadOf, targetActor, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 import { findOwnPost } from '../activity-kind.ts'
 
@@ -25,7 +25,7 @@ function tellReaction(resolved: ResolvedActivity, sentence: string) {
     toIntake(resolved, {
       agent: post.agent,
       kind: 'reaction',
-      parts: tellEvent(sentence, { url: post.id, title: 'Post' }),
+      parts: eventParts(sentence, { url: post.id, title: 'Post' }),
       in_reply_to: post.id,
       ...inThreadOf(post, post.id),
       object: named.activity.id,

@@ -1,10 +1,10 @@
 // Handles `Undo`, by which an actor reverses an earlier activity such as a follow, a like or a block.
-import type { Intake, KnownMessage, RelationEffect, RelationKind } from '@postern/pipeline'
+import type { AuthoredMessage, Intake, RelationEffect, RelationKind } from '@postern/pipeline'
 import { isOnOrigin } from '../../format/iri.ts'
 import { asObject, idOf, onlyOf, typeOf } from '../../format/json-object.ts'
 import { findAgentName } from '../../format/own-iris.ts'
 import { readReplyTarget } from '../../format/targets.ts'
-import { draftAct, inThreadOf, targetActor, tellEvent, toIntake } from '../../normalize.ts'
+import { draftAct, eventParts, inThreadOf, targetActor, toIntake } from '../../normalize.ts'
 import type { ProvenActivity } from '../../proofs/proven-activity.ts'
 import type { ActivityKind, Findings, Lookups, ResolvedActivity } from '../activity-kind.ts'
 import { endRelation } from './follow.ts'
@@ -71,7 +71,7 @@ const relationsBy: ReadonlyMap<string, readonly RelationKind[]> = new Map([
   ['Block', ['blocked_by']],
 ])
 
-type Tell = (resolved: ResolvedActivity, agent: string, earlier: KnownMessage | undefined) => Intake
+type Tell = (resolved: ResolvedActivity, agent: string, earlier: AuthoredMessage | undefined) => Intake
 
 const intakeDrafts: ReadonlyMap<string, Tell> = new Map([
   ['Follow', tellUnfollow],
@@ -81,33 +81,33 @@ const intakeDrafts: ReadonlyMap<string, Tell> = new Map([
   ['Announce', tellTakenBack],
 ])
 
-function tellUnfollow(resolved: ResolvedActivity, agent: string, earlier: KnownMessage | undefined): Intake {
+function tellUnfollow(resolved: ResolvedActivity, agent: string, earlier: AuthoredMessage | undefined): Intake {
   return toIntake(resolved, {
     ...draftAct(resolved, agent),
     kind: 'unfollow',
-    parts: tellEvent('No longer follows you'),
+    parts: eventParts('No longer follows you'),
     effects: [endRelation(resolved, 'follower'), endRelation(resolved, 'pending'), ...reopen(earlier)],
     ...(earlier?.isKept && { disposition: 'keep' }),
   })
 }
 
-function tellUnblock(resolved: ResolvedActivity, agent: string, earlier: KnownMessage | undefined): Intake {
+function tellUnblock(resolved: ResolvedActivity, agent: string, earlier: AuthoredMessage | undefined): Intake {
   return toIntake(resolved, {
     ...draftAct(resolved, agent),
     kind: 'message',
-    parts: tellEvent('Lifts the block'),
+    parts: eventParts('Lifts the block'),
     disposition: 'keep',
     flags: ['unblocked'],
     effects: [{ kind: 'unrelate', relation: 'blocked_by', peer: resolved.named.actor.id }, ...reopen(earlier)],
   })
 }
 
-function tellTakenBack(resolved: ResolvedActivity, agent: string, earlier: KnownMessage | undefined): Intake {
+function tellTakenBack(resolved: ResolvedActivity, agent: string, earlier: AuthoredMessage | undefined): Intake {
   const post = earlier && readReplyTarget(earlier.target).object
   return toIntake(resolved, {
     ...draftAct(resolved, agent),
     kind: 'reaction',
-    parts: tellEvent('Took back the reaction', post ? { url: post, title: 'Post' } : undefined),
+    parts: eventParts('Took back the reaction', post ? { url: post, title: 'Post' } : undefined),
     ...(earlier && post && { in_reply_to: post, ...inThreadOf(earlier, post) }),
     target: targetActor(resolved, post),
     effects: reopen(earlier),
@@ -115,6 +115,6 @@ function tellTakenBack(resolved: ResolvedActivity, agent: string, earlier: Known
 }
 
 /** Allows the id of the undone activity to be used again, because some servers repeat an activity under the same id (Misskey's follows). */
-function reopen(earlier: KnownMessage | undefined): readonly RelationEffect[] {
+function reopen(earlier: AuthoredMessage | undefined): readonly RelationEffect[] {
   return earlier ? [{ kind: 'reopen', author: earlier.author, object: earlier.object }] : []
 }

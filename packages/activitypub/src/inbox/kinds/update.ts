@@ -3,9 +3,9 @@ import type { Json } from '@postern/message'
 import type { Relation } from '@postern/pipeline'
 import { isReadablePost } from '../../format/check-post.ts'
 import { asObject, idOf, textOf } from '../../format/json-object.ts'
-import { findAddressed, keepForAgents, readPost, tellEvent } from '../../normalize.ts'
+import { eventParts, findAddressed, keepForAgents, readPost } from '../../normalize.ts'
 import type { RemoteActor } from '../../peers/actor-document.ts'
-import { asPeersFault } from '../../peers/signer.ts'
+import { toPeerFault } from '../../peers/signer.ts'
 import type { ProvenActivity } from '../../proofs/proven-activity.ts'
 import type { ActivityKind, Findings, Lookups, Readdressed, ResolvedActivity } from '../activity-kind.ts'
 
@@ -49,7 +49,7 @@ async function findReaddressed(
   const related = await store.listPeerRelations({ via: 'activitypub', peer: actor.id })
   const relations = related.filter(({ agent, relation }) => agents.find(agent) && isFollowing(relation))
   if (relations.length === 0) return undefined
-  const fresh = (await asPeersFault(() => actors.refresh(activity.actor))) ?? actor
+  const fresh = (await toPeerFault(() => actors.refresh(activity.actor))) ?? actor
   const moved = relations.filter(relation => isElsewhere(relation, fresh))
   if (moved.length === 0 || !fresh.inbox) return undefined
   foreignInboxes.admitFollower(fresh)
@@ -78,7 +78,7 @@ function addressTo({ inbox = '', sharedInbox }: RemoteActor, target: Json): Json
 function tellReaddressed(resolved: ResolvedActivity, readdressed: readonly Readdressed[]) {
   return keepForAgents(resolved, agent => ({
     kind: 'message',
-    parts: tellEvent('Is reached elsewhere from now on'),
+    parts: eventParts('Is reached elsewhere from now on'),
     flags: ['readdressed'],
     effects: readdressed.filter(each => each.agent === agent).map(({ effect }) => effect),
   }))

@@ -45,7 +45,7 @@ describe('RFC 9421 Appendix B', () => {
     expect(buildSignatureBase(parseMessageSignature(sent.headers), sent)).toBe(signed.base)
   })
 
-  test.each(cases)('isMessageSignedBy() says of $name: $verdict', signed => {
+  test.each(cases)('isMessageSignedBy() returns $verdict for $name', signed => {
     const sent = toRequest(request, signed)
     const pem = keys[signed.key]
     const isAccepted = () => {
@@ -62,7 +62,7 @@ describe('RFC 9421 Appendix B', () => {
     expect(() => checkContentDigest(header, Buffer.from(`${request.body} `))).toThrow(/not that of the content/)
   })
 
-  test('AP-23: of two signatures neither counts; of the second alone the key decides', () => {
+  test('AP-23: parseMessageSignature() rejects two signatures, and isMessageSignedBy() decides a single one by its key', () => {
     expect(() => parseMessageSignature(toRequest(proxied, proxied).headers)).toThrow(/not exactly one/)
     const alone = toRequest(proxied, proxied.alone)
     const signature = parseMessageSignature(alone.headers)

@@ -14,7 +14,7 @@ import {
   readField,
   toMs,
 } from '../request-proof.ts'
-import type { InnerList, Parameters } from './structured-field.ts'
+import type { FieldParameters, InnerList } from './structured-field.ts'
 import { formatInnerList, parseByteSequences, parseInnerLists } from './structured-field.ts'
 
 /** The one signature of a request (RFC 9421), read but not verified. */
@@ -42,7 +42,7 @@ export function readMessageProof(request: SignedRequest): RequestProof {
   }
 }
 
-const maxCovered = 32
+const maxCoveredComponents = 32
 
 /** The type of each known parameter (RFC 9421 §2.3). All others are unknown. */
 const parameterKinds: ReadonlyMap<string, 'string' | 'number'> = new Map([
@@ -71,17 +71,17 @@ const acceptedNames: ReadonlySet<string | undefined> = new Set([
 export function parseMessageSignature(headers: Headers): MessageSignature {
   const inputs = parseInnerLists(headers.get('signature-input') ?? '', 'Signature-Input')
   const signatures = parseByteSequences(headers.get('signature') ?? '', 'Signature')
-  const [label = '', ...others] = inputs.keys()
+  const [label = '', ...otherLabels] = inputs.keys()
   const signature = signatures.get(label)
   const input = inputs.get(label)
-  if (!input || !signature || others.length > 0 || signatures.size > 1) {
+  if (!input || !signature || otherLabels.length > 0 || signatures.size > 1) {
     throw invalidSignature('there is not exactly one, labelled alike in Signature-Input and Signature')
   }
   checkParameters(input.parameters)
   return {
     keyId: String(input.parameters.get('keyid') ?? ''),
     signature,
-    covered: readCovered(input),
+    covered: readCoveredComponents(input),
     algorithm: readString(input.parameters, 'alg'),
     created: readSeconds(input.parameters, 'created'),
     expires: readSeconds(input.parameters, 'expires'),
@@ -89,7 +89,7 @@ export function parseMessageSignature(headers: Headers): MessageSignature {
   }
 }
 
-function checkParameters(parameters: Parameters): void {
+function checkParameters(parameters: FieldParameters): void {
   for (const [name, value] of parameters) {
     const kind = parameterKinds.get(name)
     if (!kind) throw invalidSignature(`the parameter "${name}" is not known`)
@@ -102,24 +102,24 @@ function checkParameters(parameters: Parameters): void {
   }
 }
 
-function readCovered({ items }: InnerList): readonly string[] {
+function readCoveredComponents({ items }: InnerList): readonly string[] {
   const covered = items.map(({ value, parameters }) => {
     if (parameters.size > 0) throw invalidSignature('it covers a component with parameters')
     return value
   })
-  if (covered.length > maxCovered || new Set(covered).size !== covered.length) {
+  if (covered.length > maxCoveredComponents || new Set(covered).size !== covered.length) {
     throw invalidSignature('its list of components is too long or repeats itself')
   }
   return covered
 }
 
-function readString(parameters: Parameters, name: string): string | undefined {
+function readString(parameters: FieldParameters, name: string): string | undefined {
   const value = parameters.get(name)
   return typeof value === 'string' ? value : undefined
 }
 
 /** Reads a parameter in seconds since the epoch. A value that no clock can show is rejected. */
-function readSeconds(parameters: Parameters, name: string): number | undefined {
+function readSeconds(parameters: FieldParameters, name: string): number | undefined {
   const value = parameters.get(name)
   if (value === undefined) return undefined
   if (typeof value !== 'number' || value < 0 || value >= 1e12) {
@@ -133,12 +133,12 @@ function readSeconds(parameters: Parameters, name: string): number | undefined {
  * @throws Rejection `signature_invalid`
  */
 export function checkMessageCoverage({ covered }: MessageSignature, request: SignedRequest): void {
-  const parts = ['@authority', '@path', ...(request.target.includes('?') ? ['@query'] : [])]
-  const target = covered.includes('@target-uri') ? [] : parts
+  const targetComponents = ['@authority', '@path', ...(request.target.includes('?') ? ['@query'] : [])]
+  const target = covered.includes('@target-uri') ? [] : targetComponents
   const required = ['@method', ...target, ...(hasContent(request) ? ['content-digest'] : [])]
-  const missing = required.find(name => !covered.includes(name))
-  if (!missing) return
-  throw invalidSignature(`it does not cover ${parts.includes(missing) ? '@target-uri' : missing}`)
+  const missingName = required.find(name => !covered.includes(name))
+  if (!missingName) return
+  throw invalidSignature(`it does not cover ${targetComponents.includes(missingName) ? '@target-uri' : missingName}`)
 }
 
 /** Returns true if `key` made this signature over this request. @throws Rejection when a covered component is missing */
@@ -158,12 +158,12 @@ interface SignatureInput {
 
 /** Builds the text that is signed (RFC 9421 §2.5). @throws Rejection `signature_invalid` */
 export function buildSignatureBase({ covered, parameters }: SignatureInput, request: SignedRequest): string {
-  const lines = covered.map(name => `"${name}": ${componentOf(name, request)}`)
+  const lines = covered.map(name => `"${name}": ${readMessageComponent(name, request)}`)
   return [...lines, `"@signature-params": ${parameters}`].join('\n')
 }
 
 /** The derived components (RFC 9421 §2.2) that a request here can have. */
-const derived: ReadonlyMap<string, (request: SignedRequest) => string> = new Map([
+const derivedComponents: ReadonlyMap<string, (request: SignedRequest) => string> = new Map([
   ['@method', ({ method }) => method],
   ['@target-uri', ({ origin, target }) => origin + target],
   ['@authority', request => hostOf(request)],
@@ -176,12 +176,14 @@ const derived: ReadonlyMap<string, (request: SignedRequest) => string> = new Map
 
 /** Splits a target into its path and query. Without a query, `@query` is a single question mark (RFC 9421 §2.2.7). */
 function splitTarget(target: string): { readonly path: string; readonly query: string } {
-  const at = target.indexOf('?')
-  return at < 0 ? { path: target, query: '?' } : { path: target.slice(0, at), query: target.slice(at) }
+  const queryIndex = target.indexOf('?')
+  return queryIndex < 0
+    ? { path: target, query: '?' }
+    : { path: target.slice(0, queryIndex), query: target.slice(queryIndex) }
 }
 
-function componentOf(name: string, request: SignedRequest): string {
-  const value = derived.get(name)?.(request) ?? readField(request.headers, name)
+function readMessageComponent(name: string, request: SignedRequest): string {
+  const value = derivedComponents.get(name)?.(request) ?? readField(request.headers, name)
   if (value !== null) return value
   throw invalidSignature(`it covers ${name.slice(0, 64)}, which is not there`)
 }

@@ -4,8 +4,8 @@ import { Rejection } from '@postern/message'
 import type {
   AgentDirectory,
   Channel,
-  Forgetting,
-  Forgotten,
+  ForgetPersonRequest,
+  ForgetPersonResult,
   PeopleStore,
   PersonAddress,
   PersonLink,
@@ -185,7 +185,7 @@ export interface ForgottenOwner extends Pick<RemovedObjects, 'unreachable'> {
 
 /** Deletes people's data in the store. */
 export interface PersonForgetting {
-  forgetPerson(forgetting: Forgetting): Promise<WithCalls<Forgotten>>
+  forgetPerson(forgetting: ForgetPersonRequest): Promise<WithCalls<ForgetPersonResult>>
   /** Deletes all data of a person who chats. */
   forgetOwner(owner: string, leavesBytes: boolean): Promise<WithCalls<ForgottenOwner>>
 }

@@ -148,7 +148,7 @@ async function mailQuestion(
     const gateway = openPublishers()
     const via = gateway.channels.find(({ descriptor }) => descriptor.speaker.isMailbox)?.descriptor.name
     if (via === undefined) throw new Error('no channel sends mail')
-    const publisher = createPublisher({ acting, gateway, signal, log })
+    const publisher = createPublisher({ actingAgent: acting, gateway, signal, log })
     const asked = `${from} asks ${member}:\n\n${text}\n\nPlease answer this mail soon, because somebody is waiting. (question ${id})`
     const options = { mentions: [`@${mail}`], subject: `${from} asks ${member}`, via }
     const posted = await publisher.post([{ kind: 'text', mime: 'text/plain', content: asked }], options)

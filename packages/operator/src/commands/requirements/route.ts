@@ -7,8 +7,8 @@ import type {
   RequirementDecision,
   RequirementRecord,
   RequirementStore,
-  Rerun,
-  Resolved,
+  RerunResult,
+  ResolutionResult,
 } from '@postern/pipeline'
 import { describeObjection, readRemember } from '@postern/pipeline'
 import type { OperationAnswer, OperationRequest, OperatorRoute } from '../../api/operation.ts'
@@ -24,7 +24,7 @@ interface RequirementDeciding {
   decide(
     requirement: RequirementRecord,
     plan: Pick<RequirementDecision, 'outcome' | 'remember'> & { readonly method: 'operator' },
-  ): Promise<Resolved>
+  ): Promise<ResolutionResult>
 }
 
 export interface RequirementRouteOptions {
@@ -69,7 +69,7 @@ export function createRequirementRoutes({
   ]
 }
 
-const rerunRefusals: Readonly<Record<Extract<Rerun, { outcome: 'refused' }>['reason'], string>> = {
+const rerunRefusals: Readonly<Record<Extract<RerunResult, { outcome: 'refused' }>['reason'], string>> = {
   undecided: 'nobody has decided yet',
   running: 'the turn of its decision still runs',
   done: 'the turn of its decision has not failed',

@@ -102,8 +102,9 @@ async function checkRehearsal(deps: DoctorDeps, via: ChannelName): Promise<Check
   const fetches = { proven: rehearsals.withPass(fetch, 'taken'), forged: rehearsals.withPass(fetch, 'refused') }
   const { endpoint, proven, forged } = await channel.diagnostics.rehearse(agent, fetches)
   const fix = `Let the proxy pass the body and all header fields of ${endpoint} on as they are; then see "postern refusals".`
-  if (!proven.isRight) return about(endpoint, failure(`the gateway refuses its own test call: ${proven.answer}`, fix))
-  return forged.isRight
+  if (!proven.isExpected)
+    return about(endpoint, failure(`the gateway refuses its own test call: ${proven.answer}`, fix))
+  return forged.isExpected
     ? about(endpoint, ok('the gateway took its own test call, and refused the same call with a forged proof'))
     : about(endpoint, failure(`the gateway does not refuse a call with a forged proof: ${forged.answer}`, fix))
 }

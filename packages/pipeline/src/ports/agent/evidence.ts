@@ -60,17 +60,17 @@ export const ownEvidenceCodes = [
 export type EvidenceCode = (typeof publishedEvidenceCodes)[number] | (typeof ownEvidenceCodes)[number]
 
 /** Evidence that does not count, with the reason. It contains no secret. */
-export interface LeftOutEvidence {
+export interface RejectedEvidence {
   readonly kind: 'identity-evidence' | 'verifiable-credential'
   readonly code: EvidenceCode
   readonly reason: string
   readonly issuer?: string | undefined
 }
 
-export interface EvidenceVerdict {
+export interface EvidenceResult {
   /** The evidence that is signed by the named issuer, meant for this message and allowed by the operator's policy. */
   readonly accepted: readonly IdentityEvidence[]
-  readonly left_out: readonly LeftOutEvidence[]
+  readonly left_out: readonly RejectedEvidence[]
   /** One proof for each piece of evidence, for the operator. */
   readonly proofs: readonly Proof[]
 }
@@ -80,7 +80,7 @@ export interface IdentityVerifier {
   /** The supported kinds, for agent cards. */
   readonly extensions: readonly { readonly uri: string; readonly description: string }[]
   /** Verifies evidence and uses up what it accepts: the same evidence does not count again with another message or from another sender. */
-  verify(claim: EvidenceClaim): Promise<EvidenceVerdict>
+  verify(claim: EvidenceClaim): Promise<EvidenceResult>
   /** Returns true if the operator has named the caller as a connector, whose statements about its platform are trusted. */
   isConnector(caller: EvidenceCaller): boolean
 }

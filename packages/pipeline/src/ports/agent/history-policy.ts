@@ -1,6 +1,6 @@
 // Declares the choice of past turns that an agent gets with a message.
 import type { HistoricalMessage } from '@postern/message'
-import type { KeptNote } from '../records/note.ts'
+import type { StoredNote } from '../records/note.ts'
 import type { Entry } from '../records/transcript.ts'
 
 /** The view of the past that an agent gets. */
@@ -32,5 +32,5 @@ export interface HistoryMoment {
   readonly phase_id?: number | undefined
   readonly previous_phase_id?: number | undefined
   /** The notes of the thread, oldest first. */
-  readonly notes: readonly KeptNote[]
+  readonly notes: readonly StoredNote[]
 }

@@ -19,15 +19,15 @@ export interface StepStart {
 /** The end of a step. */
 export interface StepEnd {
   /** A short code of the failure; absent if the step succeeded. */
-  readonly fault?: string | undefined
+  readonly failureCode?: string | undefined
   /** The tokens of a model request; absent if the model's server does not report them. */
   readonly usage?: TokenUsage | undefined
   /** The reason why a model stopped. */
-  readonly finish?: string | undefined
+  readonly finishReason?: string | undefined
 }
 
 /** A step that has begun and not yet ended. */
-export interface BegunStep {
+export interface RunningStep {
   /** Returns a copy of a turn's context for work inside the step: its calls and its `traceparent` are children of the step. */
   within<Context extends object>(context: Context): Context
   /** Ends the step. Further calls have no effect. */
@@ -35,7 +35,7 @@ export interface BegunStep {
 }
 
 export interface StepRecorder {
-  begin(start: StepStart): BegunStep
+  begin(start: StepStart): RunningStep
 }
 
 /** An ended step, as a trace shows it. Times are in ms since 1970-01-01 UTC. */
@@ -45,29 +45,29 @@ export interface EndedStep extends StepStart, StepEnd {
   /** The number of its parent step; absent if its parent is the turn itself. */
   readonly parent?: number | undefined
   /** The number of the model request that asked for a tool. */
-  readonly askedBy?: number | undefined
+  readonly requestedByStep?: number | undefined
   readonly startedAt: number
   readonly endedAt: number
 }
 
 const recorderKey: unique symbol = Symbol('steps')
 
-interface Recorded {
+interface RecordedContext {
   readonly [recorderKey]?: StepRecorder
 }
 
 /** Creates the member of a context that holds the recorder. It is hidden from authors of agents, and copies of the context keep it. */
-export function recordedBy(recorder: StepRecorder): object {
-  return { [recorderKey]: recorder } satisfies Recorded
+export function createRecorderMember(recorder: StepRecorder): object {
+  return { [recorderKey]: recorder } satisfies RecordedContext
 }
 
 /** Returns the recorder of a turn's context, or undefined if nothing is recorded. */
 export function findStepRecorder(context: object): StepRecorder | undefined {
-  return (context as Recorded)[recorderKey]
+  return (context as RecordedContext)[recorderKey]
 }
 
 /** Returns the short code by which a record and a trace name a failure. */
-export function nameFault(error: unknown): string {
+export function failureCodeOf(error: unknown): string {
   if (error instanceof TurnAborted) return error.kind
   return error instanceof Error ? error.name.slice(0, 100) : 'failed'
 }

@@ -23,18 +23,18 @@ export interface Addressing {
   /** The broadcasts to all peers in a relation to the agent. */
   readonly broadcasts?: readonly PlannedBroadcast[] | undefined
   /** Reasons why some recipients of an act do not get it. */
-  readonly leftOut?: ActRefusal | undefined
+  readonly refusal?: ActRefusal | undefined
 }
 
 /** A rendered delivery that is ready for transmission. `wire` is the document for the operator, without signatures or secrets. */
-export interface Prepared {
+export interface PreparedDelivery {
   readonly wire: Json
   /** Transmits the delivery. @throws Unavailable, Undeliverable */
-  transmit(): Promise<Transmitted>
+  transmit(): Promise<TransmitResult>
 }
 
 /** The confirmation that the peer has accepted a delivery. */
-export interface Transmitted extends DeliveryReply {
+export interface TransmitResult extends DeliveryReply {
   /** A note that the operator sees beside the delivery. */
   readonly note?: string | undefined
 }

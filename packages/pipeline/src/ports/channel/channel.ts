@@ -2,7 +2,7 @@
 
 import type { ChannelName } from '@postern/message'
 import type { Delivery } from '../records/work/delivery.ts'
-import type { Addressing, AnsweredTurn, Prepared } from './addressing.ts'
+import type { Addressing, AnsweredTurn, PreparedDelivery } from './addressing.ts'
 import type { ChannelDescriptor } from './channel-descriptor.ts'
 import type { ChannelEndpoint } from './channel-endpoint.ts'
 import type { ChannelActions } from './optional/channel-actions.ts'
@@ -22,7 +22,7 @@ export interface Channel<Routes = unknown> {
   /** Returns the deliveries that an answer causes. Pure. */
   address(answered: AnsweredTurn): Addressing
   /** Renders a delivery now, and transmits it when the caller calls `transmit`. */
-  prepare(delivery: Delivery): Prepared
+  prepare(delivery: Delivery): PreparedDelivery
   /** Posts, direct messages, broadcasts and calls. Absent on a channel by which agents only answer. */
   readonly actions?: ChannelActions | undefined
   /** Earlier messages of others, and answers in other conversations. Absent if a conversation consists only of the messages that arrived. */

@@ -5,7 +5,7 @@ import type { RefusalClaims } from '../records/operator/refusal.ts'
 
 /** The most checks that are recorded. A limit is needed because the sender chooses the number of signatures. */
 const maxSteps = 24
-const maxKeyId = 512
+const maxKeyIdChars = 512
 /** Matches a `traceparent` of W3C Trace Context §3.2.2, version 00. */
 const traceparentForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
@@ -38,12 +38,12 @@ export interface IntakeSteps {
 /** Creates the record when the first bytes arrive. The system clock gives the time of arrival, and the clock of the process gives durations. */
 export function createIntakeSteps(system: Pick<System, 'now'>): IntakeSteps {
   const receivedAt = system.now()
-  const begunAt = performance.now()
+  const startedAt = performance.now()
   const steps: VerifyStep[] = []
   const keys = new Map<string, ProofKey>()
-  let claimed: RefusalClaims = {}
+  let currentClaims: RefusalClaims = {}
   let caller: string | undefined
-  const now = () => performance.now() - begunAt
+  const now = () => performance.now() - startedAt
   return {
     now,
     note({ kind, verdict, key_id }, since, used, until = now()) {
@@ -52,7 +52,7 @@ export function createIntakeSteps(system: Pick<System, 'now'>): IntakeSteps {
       steps.push({
         kind,
         verdict,
-        key_id: key_id?.slice(0, maxKeyId).toWellFormed(),
+        key_id: key_id?.slice(0, maxKeyIdChars).toWellFormed(),
         key_from: used?.from,
         key_digest: used?.key?.digest,
         after: roundMs(since),
@@ -60,9 +60,9 @@ export function createIntakeSteps(system: Pick<System, 'now'>): IntakeSteps {
       })
     },
     claim(claims) {
-      claimed = { ...claimed, ...claims }
+      currentClaims = { ...currentClaims, ...claims }
     },
-    claims: () => claimed,
+    claims: () => currentClaims,
     calledFrom(traceparent) {
       if (traceparent !== undefined && traceparentForm.test(traceparent)) caller = traceparent
     },

@@ -3,7 +3,7 @@
 import type { Json } from '@postern/message'
 import { hasRequirements, hideRequirements } from '@postern/message'
 import type { Delivery } from '../records/work/delivery.ts'
-import type { Addressing, AnsweredTurn, Transmitted } from './addressing.ts'
+import type { Addressing, AnsweredTurn, TransmitResult } from './addressing.ts'
 import type { Channel } from './channel.ts'
 import type { ChannelDescriptor } from './channel-descriptor.ts'
 
@@ -17,7 +17,7 @@ interface Outbound<Wire> {
   /** Returns a wire document as the operator sees it. Pure. */
   describe(wire: Wire): Json
   /** Signs the document, transmits it and classifies the answer. @throws Unavailable, Undeliverable */
-  deliver(wire: Wire, delivery: Delivery): Promise<Transmitted>
+  deliver(wire: Wire, delivery: Delivery): Promise<TransmitResult>
 }
 
 /** Creates the sending half of a channel. It hides the wire type of the protocol, so that different protocols fit in one list. */
@@ -27,9 +27,11 @@ export function createSender<Wire>(outbound: Outbound<Wire>): Pick<Channel, 'des
     address: answered => outbound.address(answered),
     prepare(delivery) {
       const wire = outbound.render(delivery)
-      const described = outbound.describe(wire)
-      const shown = hasRequirements(delivery.response?.parts ?? []) ? hideRequirements(described) : described
-      return { wire: shown, transmit: () => outbound.deliver(wire, delivery) }
+      const description = outbound.describe(wire)
+      const shownDescription = hasRequirements(delivery.response?.parts ?? [])
+        ? hideRequirements(description)
+        : description
+      return { wire: shownDescription, transmit: () => outbound.deliver(wire, delivery) }
     },
   }
 }

@@ -63,7 +63,7 @@ export interface Intake {
   /** The limits on loops: a message that exceeds them is kept with the flag `loop_guard`. They ignore tasks. */
   readonly loop?: LoopLimits | undefined
   /** The mode in which it waits in its thread; default: in order. */
-  readonly lane?: QueueMode | undefined
+  readonly queueMode?: QueueMode | undefined
   /** The readers of an answer to it, in a thread with messages to different circles, which are never answered together. */
   readonly audience?: string | undefined
 }
@@ -88,7 +88,7 @@ export interface TurnQuota {
   readonly turns: number
   readonly withinMs: number
   /** The time after our last answer in which messages count, in ms, because no person answers that fast. Absent if all messages count. */
-  readonly swiftMs?: number | undefined
+  readonly automatedReplyMs?: number | undefined
 }
 
 /** The sender to whom the bytes of a message are charged, and the limits on their stored bytes. */
@@ -97,9 +97,9 @@ export interface StorageQuota {
   readonly sender: string
   readonly isProven: boolean
   /** The most bytes of this sender. */
-  readonly most?: number | undefined
+  readonly maxBytes?: number | undefined
   /** The most bytes of all unproven senders together. */
-  readonly mostUnproven?: number | undefined
+  readonly maxUnprovenBytes?: number | undefined
 }
 
 /** The most turns within a period for all messages of a channel that name the same key. */
@@ -110,7 +110,7 @@ export interface TurnBudget extends Omit<TurnQuota, 'swiftMs'> {
   readonly flag: string
 }
 
-export interface Admitted {
+export interface AdmitResult {
   /** The outcome. `forgotten` means that the message was handled before and has been deleted. */
   readonly outcome: 'accepted' | 'duplicate' | 'conflict' | 'forgotten'
   /** Our number of the stored message. It is the number of the first message for a duplicate, and 0 for a forgotten message. */

@@ -28,7 +28,7 @@ export interface TurnNote {
 }
 
 /** A note as it is stored. */
-export interface KeptNote extends Omit<TurnNote, 'name'> {
+export interface StoredNote extends Omit<TurnNote, 'name'> {
   readonly seq: number
   readonly entryId: string
   /** The number of the message in whose turn it was recorded. */
@@ -58,7 +58,7 @@ export interface NotesRequest extends Pick<HistoryRequest, 'thread' | 'speakers'
 }
 
 /** The facts that a note does not contain itself. */
-export interface NoteSetting {
+export interface NoteContext {
   /** The agent of the note, if the note names none. */
   readonly agent_key: string
   readonly turn_id: string
@@ -73,14 +73,14 @@ export interface NoteSetting {
 }
 
 /** Reads a note of an agent. @throws Rejection malformed, naming the missing or wrong member */
-export type ReadNote = (note: AgentNote, setting: NoteSetting) => NoteBody
+export type ReadNote = (note: AgentNote, setting: NoteContext) => NoteBody
 
 /** Returns the id that names one turn of an agent everywhere: the turn that begins with the message of this number. */
 export function formatTurnId(message: number): string {
   return `store-${message}`
 }
 
-const maxChars = 32_768
+const maxNoteChars = 32_768
 
 /** Returns the text of parts for a note: their text and addresses, and the names of files. */
 export function noteTextOf(parts: readonly Part[]): string {
@@ -89,7 +89,7 @@ export function noteTextOf(parts: readonly Part[]): string {
 
 /** Clips a text of others to the length that is stored, and makes it well-formed Unicode. */
 export function clipNoteText(text: string): string {
-  const clipped = text.length > maxChars ? `${text.slice(0, maxChars)}…` : text
+  const clipped = text.length > maxNoteChars ? `${text.slice(0, maxNoteChars)}…` : text
   return clipped.toWellFormed()
 }
 

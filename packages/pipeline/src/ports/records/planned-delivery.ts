@@ -37,7 +37,7 @@ export const relationKinds = ['follower', 'pending', 'following', 'blocked_by', 
 export type RelationKind = (typeof relationKinds)[number]
 
 /** A stored file of a message, with the URL from which it was fetched. */
-export interface KeptFile extends Blob {
+export interface LinkedFile extends Blob {
   readonly url: string
 }
 

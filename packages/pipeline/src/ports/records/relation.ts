@@ -69,7 +69,7 @@ export type Withdrawal =
 export const withdrawalMemoryMs = 48 * 3_600_000
 
 /** A stored message that has not been withdrawn, with the facts that a later edit or withdrawal by its author needs. */
-export interface KnownMessage extends Authorship {
+export interface AuthoredMessage extends Authorship {
   readonly agent: string
   readonly message: number
   readonly id: string
@@ -81,7 +81,7 @@ export interface KnownMessage extends Authorship {
   readonly isKept: boolean
 }
 
-export interface Decision {
+export interface RelationDecision {
   readonly effects: readonly RelationEffect[]
   readonly deliveries: readonly PlannedDelivery[]
 }

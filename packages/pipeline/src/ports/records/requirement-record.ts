@@ -85,7 +85,7 @@ export type RequirementObjection =
   | 'ended'
   | 'taken'
 
-export type Resolved =
+export type ResolutionResult =
   | { readonly outcome: 'resolved'; readonly requirement: RequirementRecord; readonly message: number }
   | {
       readonly outcome: 'refused'
@@ -94,7 +94,7 @@ export type Resolved =
     }
 
 /** The result of repeating a decision. It is refused if nobody has decided yet, if its turn runs or has not failed, or if too much is stored. */
-export type Rerun =
+export type RerunResult =
   /** `hasEndedTask` is true if the task of the requirement has ended, so its caller gets no notice. It is never true for a chat, which has a history. */
   | { readonly outcome: 'admitted'; readonly message: number; readonly hasEndedTask: boolean }
   | { readonly outcome: 'refused'; readonly reason: 'undecided' | 'running' | 'done' | 'full' }

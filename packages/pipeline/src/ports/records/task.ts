@@ -17,9 +17,9 @@ export interface TaskIntake extends TaskKey {
   /** The watch that begins now. It is ignored if the task already has `maxWatches`. */
   readonly watch?: TaskWatch | undefined
   /** The most open tasks of its owner. One more is refused. */
-  readonly most?: number | undefined
+  readonly maxOpenTasks?: number | undefined
   /** The most open tasks of one of the callers who share an owner. */
-  readonly share?: { readonly name: string; readonly most: number } | undefined
+  readonly share?: { readonly name: string; readonly maxOpenTasks: number } | undefined
   /** True if this message opens the task; it is refused if a task with this id exists already. */
   readonly isNew?: true | undefined
   /** True if the message continues the task even if the task has ended, unless it was canceled. */
@@ -61,9 +61,9 @@ export interface TaskRecord extends TaskKey {
   /** The last answer as a whole. */
   readonly response?: NormalizedResponse | undefined
   /** The answers before it, oldest first. */
-  readonly earlier: readonly NormalizedResponse[]
+  readonly earlierResponses: readonly NormalizedResponse[]
   /** The answers that had begun when the task was canceled. */
-  readonly heard: readonly StreamedAnswer[]
+  readonly canceledAnswers: readonly StreamedAnswer[]
 }
 
 /** A task as the notice of a turn's end contains it. `entries` is absent if they would have to be read from the database. */
@@ -91,7 +91,7 @@ export interface TaskFilter {
  */
 export type TaskExpiry = (
   | { readonly before: number }
-  | { readonly owner: string; readonly most: number }
+  | { readonly owner: string; readonly maxTasks: number }
   | { readonly owner: string; readonly bytes: number }
 ) & {
   readonly limit: number

@@ -1,7 +1,12 @@
 // Declares the storage of people with their linked addresses and their conversations.
 import type { Json } from '@postern/message'
 import type { Page } from '../records/operator/page.ts'
-import type { Forgetting, Forgotten, Spoken, SpokenRequest } from '../records/people/forgetting.ts'
+import type {
+  ForgetPersonRequest,
+  ForgetPersonResult,
+  PersonMessage,
+  PersonMessagesRequest,
+} from '../records/people/forgetting.ts'
 import type {
   OwnThread,
   OwnThreadPage,
@@ -11,12 +16,12 @@ import type {
 } from '../records/people/own-threads.ts'
 import type { Person, PersonIdentity } from '../records/people/person.ts'
 import type {
-  LinkAsked,
   LinkConfirmation,
-  LinkConfirmed,
+  LinkConfirmationResult,
   LinkRequest,
+  LinkRequestResult,
   PersonLink,
-  Unlinking,
+  UnlinkRequest,
 } from '../records/people/person-link.ts'
 import type { Entry } from '../records/transcript.ts'
 
@@ -37,13 +42,13 @@ export interface PeopleStore extends OwnThreadStore {
    */
   findPerson(agent: string, identity: PersonIdentity): Promise<Person | undefined>
   /** Stores the digest of a code that is about to be sent. */
-  requestLink(request: LinkRequest): Promise<LinkAsked>
+  requestLink(request: LinkRequest): Promise<LinkRequestResult>
   /** Uses up a code. Each wrong code counts against all codes that are open for this address. */
-  confirmLink(confirmation: LinkConfirmation): Promise<LinkConfirmed>
+  confirmLink(confirmation: LinkConfirmation): Promise<LinkConfirmationResult>
   /**
    * Removes every link of `other`, and deletes the person's shared state. Returns false if `other` does not belong to the person of `identity`.
    */
-  unlink(unlinking: Unlinking): Promise<boolean>
+  unlink(unlinking: UnlinkRequest): Promise<boolean>
   /** Ends every link of a principal with every agent. Returns the number of links. */
   unlinkAll(subject: string): Promise<number>
   listLinks(page: Page & { readonly agent?: string | undefined }): Promise<readonly PersonLink[]>
@@ -53,13 +58,13 @@ export interface PeopleStore extends OwnThreadStore {
   /** Reads the scope of a thread, which decides who may join it. */
   readThreadScope(thread: number): Promise<string>
   /** Finds everything that was said from these addresses, and the linked persons who have them, for each agent. It reads all messages. */
-  findSpoken(request: SpokenRequest): Promise<{
+  findPersonMessages(request: PersonMessagesRequest): Promise<{
     readonly persons: readonly (Person & { readonly agent: string })[]
-    readonly words: readonly Spoken[]
+    readonly messages: readonly PersonMessage[]
   }>
   /**
    * Deletes all data about these addresses and the addresses linked with them: messages, answers, states, raw bytes, attachments that nobody else
    * needs, links, codes and relations. Blocks and suppressed addresses stay without the name, because they protect the person. Totals stay correct.
    */
-  forgetPerson(forgetting: Forgetting): Promise<Forgotten>
+  forgetPerson(forgetting: ForgetPersonRequest): Promise<ForgetPersonResult>
 }

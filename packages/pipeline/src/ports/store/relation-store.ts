@@ -3,7 +3,7 @@
 import type { ChannelName } from '@postern/message'
 import type { Page } from '../records/operator/page.ts'
 import type { RelationKind } from '../records/planned-delivery.ts'
-import type { Decision, Relation, RelationKey } from '../records/relation.ts'
+import type { Relation, RelationDecision, RelationKey } from '../records/relation.ts'
 
 /** The relations of one agent on one channel, or all relations. */
 type RelationFilter =
@@ -18,5 +18,5 @@ export interface RelationStore {
   listPeerRelations(peer: Pick<RelationKey, 'via' | 'peer'>): Promise<readonly Relation[]>
   countRelations(filter: Omit<RelationKey, 'peer'>): Promise<number>
   /** Applies an operator's decision about a message that was kept from the agent, in one transaction, as if it had arrived with the message. */
-  decide(message: number, decision: Decision): Promise<void>
+  decide(message: number, decision: RelationDecision): Promise<void>
 }

@@ -5,14 +5,16 @@ import type {
   RequirementDecision,
   RequirementRecord,
   RequirementStatus,
-  Rerun,
-  Resolved,
+  RerunResult,
+  ResolutionResult,
 } from '../records/requirement-record.ts'
 import type { RememberedStore } from './remembered-store.ts'
 
 export interface RequirementStore extends RememberedStore {
   /** Finds a requirement by the digest of its state, or by its id. A requirement whose time is over has the status `expired`. */
-  findRequirement(key: { readonly digest: string } | { readonly id: string }): Promise<RequirementRecord | undefined>
+  findRequirement(
+    reference: { readonly digest: string } | { readonly id: string },
+  ): Promise<RequirementRecord | undefined>
   listRequirements(
     page: Page & {
       readonly status?: RequirementStatus | undefined
@@ -25,9 +27,9 @@ export interface RequirementStore extends RememberedStore {
    * The message of the turn is from the person to whom the requirement was made, over the channel of the original message. Of several concurrent
    * decisions only one counts.
    */
-  resolveRequirement(decision: RequirementDecision, correlationId: string): Promise<Resolved>
+  resolveRequirement(decision: RequirementDecision, correlationId: string): Promise<ResolutionResult>
   /** Repeats a decision as a new message, in one transaction, if its last turn has failed. A task that has ended gets no notice of it. */
-  rerunDecision(requirement: string, correlationId: string): Promise<Rerun>
+  rerunDecision(requirement: string, correlationId: string): Promise<RerunResult>
 }
 
 /** The operations that decide requirements, or end those that nobody decided in time. */

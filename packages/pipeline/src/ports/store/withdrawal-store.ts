@@ -1,7 +1,7 @@
 // Declares the withdrawal of messages by their authors.
 
 import type { ChannelName } from '@postern/message'
-import type { Authorship, KnownMessage, Withdrawal } from '../records/relation.ts'
+import type { AuthoredMessage, Authorship, Withdrawal } from '../records/relation.ts'
 
 export interface WithdrawalStore {
   /**
@@ -10,5 +10,5 @@ export interface WithdrawalStore {
    */
   withdraw(via: ChannelName, withdrawals: readonly Withdrawal[]): Promise<void>
   /** Finds every message of this authorship that has not been withdrawn, one or more for each agent, oldest first. */
-  findAuthored(via: ChannelName, authorship: Authorship): Promise<readonly KnownMessage[]>
+  findAuthored(via: ChannelName, authorship: Authorship): Promise<readonly AuthoredMessage[]>
 }

@@ -1,7 +1,7 @@
 // Declares the queue of turns, deliveries and broadcasts, from the lease to the result.
 import type { NormalizedResponse, TurnAttempt } from '@postern/message'
 import type { TurnNote } from '../records/note.ts'
-import type { KeptFile, PlannedDelivery } from '../records/planned-delivery.ts'
+import type { LinkedFile, PlannedDelivery } from '../records/planned-delivery.ts'
 import type { BackgroundEntry } from '../records/transcript.ts'
 import type { Answer, PlannedAction } from '../records/work/answer.ts'
 import type { Broadcast, Delivery } from '../records/work/delivery.ts'
@@ -21,7 +21,7 @@ export interface ResultStore {
   /** Releases a turn, so that it is due again at `dueAt` (ms). With `uncounted`, as at a shutdown, the attempt does not count. */
   release(
     turn: Turn,
-    again: {
+    options: {
       readonly dueAt: number
       readonly error?: string
       readonly uncounted?: boolean
@@ -112,7 +112,7 @@ export interface WorkStore extends ResultStore {
   /** Stores entries that precede the turn's message in its thread, except those that are already known there. @throws LeaseLost */
   addBackground(turn: Turn, entries: readonly BackgroundEntry[]): Promise<void>
   /** Stores files to which the turn's message refers; from now on they are part of it. @throws LeaseLost */
-  keepFiles(turn: Turn, files: readonly KeptFile[]): Promise<void>
+  keepFiles(turn: Turn, files: readonly LinkedFile[]): Promise<void>
   /** Returns true if an entry of the turn's thread has this id. */
   knows(turn: Turn, id: string): Promise<boolean>
   /** Stores the actions of an agent that was not asked, in one transaction. */

@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts'
 import type { RunningAgent } from './running-agent.ts'
 
 /** The acting agent. */
-export interface ActingAgents {
+export interface ActingAgent {
   readonly agent: string
   /** The agent's address, `@agent@domain`. */
   readonly address: string
@@ -34,7 +34,7 @@ export interface ActionDeps {
   /** The posts that were planned while their agent ran, by their ids. */
   readonly plans?: ReadonlyMap<string, PlannedAction> | undefined
   /** Reports an action that is impossible, or that reaches only some of its recipients. */
-  onRefused?(refused: RefusedAct): void
+  onRefused?(refusedAct: RefusedAct): void
 }
 
 export interface StoredFiles {

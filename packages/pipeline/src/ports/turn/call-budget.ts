@@ -8,5 +8,5 @@ export type CallingTurn = Pick<Turn, 'message' | 'token' | 'content'>
 /** A limit on the calls to other agents that one message causes. */
 export interface CallBudget {
   /** Counts one call of a turn. @throws Rejection `forbidden` if the message that began the calls has none left */
-  take(turn: CallingTurn): void
+  consume(turn: CallingTurn): void
 }

@@ -2,8 +2,8 @@
 
 export interface RetryPolicy {
   /** The wait before the second attempt, in ms. It doubles with each further attempt. */
-  readonly baseMs: number
-  readonly capMs: number
-  /** The time after which the work fails for good, in ms since its first failure or postponement (`triedAt`). */
+  readonly initialDelayMs: number
+  readonly maxDelayMs: number
+  /** The time after which the work fails for good, in ms since its first failure or postponement (`firstAttemptAt`). */
   readonly giveUpAfterMs: number
 }

@@ -5,7 +5,7 @@ import type { CallAgent } from '../agent/agent-call.ts'
 import type { AttachmentBytes } from '../agent/agent-context.ts'
 import type { EndedStep } from '../agent/step-recorder.ts'
 import type { ReadNote } from '../records/note.ts'
-import type { PeopleDeps } from '../records/people/person-link.ts'
+import type { LinkDeps } from '../records/people/person-link.ts'
 import type { FetchFile } from '../records/planned-delivery.ts'
 import type { Turn } from '../records/work/turn.ts'
 import type { RequirementDeps } from '../requirement-claims.ts'
@@ -40,7 +40,7 @@ export interface TurnContext extends ActionDeps {
   /** The states of requirements. Absent if requirements cannot be decided. */
   readonly requirements?: RequirementDeps | undefined
   /** The codes for linking addresses. Absent if nobody can link addresses. */
-  readonly people?: PeopleDeps | undefined
+  readonly people?: LinkDeps | undefined
   /** The turns that wait for another agent; absent for turns that no worker runs, such as replays. */
   readonly waiting?: WaitingTurns | undefined
   /** The limit on calls to agents that each message may cause; absent if there is no limit. */
@@ -61,7 +61,7 @@ export interface MentionFanoutLimits {
   /** The most siblings that one answer may call. */
   readonly maxMentions: number
   /** The number of siblings that are called concurrently. */
-  readonly atOnce: number
+  readonly concurrency: number
   /** The time for all of them together, in ms. A sibling that has not answered by then counts as unreachable. */
   readonly withinMs: number
 }

@@ -11,13 +11,13 @@ import {
   makeId,
   randomHex,
 } from '@postern/message'
-import { storeFilesFor, toPlanned } from '../../actions/act-plan.ts'
+import { deliveryPlanOf, storeFilesFor } from '../../actions/act-plan.ts'
 import { planActions } from '../../actions/plan-actions.ts'
 import type { Addressing } from '../../ports/channel/addressing.ts'
 import { findChannel } from '../../ports/channel/channel.ts'
-import type { Answer, Planned, PlannedAction } from '../../ports/records/work/answer.ts'
+import type { Answer, DeliveryPlan, PlannedAction } from '../../ports/records/work/answer.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
-import type { ActingAgents } from '../../ports/turn/action-deps.ts'
+import type { ActingAgent } from '../../ports/turn/action-deps.ts'
 import type { TurnContext } from '../../ports/turn/turn-context.ts'
 import { isCall } from './collect-answer.ts'
 import { completeResponse, failedAnswer } from './complete-response.ts'
@@ -94,9 +94,9 @@ export function planWithdrawal(
   turnContext: TurnContext,
   response: NormalizedResponse,
   draft: AnswerDraft,
-): Planned | undefined {
+): DeliveryPlan | undefined {
   const addressing = addressRevision('delete', turn, turnContext, { response, draft })
-  return addressing && toPlanned(addressing)
+  return addressing && deliveryPlanOf(addressing)
 }
 
 interface Revised {
@@ -132,7 +132,7 @@ export function planTurnActions(
 }
 
 /** Returns the agent that acts in a turn, with the facts that its actions need. */
-export function actingIn({ agent, content, via }: Turn): ActingAgents {
+export function actingIn({ agent, content, via }: Turn): ActingAgent {
   const { agent_chain: chain } = content.recipient_capabilities
   return { agent, address: content.recipient, message: content.id, via, chain }
 }

@@ -4,7 +4,7 @@ import type { Sender } from '@postern/message'
 import { bindLog, createSenderIdentity } from '@postern/message'
 import type { AgentContext } from '../../ports/agent/agent-context.ts'
 import type { HistoryView } from '../../ports/agent/history-policy.ts'
-import { recordedBy } from '../../ports/agent/step-recorder.ts'
+import { createRecorderMember } from '../../ports/agent/step-recorder.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
 import { callOtherAgent } from '../mentions/mention-fanout.ts'
 import { logFieldsOf } from '../trace/log-fields.ts'
@@ -62,7 +62,7 @@ function describeScopes(
     call: (...asked) =>
       callOtherAgent(turn, turnContext, { signal, notes, trace, parent, callKey: String(++calls) }, ...asked),
     ...(turnContext.traceparentOf && { traceparent: turnContext.traceparentOf(turn, parent) }),
-    ...recordedBy({
+    ...createRecorderMember({
       begin(start) {
         const { number, end } = trace.steps.begin(start, parent)
         return { within: context => ({ ...context, ...scopeOf(number) }), end }

@@ -1,7 +1,7 @@
 // Fetches the files and the earlier entries to which a message refers, before the call of its agent.
 
 import { isFilePart, readVisibleParts, readVisibleValue, toQuotedText, toWellFormed } from '@postern/message'
-import { keepFiles } from '../../actions/plan-actions.ts'
+import { storeLinkedFiles } from '../../actions/plan-actions.ts'
 import { findChannel } from '../../ports/channel/channel.ts'
 import type { BackgroundEntry } from '../../ports/records/transcript.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
@@ -15,7 +15,7 @@ export function bringsMore({ attempt, via, content }: Turn, { channels, fetchFil
 
 export async function fetchMore(turn: Turn, turnContext: TurnContext, signal: AbortSignal) {
   const { parts } = turn.content
-  const keeping = parts.some(isFilePart) ? keepFiles(turn, turnContext, signal) : parts
+  const keeping = parts.some(isFilePart) ? storeLinkedFiles(turn, turnContext, signal) : parts
   const fetching = [addBackground(turn, turnContext, signal), keeping] as const
   const [hasBackground, kept] = await Promise.all(fetching)
   return { hasBackground, kept }

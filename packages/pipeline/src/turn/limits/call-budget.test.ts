@@ -31,7 +31,7 @@ function describeTurn({ message, token = 1, caller, first, hop }: Calling) {
 function countCalls(budget: CallBudget, calling: Calling): number {
   for (let calls = 0; calls < 50; calls += 1) {
     try {
-      budget.take(describeTurn(calling))
+      budget.consume(describeTurn(calling))
     } catch {
       return calls
     }
@@ -42,7 +42,7 @@ function countCalls(budget: CallBudget, calling: Calling): number {
 test('a message causes so many calls and no more, and the refusal names it and the key', () => {
   const budget = createCallBudget(3)
   expect(countCalls(budget, { message: 7 })).toBe(3)
-  expect(() => budget.take(describeTurn({ message: 7 }))).toThrow(
+  expect(() => budget.consume(describeTurn({ message: 7 }))).toThrow(
     expect.objectContaining({
       code: 'forbidden',
       message: 'Cannot call agent: message #7 has caused 3 calls, the most that limits.loop.calls_per_message allows',
@@ -53,8 +53,8 @@ test('a message causes so many calls and no more, and the refusal names it and t
 
 test('the calls of called agents count for the message that began them', () => {
   const budget = createCallBudget(6)
-  budget.take(describeTurn({ message: 1 }))
-  budget.take(describeTurn({ message: 1 }))
+  budget.consume(describeTurn({ message: 1 }))
+  budget.consume(describeTurn({ message: 1 }))
   expect(countCalls(budget, { message: 2, caller: 1, hop: 1 })).toBe(4)
   expect(countCalls(budget, { message: 3, caller: 2, first: 1, hop: 2 })).toBe(0)
   expect(countCalls(budget, { message: 1 })).toBe(0)
@@ -74,7 +74,7 @@ test('a message of another agent has half as many calls with each hop', () => {
 test('the budget forgets the oldest of many messages', () => {
   const budget = createCallBudget(1)
   expect(countCalls(budget, { message: 1 })).toBe(1)
-  for (let message = 2; message <= 10_001; message += 1) budget.take(describeTurn({ message }))
+  for (let message = 2; message <= 10_001; message += 1) budget.consume(describeTurn({ message }))
   expect(countCalls(budget, { message: 2 })).toBe(0)
   expect(countCalls(budget, { message: 1 })).toBe(1)
 })

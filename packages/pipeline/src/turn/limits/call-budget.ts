@@ -33,7 +33,7 @@ export function createCallBudget(callsPerMessage = defaultCallsPerMessage): Call
   }
 
   return {
-    take(turn) {
+    consume(turn) {
       const { message, token, content } = turn
       const first = content.called_by?.first_message ?? content.called_by?.message ?? message
       const { most, turns } = findCounted(first, turn)

@@ -121,7 +121,7 @@ test('the gateway asks a limited number of local agents at once, and reports a s
     return partialAnswer(text('here'))
   }
   const mentions = ['@1@b.test', '@2@b.test', '@3@b.test', '@slow@b.test']
-  const limits = { maxMentions: 10, atOnce: 2, withinMs: 100 }
+  const limits = { maxMentions: 10, concurrency: 2, withinMs: 100 }
   const parts = await askLocalAgents(message(), said(...mentions), joining(ask, { limits }))
   expect(lines(parts).filter(line => line !== 'here')).toEqual([
     '@1@b.test:',

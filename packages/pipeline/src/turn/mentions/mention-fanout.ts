@@ -17,7 +17,7 @@ import { toParts } from '../../actions/plan-actions.ts'
 import { announceSpeaker, quoteNames } from '../../history/speaker-names.ts'
 import type { AgentCallAnswer } from '../../ports/agent/agent-call.ts'
 import type { AgentContext } from '../../ports/agent/agent-context.ts'
-import { nameFault } from '../../ports/agent/step-recorder.ts'
+import { failureCodeOf } from '../../ports/agent/step-recorder.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
 import type { MentionFanoutLimits, TurnContext } from '../../ports/turn/turn-context.ts'
 import { withoutRequirements } from '../../requirements/requirements.ts'
@@ -29,7 +29,7 @@ import type { TurnTrace } from '../trace/turn-trace.ts'
 
 export const defaultMentionFanoutLimits: MentionFanoutLimits = {
   maxMentions: defaultMaxMentions,
-  atOnce: 4,
+  concurrency: 4,
   withinMs: 60_000,
 }
 
@@ -95,7 +95,7 @@ export async function callOtherAgent(
   const noted = noteCall(`${callKey}${revision}`, address, asked, { isBroadcast, agentKey })
   try {
     checkChainGoesOn(chain)
-    callBudget?.take(turn)
+    callBudget?.consume(turn)
   } catch (error) {
     if (error instanceof Rejection) await tellRefusedCall(turn, noted, error, { ...callDeps, notes })
     throw error
@@ -109,12 +109,12 @@ export async function callOtherAgent(
     const given = await (waiting ? waiting.during(turn, call) : call())
     const answer = toWellFormed({ ...given, parts: readVisibleParts(given.parts).value })
     end.answered(answer)
-    step.end(readCallAnswer(answer).error && { fault: answer.status })
+    step.end(readCallAnswer(answer).error && { failureCode: answer.status })
     return answer
   } catch (error) {
     // An aborted call gets no outcome: either another worker repeats it, or nobody does.
     if (!(signal.reason instanceof TurnAborted)) end.failed(error)
-    step.end({ fault: nameFault(error) })
+    step.end({ failureCode: failureCodeOf(error) })
     throw error
   }
 }
@@ -157,7 +157,7 @@ export async function askLocalAgents(
   joining: Joining,
 ): Promise<Part[]> {
   const { recipient, sender, recipient_capabilities } = message
-  const { maxMentions, atOnce, withinMs } = joining.limits
+  const { maxMentions, concurrency: atOnce, withinMs } = joining.limits
   // The number halves with each hop, so that calls of agents who all mention each other do not multiply.
   const most = Math.ceil(maxMentions / 2 ** (recipient_capabilities.agent_chain?.hop ?? 0))
   const localAgents = chooseMentions(mentions, { without: [recipient, sender.address], most })

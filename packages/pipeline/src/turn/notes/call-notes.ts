@@ -2,7 +2,7 @@
 import type { Part } from '@postern/message'
 import { Rejection, Unavailable, Undeliverable } from '@postern/message'
 import type { AgentCallAnswer } from '../../ports/agent/agent-call.ts'
-import type { NoteSetting } from '../../ports/records/note.ts'
+import type { NoteContext } from '../../ports/records/note.ts'
 import { clipNoteText, noteTextOf } from '../../ports/records/note.ts'
 
 /** A call of one agent to another, as it is recorded before it is sent. */
@@ -37,7 +37,7 @@ export function noteCall(
 
 interface CallOutcome {
   readonly content: string
-  readonly error?: NoteSetting['error']
+  readonly error?: NoteContext['error']
 }
 
 export function readCallAnswer({ parts, status }: AgentCallAnswer): CallOutcome {

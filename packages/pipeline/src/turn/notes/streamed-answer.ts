@@ -1,7 +1,7 @@
 // Stores interim answers of an agent that streams, and keeps the streamed part of a canceled answer.
 import type { Json, Part, PartialResponse } from '@postern/message'
 import { isoTime, parseJsonText, sumUsage } from '@postern/message'
-import { settleFiles } from '../../actions/plan-actions.ts'
+import { resolveFiles } from '../../actions/plan-actions.ts'
 import type { TurnNote } from '../../ports/records/note.ts'
 import { formatTurnId } from '../../ports/records/note.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
@@ -68,7 +68,7 @@ export async function sayMeanwhile(
   chunk: PartialResponse,
   draft: AnswerDraft,
 ): Promise<void> {
-  const parts = [...(await settleFiles(chunk.parts ?? [], turnContext.store))]
+  const parts = [...(await resolveFiles(chunk.parts ?? [], turnContext.store))]
   const { mentions } = turnContext.findAgent(turn.agent) ?? {}
   draft.people = await findNamedPeople(turn, parts, { store: turnContext.store, mentions })
   const interim = planAnswer(turn, turnContext, { ...chunk, parts }, draft)

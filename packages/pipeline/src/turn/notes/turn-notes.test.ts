@@ -5,13 +5,13 @@ import { openBench, running } from '../../../test/turn-bench.ts'
 import type { Agent } from '../../ports/agent/agent.ts'
 import type { AgentCallAnswer, CallAgent } from '../../ports/agent/agent-call.ts'
 import type { AgentContext } from '../../ports/agent/agent-context.ts'
-import type { AgentNote, NoteBody, NoteSetting, TurnNote } from '../../ports/records/note.ts'
+import type { AgentNote, NoteBody, NoteContext, TurnNote } from '../../ports/records/note.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
 import type { TurnContext } from '../../ports/turn/turn-context.ts'
 import { workTurn } from '../turn.ts'
 
 /** Reads notes approximately as the transcript does. */
-function readNote(note: AgentNote, setting: NoteSetting): NoteBody {
+function readNote(note: AgentNote, setting: NoteContext): NoteBody {
   if (note.type === 'nonsense') throw new Rejection('malformed', 'Cannot read message: type: unknown type')
   return { kind: note.type, note, ...setting } as unknown as NoteBody
 }
@@ -83,7 +83,7 @@ describe('S-31: a call', () => {
       { callAgent: async address => partialAnswer(`I am ${address}`) },
     )
     await noting.work()
-    const bodies = noting.kept().map(({ body }) => body as unknown as NoteSetting & { readonly note: AgentNote })
+    const bodies = noting.kept().map(({ body }) => body as unknown as NoteContext & { readonly note: AgentNote })
     const ended = bodies.filter(({ note }) => note.type === 'observation')
     const begun = bodies.filter(({ note }) => note.type === 'delegation')
     expect(begun).toHaveLength(2)
@@ -281,7 +281,7 @@ describe('a note', () => {
       return 'done'
     })
     await noting.work({ ...turn(1), token: 2 })
-    expect(noting.committed()?.noted).toBe(1)
+    expect(noting.committed()?.noteCount).toBe(1)
   })
 
   test('that is invalid fails at its call, and the store keeps nothing of it', async () => {

@@ -3,7 +3,7 @@ import type { PartialResponse } from '@postern/message'
 import { isoTime, isStageName, Rejection, toWellFormed, Unavailable, Undeliverable } from '@postern/message'
 import type { AgentCallAnswer } from '../../ports/agent/agent-call.ts'
 import type { HistoryPolicy } from '../../ports/agent/history-policy.ts'
-import type { AgentNote, NoteNotice, NoteSetting, StageNotice, TurnNote } from '../../ports/records/note.ts'
+import type { AgentNote, NoteContext, NoteNotice, StageNotice, TurnNote } from '../../ports/records/note.ts'
 import { formatTurnId, noteTextOf } from '../../ports/records/note.ts'
 import type { Answer } from '../../ports/records/work/answer.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
@@ -24,7 +24,7 @@ export interface TurnNotes {
   /** Stores the remaining notes of a turn that has failed. @throws LeaseLost, Unavailable */
   abandon(): Promise<void>
   /** Ends the recording and returns the notes to store with the answer. @throws LeaseLost, Unavailable */
-  end(): Promise<Pick<Answer, 'notes' | 'noted'>>
+  end(): Promise<Pick<Answer, 'notes' | 'noteCount'>>
 }
 
 /** The maximum number of notes in one turn; more of them are a mistake. */
@@ -96,7 +96,7 @@ export function createTurnNotes(turn: Turn, gateway: NotesDeps): TurnNotes {
       endAll()
       const notes = await writer.end()
       const isRetried = turn.token > 1
-      return { ...(notes.length > 0 && { notes }), ...(isRetried && { noted }) }
+      return { ...(notes.length > 0 && { notes }), ...(isRetried && { noteCount: noted }) }
     },
   }
 }
@@ -124,7 +124,7 @@ type NotesDeps = Pick<TurnContext, 'store' | 'system' | 'readNote'>
 
 interface TurnNoteWriter {
   /** Formats and adds a note. `most` is the maximum number of characters; default: any number. */
-  add(name: string, note: AgentNote, setting: Omit<NoteSetting, 'agent_key' | 'turn_id' | 'at'>, most?: number): void
+  add(name: string, note: AgentNote, setting: Omit<NoteContext, 'agent_key' | 'turn_id' | 'at'>, most?: number): void
   /** Adds a formatted note. `id` is the id under which watchers of the turn receive it and a chat shows it. */
   keep(name: string, id: string, body: TurnNote['body']): void
   flush(): Promise<void>

@@ -36,7 +36,7 @@ describe('the record of what an agent tells', () => {
       { name: 'tool c', at: 50, ok: true },
       { name: 'tool d', at: 50, ok: true },
     ])
-    expect(told.map(({ id, startedAt, endedAt, fault }) => [id, startedAt, endedAt, fault])).toEqual([
+    expect(told.map(({ id, startedAt, endedAt, failureCode: fault }) => [id, startedAt, endedAt, fault])).toEqual([
       ['a', 0, 40, undefined],
       ['b', 40, 50, 'failed'],
       ['c', 50, 50, undefined],
@@ -86,7 +86,7 @@ describe('the steps of a turn', () => {
   test('stand below the turn, the stage or the tool that begins them', async () => {
     const { tree, told, attempt } = await work(async (_, context) => {
       const asked = stepsOf(context).begin({ kind: 'model', name: 'm', server: 'model.test' })
-      asked.end({ usage: { input_tokens: 7, output_tokens: 2 }, finish: 'tool_calls' })
+      asked.end({ usage: { input_tokens: 7, output_tokens: 2 }, finishReason: 'tool_calls' })
       context.stage('search')
       const tool = stepsOf(context).begin({ kind: 'tool', name: 'look', id: 'x' })
       const within = tool.within(context)
@@ -133,7 +133,7 @@ describe('the steps of a turn', () => {
   test('keep the reason for which they failed, as a code without words', async () => {
     const { told, attempt } = await work(
       async (_, context) => {
-        stepsOf(context).begin({ kind: 'model', name: 'm' }).end({ fault: 'Unavailable' })
+        stepsOf(context).begin({ kind: 'model', name: 'm' }).end({ failureCode: 'Unavailable' })
         await context.call('@one@b.test', 'hi').catch(() => undefined)
         return 'done'
       },
@@ -141,7 +141,7 @@ describe('the steps of a turn', () => {
         throw new Unavailable('the secret of @one@b.test')
       },
     )
-    expect(told.map(({ kind, fault }) => [kind, fault])).toEqual([
+    expect(told.map(({ kind, failureCode: fault }) => [kind, fault])).toEqual([
       ['model', 'Unavailable'],
       ['call', 'Unavailable'],
     ])
@@ -157,7 +157,7 @@ describe('the steps of a turn', () => {
       throw new TypeError('broken')
     })
     for (const end of late) end()
-    expect(told.map(({ kind, fault }) => [kind, fault])).toEqual([
+    expect(told.map(({ kind, failureCode: fault }) => [kind, fault])).toEqual([
       ['tool', 'TypeError'],
       ['stage', undefined],
     ])
@@ -182,7 +182,7 @@ describe('the steps of a turn', () => {
       yield call('x')
       const step = stepsOf(context).begin({ kind: 'tool', name: 'look', id: 'x' })
       yield call('x')
-      step.end({ fault: 'failed' })
+      step.end({ failureCode: 'failed' })
       yield call('x', { error: { message: 'no' } })
       yield 'done'
     } as Agent['handle'])

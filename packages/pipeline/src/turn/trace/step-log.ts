@@ -55,7 +55,7 @@ export class StepLog {
       if (!isOpen) return
       isOpen = false
       const endedAt = Math.max(startedAt, this.#now())
-      if (tool) Object.assign(tool, { ms: endedAt - startedAt, ok: ended.fault === undefined })
+      if (tool) Object.assign(tool, { ms: endedAt - startedAt, ok: ended.failureCode === undefined })
       if (start.kind === 'model') this.#recordModel(start.name, { ...ended, startedAt, endedAt }, number)
       if (number === undefined) return
       this.#open.delete(number)
@@ -64,7 +64,7 @@ export class StepLog {
         ...ended,
         ...{ number, startedAt, endedAt },
         ...(parent !== undefined && { parent }),
-        ...(askedBy !== undefined && { askedBy }),
+        ...(askedBy !== undefined && { requestedByStep: askedBy }),
       })
     }
     if (number !== undefined && isOpen) this.#open.set(number, end)
@@ -97,7 +97,7 @@ export class StepLog {
   close(fault: string): void {
     const stage = this.#stage
     this.#stage = undefined
-    for (const [number, end] of [...this.#open]) if (number !== stage?.number) end({ fault })
+    for (const [number, end] of [...this.#open]) if (number !== stage?.number) end({ failureCode: fault })
     stage?.end()
     this.#isClosed = true
   }
@@ -130,7 +130,7 @@ export class StepLog {
 
   #recordModel(
     name: string,
-    { startedAt, endedAt, fault, usage }: StepEnd & Pick<EndedStep, 'startedAt' | 'endedAt'>,
+    { startedAt, endedAt, failureCode: fault, usage }: StepEnd & Pick<EndedStep, 'startedAt' | 'endedAt'>,
     number: number | undefined,
   ): void {
     this.#model = number
@@ -154,7 +154,7 @@ export class StepLog {
     this.#told({
       ...{ kind: 'tool', name: tool.name, id, number, startedAt: tool.at, endedAt: now },
       ...(parent !== undefined && { parent }),
-      ...(!tool.ok && { fault: 'failed' }),
+      ...(!tool.ok && { failureCode: 'failed' }),
     })
   }
 }

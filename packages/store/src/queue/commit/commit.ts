@@ -136,7 +136,7 @@ function keepNotes(
   position: PartialAnswerPosition,
 ): void {
   if (notes.length > 0) table.keep(batch, notes, position)
-  if (answer.noted !== undefined) table.dropBeyond(batch, answer.noted, position)
+  if (answer.noteCount !== undefined) table.dropBeyond(batch, answer.noteCount, position)
 }
 
 function positionOf(turn: Turn, { thread_id, task_id }: TurnRow, at: number) {

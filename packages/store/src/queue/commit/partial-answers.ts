@@ -1,6 +1,6 @@
 // Stores the answers that agents give, revise and delete, during their turns and at the end.
 import type { NormalizedResponse } from '@postern/message'
-import type { Answer, Planned } from '@postern/pipeline'
+import type { Answer, DeliveryPlan } from '@postern/pipeline'
 import type { PartialAnswerPosition, ResponseDraft } from '../../messages/responses.ts'
 import { draftResponse } from '../../messages/responses.ts'
 import type { Sql } from '../../sql/sql.ts'
@@ -27,7 +27,7 @@ export interface PartialAnswerTable extends Rewording {
     answer: Answer,
     position: PartialAnswerPosition,
   ): number | undefined
-  send(batch: Batch, planned: Planned, cause: NewDelivery): void
+  send(batch: Batch, planned: DeliveryPlan, cause: NewDelivery): void
   /** Deletes the partial answer of a message's turn, here and at its recipients. */
   withdrawInterim(batch: Batch, message: number, now: number): void
 }

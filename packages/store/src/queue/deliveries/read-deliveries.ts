@@ -61,7 +61,7 @@ function toDelivery(row: DueDelivery, message: StoredMessage): Delivery {
     token: row.lease_token + 1,
     attempt: row.attempt + 1,
     queuedAt: row.queued_at,
-    ...(row.tried_at !== null && { triedAt: row.tried_at }),
+    ...(row.tried_at !== null && { firstAttemptAt: row.tried_at }),
     via: message.via,
     agent: message.agent,
     thread: message.thread,

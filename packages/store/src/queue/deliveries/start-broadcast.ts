@@ -1,5 +1,5 @@
 // Inserts a broadcast to all peers of one relation.
-import type { Planned } from '@postern/pipeline'
+import type { DeliveryPlan } from '@postern/pipeline'
 import { formatJson } from '../../sql/json-columns.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { NewDelivery } from './new-delivery.ts'
@@ -12,7 +12,7 @@ export function createBroadcastStarter(db: Sql) {
        WHERE agent = ?4 AND channel = ?5 AND relation = ?6), ?8)`,
   )
   return (
-    { relation, target }: NonNullable<Planned['broadcasts']>[number],
+    { relation, target }: NonNullable<DeliveryPlan['broadcasts']>[number],
     { message, response, thread, agent, channel, now }: NewDelivery,
   ) => insert.run(message, response ?? null, thread, agent, channel, relation, formatJson(target), now)
 }

@@ -188,11 +188,11 @@ function createRelease({ db, write, now }: StoreContext): WorkStore['release'] {
   )
   return async ({ message, token, thread }, { dueAt, error, uncounted, attempt }) => {
     const tried = formatAttempt(attempt)
-    const triedAt = uncounted ? null : now()
+    const firstAttemptAt = uncounted ? null : now()
     const giveBackTurn = (batch: Batch) => {
-      const { changes } = giveBack.run(dueAt, uncounted ? 1 : 0, error ?? null, tried, message, token, triedAt)
+      const { changes } = giveBack.run(dueAt, uncounted ? 1 : 0, error ?? null, tried, message, token, firstAttemptAt)
       if (changes > 0) {
-        if (triedAt !== null) beginWaiting.run(triedAt, thread)
+        if (firstAttemptAt !== null) beginWaiting.run(firstAttemptAt, thread)
         const merged = giveBackMerged.run(message).changes
         moveTotals(batch, 1 + merged, ['messages.working', 'messages.received'])
         noteChange(batch, 'turn', message)

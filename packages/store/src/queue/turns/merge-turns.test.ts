@@ -29,7 +29,7 @@ async function admitMany(count: number, mode: 'merge' | 'interrupt') {
   const { store } = tested
   const admitOne = (at: number) =>
     store.admit(
-      sketchIntake(`m${at}`, { lane: { mode }, message: { thread_source: 't', sender: structuredClone(sender) } }),
+      sketchIntake(`m${at}`, { queueMode: { mode }, message: { thread_source: 't', sender: structuredClone(sender) } }),
       'c',
     )
   await Promise.all(Array.from({ length: count }, (_, at) => admitOne(at)))

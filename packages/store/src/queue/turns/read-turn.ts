@@ -33,7 +33,7 @@ export function toTurn({ readMessage }: TurnReaderDeps, due: TakenTurn, { merged
     message,
     token: token + 1,
     attempt: attempt + 1,
-    ...(tried_at !== null && { triedAt: tried_at }),
+    ...(tried_at !== null && { firstAttemptAt: tried_at }),
     crashes,
   }
   const turn = {

@@ -55,7 +55,7 @@ class Crowd {
     // Each thread has one mode. Three threads have several tasks each, which may have ended in the meantime.
     const thread = choice % 8
     const task = thread >= 5 ? { owner: 'o', id: nameTask(thread, choice), context: `t${thread}` } : undefined
-    const intake = intakeOf(at, { speaker: speakers[choice % 3 ? 0 : 1], thread, lane: lanes[thread % 4], task })
+    const intake = intakeOf(at, { speaker: speakers[choice % 3 ? 0 : 1], thread, queueMode: lanes[thread % 4], task })
     return this.#tested.store.admit(intake, 'c').catch(() => undefined)
   }
 
@@ -68,7 +68,7 @@ class Crowd {
     const intake = intakeOf(of, {
       speaker: 'ada',
       thread: Number(message.thread_source.slice(1)),
-      lane: { mode: 'merge' },
+      queueMode: { mode: 'merge' },
     })
     const parts = [{ kind: 'text', mime: 'text/plain', content } as const]
     await store.admit(
@@ -110,7 +110,7 @@ function wordsOf(at: number) {
 
 function intakeOf(
   at: number,
-  { speaker, thread, ...rest }: { speaker: string; thread: number } & Partial<Pick<Intake, 'lane' | 'task'>>,
+  { speaker, thread, ...rest }: { speaker: string; thread: number } & Partial<Pick<Intake, 'queueMode' | 'task'>>,
 ): Intake {
   const sender = {
     address: `@${speaker}@peer.test`,

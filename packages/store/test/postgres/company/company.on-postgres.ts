@@ -112,7 +112,7 @@ describe('stores that write to one database at a time', () => {
     const opened = await admitAll(at =>
       sketchIntake(`t${at}`, {
         agent: 'tasks',
-        task: { owner: 'ada', id: `task ${at}`, context: `c${at}`, most: 20 },
+        task: { owner: 'ada', id: `task ${at}`, context: `c${at}`, maxOpenTasks: 20 },
         ...inThread(`t${at}`),
       }),
     )

@@ -46,7 +46,7 @@ export async function openWorker(
       },
     }),
   } as Partial<Channel> as Channel
-  const retry = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 }
+  const retry = { initialDelayMs: 1_000, maxDelayMs: 60_000, giveUpAfterMs: 3_600_000 }
   const turnContext = {
     ...{
       store: isDeaf ? { ...store, listen: () => () => {} } : store,

@@ -99,7 +99,7 @@ function describeSending(open: OpenStore): void {
       advance(2_000)
       const second = await leaseOnlyDelivery(store)
       expect(second).toMatchObject({ id: first.id, attempt: 2, queuedAt: first.queuedAt })
-      expect([first.triedAt, second.triedAt]).toEqual([undefined, now() - 2_000])
+      expect([first.firstAttemptAt, second.firstAttemptAt]).toEqual([undefined, now() - 2_000])
       await store.settle(second, { state: 'dead', reason: 'refused', error: 'HTTP 410' })
       const dead = { state: 'dead', attempts: 2, last_error: 'HTTP 410', wire: { try: 1 } }
       expect(await store.listDeliveries({ limit: 9, state: 'dead' })).toMatchObject([dead])
@@ -256,7 +256,7 @@ function describeOperatorControl(open: OpenStore): void {
       expect(await store.listDeliveries({ limit: 9, state: 'dead' })).toEqual([])
       const second = await leaseOnlyDelivery(store)
       expect(second).toMatchObject({ id: first.id, attempt: 2, queuedAt: now() })
-      expect(second.triedAt).toBeUndefined()
+      expect(second.firstAttemptAt).toBeUndefined()
       await store.settle(second, sent)
       expect(await store.retryDelivery(first.id)).toBe(false)
       expect(await store.retryDelivery('no such delivery')).toBe(false)

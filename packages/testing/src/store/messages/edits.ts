@@ -215,7 +215,7 @@ function describeEdits(open: OpenStore): void {
 const lane = { mode: 'merge' } as const
 
 async function mergeThree(store: Store): Promise<Turn> {
-  for (const id of ['m1', 'm2', 'm3']) await store.admit(byAda(id, { lane }, id), 'c')
+  for (const id of ['m1', 'm2', 'm3']) await store.admit(byAda(id, { queueMode: lane }, id), 'c')
   return leaseOnlyTurn(store)
 }
 
@@ -224,7 +224,7 @@ function describeMergedEdits(open: OpenStore): void {
     'an edit of one message of a merged turn brings all of its messages again',
     withStore(open, async ({ store }) => {
       const old = await mergeThree(store)
-      await store.admit(editOf('e1', 'better', { lane }, 'm1'), 'c')
+      await store.admit(editOf('e1', 'better', { queueMode: lane }, 'm1'), 'c')
       const turn = await leaseOnlyTurn(store)
       expect(words(turn)).toEqual(['better', 'words of m2', 'words of m3'])
       expect(turn).toMatchObject({ message: old.message, merged: old.merged, revision: 1 })
@@ -241,7 +241,7 @@ function describeMergedEdits(open: OpenStore): void {
     async (_where, object, answered) => {
       await withStore(open, async ({ store }) => {
         await mergeThree(store)
-        await store.admit(editOf('e2', 'secret', { lane, audience: 'direct' }, object), 'c')
+        await store.admit(editOf('e2', 'secret', { queueMode: lane, audience: 'direct' }, object), 'c')
         const seen: (readonly string[])[] = []
         for (let count = 0; count < 3; count += 1) {
           const turn = await leaseOnlyTurn(store)

@@ -1,5 +1,5 @@
 // Tests that an agent finds a conversation by its `thread_id`, and learns to whom it may write there.
-import type { KnownConversation } from '@postern/pipeline'
+import type { AgentConversation } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { sketchPost } from '../setup/action-sketches.ts'
 import { ada, adasMail, converse, sketchFrom } from '../setup/people-sketches.ts'
@@ -7,7 +7,7 @@ import type { OpenStore } from '../setup/under-test.ts'
 import { leaseOnlyTurn, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
 
 /** Sketches another message of the agent in a conversation, in the form of a reply. */
-function sketchReply(id: string, { key, author = '', scope }: KnownConversation, thread: number) {
+function sketchReply(id: string, { key, author = '', scope }: AgentConversation, thread: number) {
   const post = sketchPost(id, 'It is ready.')
   const synthetic = {
     ...post.synthetic,
@@ -58,18 +58,18 @@ export function knownConversationContract(open: OpenStore): void {
     }),
   )
   test(
-    'findLastWritten() finds the time of the last words of a person in conversations of one principal alone',
+    'findLastMessageTime() finds the time of the last words of a person in conversations of one principal alone',
     withStore(open, async ({ store }) => {
       const at = (time: string) => ({ message: { received_at: `2026-01-0${time}T00:00:00.000Z` } })
       await converse(store, 'm1', sketchFrom(adasMail, 'm1', at('1')))
       await converse(store, 'm2', sketchFrom(adasMail, 'm2', at('2')))
       const whose = { agent: 'echo', via: 'email', scope: 'v:Ada@mail.test' }
-      expect(await store.findLastWritten(whose)).toBe('2026-01-02T00:00:00.000Z')
+      expect(await store.findLastMessageTime(whose)).toBe('2026-01-02T00:00:00.000Z')
       for (const [id, flag] of Object.entries({ m3: 'list', m4: 'may_be_replayed', m5: 'auto_reply' }))
         await converse(store, id, sketchFrom(adasMail, id, { ...at('3'), flags: [flag] }))
-      expect(await store.findLastWritten(whose)).toBe('2026-01-02T00:00:00.000Z')
-      expect(await store.findLastWritten({ ...whose, agent: 'help' })).toBeUndefined()
-      expect(await store.findLastWritten({ ...whose, via: 'activitypub' })).toBeUndefined()
+      expect(await store.findLastMessageTime(whose)).toBe('2026-01-02T00:00:00.000Z')
+      expect(await store.findLastMessageTime({ ...whose, agent: 'help' })).toBeUndefined()
+      expect(await store.findLastMessageTime({ ...whose, via: 'activitypub' })).toBeUndefined()
     }),
   )
 }

@@ -106,7 +106,7 @@ function describeParts(open: OpenStore): void {
       withStore(open, async ({ store }) => {
         const blobs = [makeBlob(1), makeBlob(2, 99_998), makeBlob(3, 8_193)]
         const mail = sketchMail('m1', blobs)
-        await store.admit({ ...mail, storage: { ...ada, most: quotaFor(mail) } }, 'c')
+        await store.admit({ ...mail, storage: { ...ada, maxBytes: quotaFor(mail) } }, 'c')
         for (const { digest, bytes, mime } of blobs) {
           const blob = await store.findBlob(digest)
           expect(blob?.mime).toBe(mime)

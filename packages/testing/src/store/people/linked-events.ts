@@ -1,5 +1,5 @@
 // Tests that agents learn of links and their ends, in the same transaction.
-import type { Intake, LinkedChange, LinkedEvents, Person, Store } from '@postern/pipeline'
+import type { Intake, LinkChange, LinkNotifications, Person, Store } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import {
   account,
@@ -17,8 +17,8 @@ import { leaseTurns, sketchIntake, withStore } from '../setup/under-test.ts'
 
 /** Collects the changes, and describes them as messages of the account. A transaction that runs again describes its change once more. */
 function listen() {
-  const changes = new Map<string, LinkedChange>()
-  const events: LinkedEvents = {
+  const changes = new Map<string, LinkChange>()
+  const events: LinkNotifications = {
     correlationId: 'c',
     describe(change): Intake {
       changes.set(change.kind, change)

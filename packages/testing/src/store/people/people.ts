@@ -73,12 +73,12 @@ function describeCodes(open: OpenStore): void {
   attempt('a code of another request is a wrong one', async ({ store }, request) => {
     const other = sketchRequest(eveAccount, mailbox('eve'))
     await store.requestLink(other)
-    expect(await confirm(store, { ...request, digest: other.digest })).toEqual({ outcome: 'wrong', triesLeft: 4 })
+    expect(await confirm(store, { ...request, digest: other.digest })).toEqual({ outcome: 'wrong', attemptsLeft: 4 })
     expect(await addressesOf(store, ada)).toEqual([])
   })
   attempt('after five wrong ones the right one is dead, too', async ({ store }, request) => {
     const guesses = await Promise.all([1, 2, 3, 4, 5].map(n => confirm(store, { ...request, digest: `guess ${n}` })))
-    expect(guesses.map(guess => 'triesLeft' in guess && guess.triesLeft)).toEqual([4, 3, 2, 1, 0])
+    expect(guesses.map(guess => 'attemptsLeft' in guess && guess.attemptsLeft)).toEqual([4, 3, 2, 1, 0])
     expect(await confirm(store, request)).toEqual({ outcome: 'none' })
   })
   attempt('its time is over after fifteen minutes', async ({ store, advance }, request) => {
@@ -92,7 +92,7 @@ function describeCodes(open: OpenStore): void {
   attempt('a newer one for the same address takes its place', async ({ store }, request) => {
     const newer = sketchRequest(ada, adasMail)
     await store.requestLink(newer)
-    expect(await confirm(store, request)).toEqual({ outcome: 'wrong', triesLeft: 4 })
+    expect(await confirm(store, request)).toEqual({ outcome: 'wrong', attemptsLeft: 4 })
     expect(await confirm(store, newer)).toMatchObject({ outcome: 'linked' })
   })
   attempt('a newer one for another address leaves it as it is', async ({ store }, request) => {
@@ -135,7 +135,7 @@ function describeCodes(open: OpenStore): void {
       const ask = (asker: PersonIdentity, n: number) => store.requestLink(sketchRequest(asker, mailbox(`m${n}`)))
       for (let n = 0; n < 5; n += 1) expect(await ask(eveAccount, n)).toMatchObject({ outcome: 'sent' })
       expect(await ask(eveAccount, 5)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })
-      for (let n = 5; n < linkLimits.askedPerHostDay; n += 1)
+      for (let n = 5; n < linkLimits.requestsPerHostPerDay; n += 1)
         expect(await ask(account(`eve${n}`), n)).toMatchObject({ outcome: 'sent' })
       advance(2 * 3_600_000)
       expect(await ask(account('eve100'), 100)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })
@@ -166,7 +166,7 @@ function describeCeiling(open: OpenStore): void {
         const asker = { via: 'activitypub', address: `@a@s${n}.test`, subject: `https://s${n}.test/a` } as const
         return store.requestLink(sketchRequest(asker, mailbox(`m${n}`)))
       }
-      const asked = await Promise.all(Array.from({ length: linkLimits.sentPerDay }, (_, n) => ask(n)))
+      const asked = await Promise.all(Array.from({ length: linkLimits.codesPerDay }, (_, n) => ask(n)))
       expect(asked.every(({ outcome }) => outcome === 'sent')).toBe(true)
       expect(await ask(1000)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })
       advance(24 * 3_600_000)
@@ -248,7 +248,7 @@ function describeLinks(open: OpenStore): void {
   test(
     'no person has more than eight addresses, by whichever end it grows',
     withStore(open, async ({ store, advance }) => {
-      for (let n = 1; n < linkLimits.addresses; n += 1) {
+      for (let n = 1; n < linkLimits.maxAddresses; n += 1) {
         await link(store, ada, mailbox(`a${n}`))
         advance(3_600_000)
       }

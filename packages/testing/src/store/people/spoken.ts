@@ -7,7 +7,7 @@ import { withStore } from '../setup/under-test.ts'
 
 export function describeSpoken(open: OpenStore): void {
   test(
-    'findSpoken() lists the words from all linked addresses, with the conversations in which nobody else spoke',
+    'findPersonMessages() lists the messages from all linked addresses, with the conversations in which nobody else spoke',
     withStore(open, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom(adasMail, 'm2'))
@@ -23,26 +23,32 @@ export function describeSpoken(open: OpenStore): void {
       )
       await converse(store, 'm5', sketchFrom(ada, 'm5', { agent: 'help' }))
       await link(store, ada, adasMail)
-      const { persons, words } = await store.findSpoken({ agent: 'echo', addresses: [adasMail] })
+      const { persons, messages } = await store.findPersonMessages({ agent: 'echo', addresses: [adasMail] })
       expect(persons.map(({ agent, founder, addresses }) => [agent, founder.address, addresses.length])).toEqual([
         ['echo', ada.address, 2],
       ])
-      expect(words.map(({ via, sender, thread }) => [via, sender.address, thread !== undefined])).toEqual([
+      expect(messages.map(({ via, sender, thread }) => [via, sender.address, thread !== undefined])).toEqual([
         [ada.via, ada.address, true],
         [adasMail.via, adasMail.address, true],
         [ada.via, ada.address, false],
       ])
-      expect((await store.findSpoken({ addresses: [ada] })).words.map(({ agent }) => agent)).toContain('help')
-      expect(await store.findSpoken({ agent: 'help', addresses: [adasMail] })).toEqual({ persons: [], words: [] })
+      expect((await store.findPersonMessages({ addresses: [ada] })).messages.map(({ agent }) => agent)).toContain(
+        'help',
+      )
+      expect(await store.findPersonMessages({ agent: 'help', addresses: [adasMail] })).toEqual({
+        persons: [],
+        words: [],
+      })
     }),
   )
   test(
-    'findSpoken() leaves out another account that has the address now',
+    'findPersonMessages() leaves out another account that has the address now',
     withStore(open, async ({ store }) => {
       const now = { ...ada, subject: 'https://social.test/users/2' }
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom(now, 'm2', { message: { thread_source: 'of another' } }))
-      const said = async (person: PersonAddress) => (await store.findSpoken({ addresses: [person] })).words.length
+      const said = async (person: PersonAddress) =>
+        (await store.findPersonMessages({ addresses: [person] })).messages.length
       expect(await said(ada)).toBe(1)
       expect(await said(now)).toBe(1)
       expect(await said({ via: ada.via, address: ada.address })).toBe(2)

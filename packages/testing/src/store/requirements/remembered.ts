@@ -2,7 +2,7 @@
 import type { RememberScope } from '@postern/message'
 import { describeApproval, operatorSubject, subjectOf } from '@postern/message'
 import type { PlannedRequirement, Store, Turn } from '@postern/pipeline'
-import { mostRemembered, personKeyOf } from '@postern/pipeline'
+import { maxRememberedDecisions, personKeyOf } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { messageFrom, requirementDigestOf } from '../setup/requirement-sketch.ts'
 import type { OpenStore, StoreUnderTest } from '../setup/under-test.ts'
@@ -148,13 +148,14 @@ export function rememberedContract(open: OpenStore): void {
       }),
     )
     test(
-      `of one person an agent remembers ${mostRemembered}; of more the oldest goes`,
+      `of one person an agent remembers ${maxRememberedDecisions}; of more the oldest goes`,
       withStore(open, async under => {
         const { store } = under
         await decide(under, { id: 'bobs', who: 'bob' }, 'always')
-        for (let n = 0; n <= mostRemembered; n += 1) await decide(under, { id: `d${n}`, tool: `tool${n}` }, 'always')
+        for (let n = 0; n <= maxRememberedDecisions; n += 1)
+          await decide(under, { id: `d${n}`, tool: `tool${n}` }, 'always')
         const own = await store.listRemembered({ agent: 'echo', persons: ofPerson('ada'), limit: 100 })
-        expect([own.length, own.at(-1)?.tool]).toEqual([mostRemembered, 'tool1'])
+        expect([own.length, own.at(-1)?.tool]).toEqual([maxRememberedDecisions, 'tool1'])
         expect(await store.listRemembered({ agent: 'echo', persons: ofPerson('bob'), limit: 100 })).toHaveLength(1)
       }),
     )

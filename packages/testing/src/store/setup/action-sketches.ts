@@ -1,7 +1,7 @@
 // Sketches posts, edits, deletions and reactions of agents for the tests of stores.
 import type { NormalizedResponse, Part } from '@postern/message'
 import { isoTime } from '@postern/message'
-import type { Answer, Blob, Entry, Planned, PlannedAction, Store } from '@postern/pipeline'
+import type { Answer, Blob, DeliveryPlan, Entry, PlannedAction, Store } from '@postern/pipeline'
 import type { IntakeSketch } from './under-test.ts'
 import { inThread, leaseOnlyTurn, sketchAnswer, sketchIntake, toDeliveryPlan } from './under-test.ts'
 
@@ -11,7 +11,7 @@ type AgentEdit = Extract<PlannedAction, { kind: 'edit' }>
 interface PostSketch {
   readonly agent?: string
   readonly recipients?: readonly string[]
-  readonly broadcasts?: Planned['broadcasts']
+  readonly broadcasts?: DeliveryPlan['broadcasts']
   readonly aliases?: readonly string[]
   readonly scope?: string
   readonly isListed?: boolean
@@ -64,12 +64,16 @@ export function sketchEdit(response: NormalizedResponse, recipients: readonly st
 export function sketchDeletion(
   response: string,
   recipients: readonly string[] = [],
-  broadcasts?: Planned['broadcasts'],
+  broadcasts?: DeliveryPlan['broadcasts'],
 ): PlannedAction {
   return { kind: 'delete', response, planned: { deliveries: recipients.map(toDeliveryPlan), broadcasts } }
 }
 
-export function sketchReaction(message: number, recipient: string, broadcasts?: Planned['broadcasts']): PlannedAction {
+export function sketchReaction(
+  message: number,
+  recipient: string,
+  broadcasts?: DeliveryPlan['broadcasts'],
+): PlannedAction {
   return { kind: 'react', message, planned: { deliveries: [toDeliveryPlan(recipient)], broadcasts } }
 }
 

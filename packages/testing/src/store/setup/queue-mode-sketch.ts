@@ -11,7 +11,7 @@ export const mergeMode: QueueMode = { mode: 'merge' }
 export const interruptMode: QueueMode = { mode: 'interrupt' }
 
 export function sketchQueued(id: string, lane: QueueMode | undefined, { message, ...sketch }: IntakeSketch = {}) {
-  return sketchIntake(id, inThread('t', { lane, ...sketch, message: { sender: provenAda, ...message } }))
+  return sketchIntake(id, inThread('t', { queueMode: lane, ...sketch, message: { sender: provenAda, ...message } }))
 }
 
 export const wordsOfTurn = ({ content }: Turn) =>

@@ -58,7 +58,7 @@ export function describeCancelEvents(open: OpenStore): void {
         updatedAt: canceled?.updatedAt,
         response: { id: 'answer to m1' },
       })
-      expect([after?.earlier, after?.entries.length]).toEqual([[], 2])
+      expect([after?.earlierResponses, after?.entries.length]).toEqual([[], 2])
       expect([await leaseDeliveries(store), await leaseTurns(store)]).toEqual([[], []])
     }),
   )

@@ -148,7 +148,7 @@ export function describeExpiry(open: OpenStore): void {
         advance(1_000)
         await asks(store, `m${at}`, task(`task ${at}`))
       }
-      expect(await store.expireTasks({ owner: 'ada', most: 3, limit })).toEqual({ removed: 2, isDone: true })
+      expect(await store.expireTasks({ owner: 'ada', maxTasks: 3, limit })).toEqual({ removed: 2, isDone: true })
       const { tasks } = await store.listTasks({ owner: 'ada', limit: 9 })
       expect(tasks.map(({ id }) => id)).toEqual(['task 5', 'task 4', 'task 3'])
       expect(await store.findTask({ owner: 'bob', id: 'task 0' })).toBeDefined()

@@ -110,8 +110,8 @@ export function describeMost(open: OpenStore): void {
         owner: 'anybody',
         id,
         context: id,
-        most: 3,
-        share: { name, most: 2 },
+        maxOpenTasks: 3,
+        share: { name, maxOpenTasks: 2 },
       })
       const admit = (id: string, of: ReturnType<typeof task>) =>
         store.admit(sketchIntake(id, inThread(of.context, { task: of })), 'c')

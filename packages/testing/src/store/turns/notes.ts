@@ -1,7 +1,7 @@
 // Tests that a store keeps the notes of an agent with its turn.
 
 import { isoTime, LeaseLost } from '@postern/message'
-import type { KeptNote, NoteBody, Store, Turn, TurnNote } from '@postern/pipeline'
+import type { NoteBody, Store, StoredNote, Turn, TurnNote } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { sketchDeletion } from '../setup/action-sketches.ts'
 import { sketchProvenSender } from '../setup/proven-sender.ts'
@@ -40,7 +40,7 @@ async function leaseNew(store: Store, id: string, thread = 't'): Promise<Turn> {
 
 const everything = { before: Number.MAX_SAFE_INTEGER, limit: 100 }
 
-async function listNotes(store: Store, { thread }: Pick<Turn, 'thread'>): Promise<readonly KeptNote[]> {
+async function listNotes(store: Store, { thread }: Pick<Turn, 'thread'>): Promise<readonly StoredNote[]> {
   return store.readNotes({ thread, ...everything })
 }
 
@@ -106,7 +106,7 @@ function describeRetrying(open: OpenStore): void {
       await store.release(first, { dueAt: now() })
       const again = await leaseOnlyTurn(store)
       await store.note(again, [sketchNote('note 1', 'one'), sketchNote('call 1', 'asked'), sketchNote('note 2', 'new')])
-      await store.commit(again, { ...sayNothing(), noted: 2 })
+      await store.commit(again, { ...sayNothing(), noteCount: 2 })
       expect(await textsOf(store, again)).toEqual(['one', 'asked', 'new'])
     }),
   )
@@ -189,7 +189,7 @@ function describeGoing(open: OpenStore): void {
       const admit = (id: string) => {
         const authorship = { author: 'https://peer.test/ada', object: `https://peer.test/notes/${id}` }
         const message = { sender: sketchProvenSender('ada') }
-        return store.admit(sketchIntake(id, inThread('t', { authorship, lane: { mode: 'merge' }, message })), 'c')
+        return store.admit(sketchIntake(id, inThread('t', { authorship, queueMode: { mode: 'merge' }, message })), 'c')
       }
       await admit('m1')
       const first = await leaseOnlyTurn(store)

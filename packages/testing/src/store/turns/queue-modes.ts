@@ -142,7 +142,7 @@ function describeMergeBounds(open: OpenStore): void {
       },
     ],
     ['the same in a task', { task: { owner: 'o', id: 'task', context: 't' } }],
-    ['the same, for an agent that takes each in its order', { lane: undefined }],
+    ['the same, for an agent that takes each in its order', { queueMode: undefined }],
   ]
   test.each(otherSketches)('the store answers %s apart, and keeps the order', async (_who, sketch) => {
     await withStore(open, async ({ store }) => {

@@ -84,15 +84,15 @@ function describeOrder(open: OpenStore): void {
     'a turn knows the time of its first try, and a try that a shutdown interrupted does not count',
     withStore(open, async ({ store, now, advance }) => {
       await admitAll(store, [sketchIntake('m1', inThread('t'))])
-      const triedAt: (number | undefined)[] = []
+      const firstAttemptAt: (number | undefined)[] = []
       for (const uncounted of [true, undefined, undefined, undefined]) {
         const turn = await leaseOnlyTurn(store)
-        triedAt.push(turn.triedAt)
+        firstAttemptAt.push(turn.firstAttemptAt)
         await store.release(turn, { dueAt: now() + 1_000, ...(uncounted && { uncounted }) })
         advance(1_000)
       }
       const first = now() - 3_000
-      expect(triedAt).toEqual([undefined, undefined, first, first])
+      expect(firstAttemptAt).toEqual([undefined, undefined, first, first])
     }),
   )
   test(

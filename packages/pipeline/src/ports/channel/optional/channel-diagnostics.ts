@@ -3,7 +3,7 @@ import type { Json, System } from '@postern/message'
 import type { Intake } from '../../records/intake.ts'
 import type { AnsweredTurn } from '../addressing.ts'
 import type { ChannelStore } from '../channel-store.ts'
-import type { Rehearsal, RehearsalWays } from './rehearsal.ts'
+import type { SelfTestFetches, SelfTestResult } from './self-test.ts'
 
 /** Everything that operators can try on a channel, for `postern replay`, `postern doctor` and the console. All members are optional. */
 export interface ChannelDiagnostics {
@@ -16,14 +16,14 @@ export interface ChannelDiagnostics {
    * Verifies, resolves and normalizes a stored message, and stores nothing. Returns the intake that its agent would get now; undefined if it would
    * get none. Earlier messages have no influence. @throws Rejection, Unavailable
    */
-  replay?(arrived: ArrivedMessage, moment: ReplayMoment): Promise<Intake | undefined>
+  replay?(arrived: ArrivedMessage, conditions: ReplayConditions): Promise<Intake | undefined>
   /** Sends a test message to one of our agents over the usual route and returns its id, to check its arrival. @throws Unavailable, Undeliverable */
   probe?(): Promise<string>
   /**
    * Calls one of our agents at its public address like a peer, once with a valid proof and once with a forged one. The calls reach nobody and change
    * nothing. `ways` are the routes from outside, one for each call.
    */
-  rehearse?(agent: string, ways: RehearsalWays): Promise<Rehearsal>
+  rehearse?(agent: string, fetches: SelfTestFetches): Promise<SelfTestResult>
 }
 
 /** A stored message, as its channel reads it again. */
@@ -37,7 +37,7 @@ interface ArrivedMessage {
 }
 
 /** The clock, look-ups and store as they were at the time of a stored message, in place of the channel's own. */
-export interface ReplayMoment {
+export interface ReplayConditions {
   readonly system: System
   readonly store: ChannelStore
 }

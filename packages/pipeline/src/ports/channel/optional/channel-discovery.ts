@@ -7,7 +7,7 @@ export interface ChannelDiscovery {
   /** Returns the members that the channel adds to an agent's card (Mentionable, agent card). */
   describeAgent?(
     agent: AgentProfile,
-    more: { readonly extensions: readonly object[] },
+    options: { readonly extensions: readonly object[] },
   ): Readonly<Record<string, object>>
   /** Returns the members that the channel adds to an agent's entry in the directory (schema.org ContactPoint). */
   describeContact?(agent: string): Readonly<Record<string, string>>

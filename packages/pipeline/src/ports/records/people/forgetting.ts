@@ -3,7 +3,7 @@
 import type { ChannelName, Sender, UnreachableObject } from '@postern/message'
 import type { PersonAddress } from './person.ts'
 
-export interface Forgetting {
+export interface ForgetPersonRequest {
   /** The agent; absent for all agents. */
   readonly agent?: string | undefined
   readonly addresses: readonly PersonAddress[]
@@ -16,7 +16,7 @@ export interface Forgetting {
 }
 
 /** The person whose messages the store searches for. */
-export interface SpokenRequest {
+export interface PersonMessagesRequest {
   /** The agent; absent for messages to any agent. */
   readonly agent?: string | undefined
   /** The addresses, to which the store adds those that are linked with them. */
@@ -26,7 +26,7 @@ export interface SpokenRequest {
 }
 
 /** A message of a person to an agent. */
-export interface Spoken {
+export interface PersonMessage {
   readonly agent: string
   readonly via: ChannelName
   readonly sender: Sender
@@ -35,7 +35,7 @@ export interface Spoken {
   readonly thread: string | undefined
 }
 
-export interface Forgotten {
+export interface ForgetPersonResult {
   readonly messages: number
   readonly links: number
   readonly relations: number

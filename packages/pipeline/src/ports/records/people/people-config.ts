@@ -3,10 +3,10 @@
 import { z } from 'zod'
 
 /** The part of a person's other conversations that an agent may know in this one. */
-const sharings = ['none', 'history', 'history+state'] as const
+const sharedHistoryModes = ['none', 'history', 'history+state'] as const
 
 /** The answers that are also mailed to a person who has linked a mailbox and asked elsewhere. */
-const copyings = ['none', 'decided', 'all'] as const
+const mailCopyModes = ['none', 'decided', 'all'] as const
 
 /** The key `people` of an agent's configuration. */
 export const agentPeopleShape = {
@@ -15,9 +15,9 @@ export const agentPeopleShape = {
       /** True if people who write to the agent may link a second address. */
       link: z.boolean().default(false),
       /** The part of a person's other conversations that the agent gets: nothing, their history, or history and state. */
-      share: z.enum(sharings).default('none'),
+      share: z.enum(sharedHistoryModes).default('none'),
       /** The answers that also go to a linked mailbox: none, those after an operator's decision, or all. */
-      mail: z.enum(copyings).default('none'),
+      mail: z.enum(mailCopyModes).default('none'),
     })
     .refine(({ link, share }) => link || share === 'none', {
       path: ['share'],

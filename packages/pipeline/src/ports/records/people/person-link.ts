@@ -4,24 +4,24 @@ import type { Intake } from '../intake.ts'
 import type { Person, PersonAddress, PersonIdentity } from './person.ts'
 
 /** A link that was made or ended, with the persons that it joined or separated, before and after. */
-export interface LinkedChange {
+export interface LinkChange {
   readonly kind: 'link' | 'unlink'
   readonly before: readonly Person[]
   readonly after: readonly Person[]
 }
 
 /** Describes a change as a message to the agent, which becomes durable with it. Undefined if the agent gets no message. Pure. */
-export type DescribeLinkedChange = (change: LinkedChange) => Intake | undefined
+export type RenderLinkChange = (change: LinkChange) => Intake | undefined
 
 /** The limits on codes and links that strangers can make us send and store. Times are in ms. */
 export const linkLimits = {
-  codeMs: 15 * 60_000,
-  tries: 5,
-  askedPerHour: 5,
-  sentPerTargetDay: 3,
-  askedPerHostDay: 100,
-  sentPerDay: 500,
-  addresses: 8,
+  codeLifetimeMs: 15 * 60_000,
+  maxAttempts: 5,
+  requestsPerHour: 5,
+  codesPerTargetPerDay: 3,
+  requestsPerHostPerDay: 100,
+  codesPerDay: 500,
+  maxAddresses: 8,
 } as const
 
 export interface LinkRequest extends LinkProof {
@@ -30,7 +30,7 @@ export interface LinkRequest extends LinkProof {
 
 export type LinkRefusal = 'linked' | 'full' | 'asked_too_often' | 'sent_too_often'
 
-export type LinkAsked =
+export type LinkRequestResult =
   | { readonly outcome: 'sent'; readonly notice: string }
   | { readonly outcome: 'refused'; readonly reason: LinkRefusal }
 
@@ -49,26 +49,26 @@ export interface LinkConfirmation extends LinkProof {
   /** The digests of the code under keys that a newer one has replaced. */
   readonly formerDigests?: readonly string[] | undefined
   /** Describes the message to the agent; absent if the agent gets none. */
-  readonly events?: LinkedEvents | undefined
+  readonly events?: LinkNotifications | undefined
 }
 
 /** The messages that inform an agent about new and ended links. They are queued in the same transaction. */
-export interface LinkedEvents {
-  readonly describe: DescribeLinkedChange
+export interface LinkNotifications {
+  readonly describe: RenderLinkChange
   readonly correlationId: string
 }
 
-export interface Unlinking {
+export interface UnlinkRequest {
   readonly agent: string
   readonly identity: PersonIdentity
   readonly other: PersonAddress
   /** Describes the message to the agent; absent if the agent gets none. */
-  readonly events?: LinkedEvents | undefined
+  readonly events?: LinkNotifications | undefined
 }
 
-export type LinkConfirmed =
+export type LinkConfirmationResult =
   | { readonly outcome: 'linked'; readonly target: PersonAddress; readonly notice: string }
-  | { readonly outcome: 'wrong'; readonly triesLeft: number }
+  | { readonly outcome: 'wrong'; readonly attemptsLeft: number }
   | { readonly outcome: 'full' }
   /** No code is open for this address. */
   | { readonly outcome: 'none' }
@@ -87,7 +87,7 @@ export interface PersonLink {
 }
 
 /** The dependencies of linking besides the store: codes that only the gateway can create. */
-export interface PeopleDeps {
+export interface LinkDeps {
   /** Derives at least `codeLength` bytes from `claim` and a key of the gateway, once for each valid key, newest key first. */
   deriveBytes(claim: string): readonly Uint8Array[]
 }

@@ -7,7 +7,7 @@ import type { Blob, PlannedBroadcast, PlannedDelivery } from '../planned-deliver
 import type { PlannedRequirement } from '../requirement-record.ts'
 
 /** The destinations of a response: single deliveries, and broadcasts to all peers in a relation. */
-export interface Planned {
+export interface DeliveryPlan {
   readonly deliveries: readonly PlannedDelivery[]
   readonly broadcasts?: readonly PlannedBroadcast[] | undefined
 }
@@ -20,7 +20,7 @@ export interface ChangedPersonState {
 }
 
 /** The outcome of a turn. `response` is absent if the agent chose not to answer. */
-export interface Answer extends Planned {
+export interface Answer extends DeliveryPlan {
   readonly response?: NormalizedResponse | undefined
   /**
    * True if the response replaces an interim response of the same turn (`say`), under the same id. Without a response the interim response is
@@ -28,7 +28,7 @@ export interface Answer extends Planned {
    */
   readonly isRevision?: boolean | undefined
   /** The deliveries that withdraw the interim response if the turn ends without a response, regardless of the cause. */
-  readonly withdrawal?: Planned | undefined
+  readonly withdrawal?: DeliveryPlan | undefined
   /** The data for rendering the response besides the message's own target. */
   readonly rendering?: Json | undefined
   /** Bytes that the response's parts refer to. */
@@ -40,7 +40,7 @@ export interface Answer extends Planned {
   /** The notes of the turn that are not stored yet; they precede the answer. */
   readonly notes?: readonly TurnNote[] | undefined
   /** The number of own notes (`note 1`, …) of a retried turn; notes of an earlier attempt with higher numbers are deleted. */
-  readonly noted?: number | undefined
+  readonly noteCount?: number | undefined
   /** The ids of the answer on the wire; replies that name them join this thread. */
   readonly aliases?: readonly string[]
   /** True if everybody may read it, so that it is counted and listed among the agent's publications. */
@@ -71,23 +71,23 @@ export type PlannedAction =
       /** A document of the protocol itself, without any content of the agent. */
       readonly kind: 'tell'
       readonly synthetic: Intake
-      readonly planned: Planned
+      readonly planned: DeliveryPlan
     }
   | {
       readonly kind: 'edit'
       readonly response: NormalizedResponse
       readonly blobs?: readonly Blob[] | undefined
-      readonly planned: Planned
+      readonly planned: DeliveryPlan
     }
   | {
       /** Deletes the content of the response; its unsent deliveries become dead. */
       readonly kind: 'delete'
       readonly response: string
-      readonly planned: Planned
+      readonly planned: DeliveryPlan
     }
   | {
       readonly kind: 'react'
       /** The number of the message reacted to. */
       readonly message: number
-      readonly planned: Planned
+      readonly planned: DeliveryPlan
     }

@@ -19,7 +19,7 @@ export interface Broadcast {
 
 /** A leased delivery. */
 export interface Delivery
-  extends Pick<Turn, 'token' | 'attempt' | 'triedAt' | 'via' | 'agent' | 'target' | 'correlationId'> {
+  extends Pick<Turn, 'token' | 'attempt' | 'firstAttemptAt' | 'via' | 'agent' | 'target' | 'correlationId'> {
   readonly id: string
   /** The time at which it was queued, ms. */
   readonly queuedAt: number

@@ -10,7 +10,7 @@ export interface Turn {
   /** The number of the attempt, 1 for the first. */
   readonly attempt: number
   /** The time at which it, or work ahead of it in its thread, first failed or was postponed, in ms; absent if that has not happened. */
-  readonly triedAt?: number | undefined
+  readonly firstAttemptAt?: number | undefined
   /** The number of process crashes during the turn: 1 after the first, and one more for each while it ran alone. */
   readonly crashes: number
   readonly agent: string

@@ -1,8 +1,8 @@
 import { measureGrowth } from '@postern/testing/growth'
 import { expect, test } from 'vitest'
-import { mapInline } from './map-inline.ts'
+import { replaceMentionsAndHashtags } from './replace-mentions.ts'
 
-const mark = { name: (address: string) => `[${address}]`, tag: (label: string) => `{${label}}` }
+const mark = { mention: (address: string) => `[${address}]`, hashtag: (label: string) => `{${label}}` }
 
 test.each([
   [
@@ -21,8 +21,8 @@ test.each([
     '<p><em>{a}</em>&quot;{b}&quot; &amp;{c} &#39;{d}&#39;</p>',
   ],
   ['a tag without the separator at its end', '<p>#a·b·</p>', '<p>{a·b}·</p>'],
-])('mapInline() finds %s', (_, html, mapped) => {
-  expect(mapInline(html, mark)).toBe(mapped)
+])('replaceMentionsAndHashtags() finds %s', (_, html, mapped) => {
+  expect(replaceMentionsAndHashtags(html, mark)).toBe(mapped)
 })
 
 test.each([
@@ -36,13 +36,13 @@ test.each([
   ['a mark in a word', '<p>c#sharp a/#b ##c =#d</p>'],
   ['a character reference', '<p>&#39; &#x27;</p>'],
   ['what is longer than any tag', `<p>#${'a'.repeat(300)}</p>`],
-])('mapInline() finds nothing in %s', (_, html) => {
-  expect(mapInline(html, mark)).toBe(html)
+])('replaceMentionsAndHashtags() finds nothing in %s', (_, html) => {
+  expect(replaceMentionsAndHashtags(html, mark)).toBe(html)
 })
 
 test.each(['@', '@a@', '@a@b.', '#', '#a', '# #', 'a', 'http://', '&#', '@a@b.c.', '·', '#·', '-@a@b-'])(
-  'mapInline() takes linear time for many "%s"',
+  'replaceMentionsAndHashtags() takes linear time for many "%s"',
   piece => {
-    expect(measureGrowth(text => mapInline(text, mark), piece, 100_000)).toBeLessThan(30)
+    expect(measureGrowth(text => replaceMentionsAndHashtags(text, mark), piece, 100_000)).toBeLessThan(30)
   },
 )

@@ -35,24 +35,24 @@ interface DomainListDeps {
   readonly log: Log
 }
 
-interface Named {
+interface DomainFileOptions {
   readonly key: string
   readonly use: DomainFileUse
   readonly baseDir: string
 }
 
-function readDomainFile(name: string, { key, use, baseDir }: Named): DomainFile {
-  const parsed = parseDomainFile(readText(resolve(baseDir, name), name, key), use, ({ line, problem, fix }) => {
+function readDomainFile(name: string, { key, use, baseDir }: DomainFileOptions): DomainFile {
+  const domainFile = parseDomainFile(readText(resolve(baseDir, name), name, key), use, ({ line, problem, fix }) => {
     throw new ConfigError(key, `"${name}", line ${line}: ${problem}`, fix)
   })
-  if (use === 'allow' && parsed.domains.length === 0) {
+  if (use === 'allow' && domainFile.domains.length === 0) {
     throw new ConfigError(
       key,
       `"${name}" names no domain`,
       'Add one, or remove the file: an empty list allows everybody.',
     )
   }
-  return parsed
+  return domainFile
 }
 
 function readText(path: string, name: string, key: string): string {
@@ -65,17 +65,17 @@ function readText(path: string, name: string, key: string): string {
   }
 }
 
-const maxShown = 20
+const maxLoggedLines = 20
 
 function reportSkipped(
-  { obfuscated, milder, domains }: DomainFile,
+  { obfuscated, nonBlocking, domains }: DomainFile,
   file: string,
   { key, log }: { readonly key: string; readonly log: Log },
 ): void {
-  log.info({ key, file, domains: domains.length, milder }, 'list of domains read')
+  log.info({ key, file, domains: domains.length, milder: nonBlocking }, 'list of domains read')
   if (obfuscated.length === 0) return
-  const skipped = { key, file, count: obfuscated.length, lines: obfuscated.slice(0, maxShown) }
-  log.warn(skipped, 'domains hidden by asterisks are not blocked: nobody can tell which they are')
+  const details = { key, file, count: obfuscated.length, lines: obfuscated.slice(0, maxLoggedLines) }
+  log.warn(details, 'domains hidden by asterisks are not blocked: nobody can tell which they are')
 }
 
 /** The content of a file of domains. */
@@ -84,7 +84,7 @@ interface DomainFile {
   /** The numbers of lines whose domain is partly masked (`exa***le.com`), so that it cannot be identified. */
   readonly obfuscated: readonly number[]
   /** The number of rows that block nothing: `silence` and `noop`, which only change what people are shown. */
-  readonly milder: number
+  readonly nonBlocking: number
 }
 
 interface DomainFileFault {
@@ -112,55 +112,55 @@ function parseDomainFile(text: string, use: DomainFileUse, refuse: Refuse): Doma
   return isExport ? readExport(parseCsv(body, refuse), use, refuse) : collectDomains(readLines(body), refuse)
 }
 
-interface Listed {
+interface DomainEntry {
   readonly line: number
   readonly domain: string
 }
 
-function readLines(text: string): readonly Listed[] {
+function readLines(text: string): readonly DomainEntry[] {
   return text
     .split(/\r\n|\n|\r/)
     .map((content, index) => ({ line: index + 1, domain: content.replace(/(^|\s)#.*$/, '').trim() }))
     .filter(({ domain }) => domain !== '')
 }
 
-function readExport(all: readonly CsvRow[], use: DomainFileUse, refuse: Refuse): DomainFile {
-  const [header, ...rest] = all.filter(({ cells }) => cells.some(cell => cell.trim() !== ''))
+function readExport(csvRows: readonly CsvRow[], use: DomainFileUse, refuse: Refuse): DomainFile {
+  const [header, ...dataRows] = csvRows.filter(({ cells }) => cells.some(cell => cell.trim() !== ''))
   const names = header?.cells.map(cell => cell.trim().toLowerCase().replace(/^#/, '')) ?? []
-  const severityAt = names.indexOf('severity')
-  if (use === 'allow' && severityAt >= 0) {
+  const severityIndex = names.indexOf('severity')
+  if (use === 'allow' && severityIndex >= 0) {
     const problem = 'it is a list of blocks: it has a column "severity"'
     refuse({ line: header?.line ?? 1, problem, fix: 'Name it under activitypub.block_files, or remove the column.' })
   }
-  const rows = rest.map(({ line, cells }) => ({
+  const rows = dataRows.map(({ line, cells }) => ({
     line,
     domain: cells[0]?.trim() ?? '',
     // If the column is absent, Mastodon suspends the domain.
-    severity: cells[severityAt]?.trim().toLowerCase() || 'suspend',
+    severity: cells[severityIndex]?.trim().toLowerCase() || 'suspend',
   }))
-  const odd = rows.find(({ severity }) => !severities.has(severity))
-  if (odd) {
+  const invalidRow = rows.find(({ severity }) => !severities.has(severity))
+  if (invalidRow) {
     const fix = `Use one of ${[...severities.keys()].join(', ')}.`
-    refuse({ line: odd.line, problem: `"${odd.severity}" is not a severity`, fix })
+    refuse({ line: invalidRow.line, problem: `"${invalidRow.severity}" is not a severity`, fix })
   }
   const blocks = rows.filter(({ severity }) => severities.get(severity))
   return collectDomains(blocks, refuse, rows.length - blocks.length)
 }
 
-function collectDomains(listed: readonly Listed[], refuse: Refuse, milder = 0): DomainFile {
-  const isHidden = ({ domain }: Listed) => domain.includes('*')
-  const domainEntries = listed
+function collectDomains(entries: readonly DomainEntry[], refuse: Refuse, milder = 0): DomainFile {
+  const isHidden = ({ domain }: DomainEntry) => domain.includes('*')
+  const domainEntries = entries
     .filter(entry => !isHidden(entry))
     .map(entry => ({ ...entry, ascii: toAsciiDomain(entry.domain) }))
-  const bad = domainEntries.find(({ ascii }) => ascii === undefined)
-  if (bad) {
+  const invalidEntry = domainEntries.find(({ ascii }) => ascii === undefined)
+  if (invalidEntry) {
     const fix = 'Correct or remove it. A list with further columns needs the header line that Mastodon exports.'
-    refuse({ line: bad.line, problem: `"${bad.domain.slice(0, 80)}" is not a domain name`, fix })
+    refuse({ line: invalidEntry.line, problem: `"${invalidEntry.domain.slice(0, 80)}" is not a domain name`, fix })
   }
   return {
     domains: domainEntries.flatMap(({ ascii }) => ascii ?? []),
-    obfuscated: listed.filter(isHidden).map(({ line }) => line),
-    milder,
+    obfuscated: entries.filter(isHidden).map(({ line }) => line),
+    nonBlocking: milder,
   }
 }
 
@@ -178,17 +178,17 @@ function parseCsv(text: string, refuse: Refuse): readonly CsvRow[] {
   let cells: string[] = []
   let line = 1
   let start = 1
-  let at = 0
-  while (at < text.length || cells.length > 0) {
-    cellPattern.lastIndex = at
+  let position = 0
+  while (position < text.length || cells.length > 0) {
+    cellPattern.lastIndex = position
     const match = cellPattern.exec(text)
     const fix = 'Correct it, or export the list again.'
     if (!match) return refuse({ line, problem: 'a quotation mark does not end', fix })
-    const [all, quoted, plain = '', end] = match
-    cells.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'))
-    line += all.match(/\r\n|\n|\r/g)?.length ?? 0
-    at += all.length
-    if (end === ',') continue
+    const [matchedText, quotedText, plainText = '', separator] = match
+    cells.push(quotedText === undefined ? plainText : quotedText.replaceAll('""', '"'))
+    line += matchedText.match(/\r\n|\n|\r/g)?.length ?? 0
+    position += matchedText.length
+    if (separator === ',') continue
     rows.push({ line: start, cells })
     cells = []
     start = line

@@ -17,7 +17,7 @@ export interface NoteReading {
   readonly isSensitive: boolean
   /** The language (BCP 47). Undefined if the peer states none or an invalid one. */
   readonly language: string | undefined
-  readonly hadHidden: boolean
+  readonly hasHiddenText: boolean
   /** The address of the post that it quotes. Undefined if it quotes none. */
   readonly quote: string | undefined
 }
@@ -41,24 +41,24 @@ function isMessage({ type }: JsonObject): boolean {
 }
 
 /** The types whose content is shown on their own page. An agent can read only their description. */
-const shownElsewhere: ReadonlySet<unknown> = new Set(['Audio', 'Event', 'Image', 'Video'])
+const externalMediaTypes: ReadonlySet<unknown> = new Set(['Audio', 'Event', 'Image', 'Video'])
 
 /** Reads a post as message parts. Nothing is fetched, so attachments stay addresses. */
-export function readNote(note: JsonObject, own: OwnNames): NoteReading {
+export function readNote(note: JsonObject, ownNames: OwnNames): NoteReading {
   const quote = findQuote(note)
   const { content, language } = readContent(note)
-  const { text, hadHidden } = readPostText(quote ? stripQuoteBlock(content) : content, own)
-  const summary = cleanName(readPostText(readWords(note, 'summary') ?? '').text)
-  const addressed = stripOwnAddresses(quote ? stripQuoteFallback(text) : text, own)
-  const lines = [...readHeading(note, summary), addressed, ...readOptions(note)]
-  const spoken: Part = { kind: 'text', mime: 'text/plain', content: lines.filter(Boolean).join('\n\n') }
+  const { text, hasHiddenText } = readPostText(quote ? stripQuoteBlock(content) : content, ownNames)
+  const summary = cleanName(readPostText(readText(note, 'summary') ?? '').text)
+  const textWithoutAddresses = stripOwnAddresses(quote ? stripQuoteFallback(text) : text, ownNames)
+  const lines = [...readHeading(note, summary), textWithoutAddresses, ...readOptions(note)]
+  const textPart: Part = { kind: 'text', mime: 'text/plain', content: lines.filter(Boolean).join('\n\n') }
   return {
-    parts: [spoken, ...toPageLink(note), ...toQuoteLink(quote), ...readAttached(note)],
+    parts: [textPart, ...toPageLink(note), ...toQuoteLink(quote), ...readAttached(note)],
     // The warning is read as plain text, because an answer repeats it.
     summary: isMessage(note) && summary ? readVisibleText(summary).text : undefined,
     isSensitive: note.sensitive === true,
     language,
-    hadHidden,
+    hasHiddenText,
     quote,
   }
 }
@@ -69,11 +69,11 @@ function readContent(note: JsonObject): { readonly content: string; readonly lan
   const map = Object.entries(asObject(note.contentMap) ?? {}).filter(
     ([tag, text]) => languagePattern.test(tag) && textOf(text) !== undefined,
   )
-  const same = map.find(([, candidate]) => candidate === content)
+  const matchingText = map.find(([, candidate]) => candidate === content)
   // A server that supports only one language may use other markup in this text than in `content`.
-  const [language, text] = same ?? (content && map.length > 1 ? [] : (map[0] ?? []))
-  const said = content ?? textOf(text) ?? ''
-  return { content: isPlain(note) ? writePlain(said) : said, language: language ?? readLanguage(note.language) }
+  const [language, text] = matchingText ?? (content && map.length > 1 ? [] : (map[0] ?? []))
+  const source = content ?? textOf(text) ?? ''
+  return { content: isPlain(note) ? writePlain(source) : source, language: language ?? readLanguage(note.language) }
 }
 
 /** Returns true if `content` is plain text. It is HTML unless `mediaType` names another type, as in PeerTube (Activity Vocabulary §4.1). */
@@ -86,10 +86,10 @@ function writePlain(text: string): string {
 }
 
 /** Reads a text of a post, or the first one if it occurs in several languages only. */
-function readWords(json: JsonObject | undefined, term: 'name' | 'summary'): string | undefined {
-  const said = textOf(json?.[term])
+function readText(json: JsonObject | undefined, term: 'name' | 'summary'): string | undefined {
+  const text = textOf(json?.[term])
   return (
-    said ??
+    text ??
     Object.values(asObject(json?.[`${term}Map`]) ?? {})
       .map(textOf)
       .find(text => text !== undefined)
@@ -103,7 +103,7 @@ function readLanguage(value: unknown): string | undefined {
 }
 
 function readHeading(note: JsonObject, summary: string | undefined): readonly string[] {
-  const title = cleanName(readWords(note, 'name'))
+  const title = cleanName(readText(note, 'name'))
   const warning = summary && (isMessage(note) ? `Content warning: ${summary}` : summary)
   return [title, warning].filter(line => line !== undefined)
 }
@@ -120,7 +120,7 @@ function stripOwnAddresses(text: string, { addresses }: OwnNames): string {
 
 function readOptions(note: JsonObject): readonly string[] {
   const options = [...listOf(note.oneOf), ...listOf(note.anyOf)].slice(0, maxOptions)
-  const names = options.flatMap(option => cleanName(readWords(asObject(option), 'name')) ?? [])
+  const names = options.flatMap(option => cleanName(readText(asObject(option), 'name')) ?? [])
   return names.length > 0 ? [names.map(name => `- ${name}`).join('\n')] : []
 }
 
@@ -129,8 +129,8 @@ function findQuote(note: JsonObject): string | undefined {
   const quoteAddresses = ['quote', 'quoteUrl', '_misskey_quote', 'quoteUri'].map(
     name => readHref(note[name]) ?? idOf(note[name]),
   )
-  const linked = listOf(note.tag).map(asObject).filter(isPostLink).map(readHref)
-  return findWebAddress([...quoteAddresses, ...linked].find(Boolean))
+  const linkedAddresses = listOf(note.tag).map(asObject).filter(isPostLink).map(readHref)
+  return findWebAddress([...quoteAddresses, ...linkedAddresses].find(Boolean))
 }
 
 function isPostLink(tag: JsonObject | undefined): boolean {
@@ -142,7 +142,7 @@ function toQuoteLink(url: string | undefined): readonly Part[] {
 }
 
 function toPageLink(note: JsonObject): readonly Part[] {
-  if (!shownElsewhere.has(note.type)) return []
+  if (!externalMediaTypes.has(note.type)) return []
   const links = listOf(note.url)
   const page = links.find(link => asObject(link)?.mediaType === 'text/html') ?? links[0]
   const url = findWebAddress(readHref(page) ?? idOf(note))
@@ -169,21 +169,21 @@ function stripQuoteFallback(text: string): string {
  */
 function readAttached({ attachment, image }: JsonObject): readonly Part[] {
   const pictures = listOf(image).map(value => (typeof value === 'string' ? { url: value } : value))
-  const attached = listOf(attachment).flatMap(readAttachment)
-  const addresses = new Set(attached.map(addressOf))
-  return [...attached, ...pictures.flatMap(readAttachment).filter(part => !addresses.has(addressOf(part)))]
+  const attachments = listOf(attachment).flatMap(readAttachment)
+  const addresses = new Set(attachments.map(addressOf))
+  return [...attachments, ...pictures.flatMap(readAttachment).filter(part => !addresses.has(addressOf(part)))]
 }
 
 const fileName = /^[\w.()-]{1,120}\.[a-z0-9]{2,5}$/i
 
-type Attached = Extract<Part, { kind: 'link' | 'file' }>
+type Attachment = Extract<Part, { kind: 'link' | 'file' }>
 
-function addressOf(part: Attached): string | undefined {
+function addressOf(part: Attachment): string | undefined {
   if (part.kind === 'link') return part.url
   return part.bytes_ref.kind === 'url' ? part.bytes_ref.url : undefined
 }
 
-function readAttachment(value: unknown): readonly Attached[] {
+function readAttachment(value: unknown): readonly Attachment[] {
   const json = asObject(value)
   const url = findWebAddress(readHref(json?.href ?? listOf(json?.url)[0]))
   if (!json || !url) return []
@@ -203,7 +203,7 @@ function readLabel(json: JsonObject): { readonly name?: string; readonly descrip
   return description ? { description } : {}
 }
 
-function readLink(json: JsonObject, url: string): Attached {
+function readLink(json: JsonObject, url: string): Attachment {
   const title = cleanName(textOf(json.name))
   return { kind: 'link', url, ...(title && { title }) }
 }
@@ -217,7 +217,7 @@ const hidingClasses: ReadonlySet<string> = new Set(['invisible', 'hidden', 'sr-o
  */
 export function readPostText(html: string, { isOwnMention }: Pick<HtmlTextOptions, 'isOwnMention'> = {}) {
   const { text, hasHidden } = htmlToText(html, { isOwnMention, findAddress: findWebAddress, hidingClasses })
-  return { text, hadHidden: hasHidden }
+  return { text, hasHiddenText: hasHidden }
 }
 
 const maxNameLength = 200

@@ -3,24 +3,24 @@
 import type { GuardedFetch } from '@postern/message'
 
 /** The result of a call to one of our own endpoints. */
-export interface RehearsedCall {
+export interface SelfTestCall {
   /** True if the endpoint accepted or refused the call as it should. */
-  readonly isRight: boolean
+  readonly isExpected: boolean
   /** The endpoint's answer, or the reason why there is none, as half a sentence. */
   readonly answer: string
 }
 
 /** The ways by which the calls of a rehearsal reach their endpoint. */
-export interface RehearsalWays {
+export interface SelfTestFetches {
   readonly proven: GuardedFetch
   readonly forged: GuardedFetch
 }
 
 /** The results of test calls to one of our own endpoints. The calls have no effect on anybody. */
-export interface Rehearsal {
+export interface SelfTestResult {
   readonly endpoint: string
   /** The call with a valid proof, which the endpoint must accept. */
-  readonly proven: RehearsedCall
+  readonly proven: SelfTestCall
   /** The same call with a forged proof, which the endpoint must refuse. */
-  readonly forged: RehearsedCall
+  readonly forged: SelfTestCall
 }

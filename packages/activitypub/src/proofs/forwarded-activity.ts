@@ -9,8 +9,8 @@ import { idOf } from '../format/json-object.ts'
 import type { RemoteActors } from '../peers/actor-cache.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import type { FindKeyOwner } from '../peers/document-fetch.ts'
-import { keyOf } from '../peers/recorded-key.ts'
-import { asPeersFault, findSigner, proveSigner } from '../peers/signer.ts'
+import { findProofKey } from '../peers/proof-key.ts'
+import { findSigner, proveSigner, toPeerFault } from '../peers/signer.ts'
 import type { RequestProof } from '../signature/request-proof.ts'
 import { verifyObjectProof } from './object-integrity.ts'
 import type { DeletedActor, ProvenActivity, VerifiedDelivery } from './proven-activity.ts'
@@ -27,42 +27,42 @@ export interface VerifyFetchDeps {
 }
 
 /** The oldest proof with which a forwarded activity is accepted, ms. */
-const maxCarriedMs = 86_400_000
+const maxForwardedAgeMs = 86_400_000
 
 /**
  * Verifies an activity that another server forwards. Its HTTP signature proves only the carrier, so the document's own proof (FEP-8b32) must
  * prove the actor. An old proof is rejected, or anyone with a copy could replay the activity.
  * @throws Rejection, Unavailable
  */
-export async function verifyCarried(
+export async function verifyForwarded(
   { activity, bytes, arrival }: Pick<ProvenActivity, 'activity' | 'bytes' | 'arrival'>,
   proof: RequestProof,
   deps: VerifyFetchDeps & { readonly steps: IntakeSteps },
 ): Promise<VerifiedDelivery> {
   const { steps } = deps
-  const carrierAt = steps.now()
-  const carrier = await identifySigner(proof, deps)
-  steps.note({ kind: 'http-signature', verdict: 'none', key_id: proof.keyId }, carrierAt)
-  const objectAt = steps.now()
+  const forwarderStartedAt = steps.now()
+  const forwarder = await identifySigner(proof, deps)
+  steps.note({ kind: 'http-signature', verdict: 'none', key_id: proof.keyId }, forwarderStartedAt)
+  const proofStartedAt = steps.now()
   const from = deps.actors.knows(activity.actor) ? 'cache' : 'fetched'
-  const actor = await asPeersFault(() => deps.actors.find(activity.actor))
-  if (!actor) return endOfGone(activity, deps.actors)
-  const notBefore = deps.now() - maxCarriedMs
+  const actor = await toPeerFault(() => deps.actors.find(activity.actor))
+  if (!actor) return acceptDeletion(activity, deps.actors)
+  const notBefore = deps.now() - maxForwardedAgeMs
   const objectProof = await verifyObjectProof({ activity, bytes, actor, notBefore }, deps)
-  if (objectProof) steps.note(objectProof, objectAt, { from, key: keyOf(actor, objectProof.key_id) })
+  if (objectProof) steps.note(objectProof, proofStartedAt, { from, key: findProofKey(actor, objectProof.key_id) })
   if (objectProof?.verdict !== 'pass') {
     const reason = objectProof?.reason ?? 'there is none'
     throw new Rejection('signer_mismatch', `Cannot verify activity: its own proof does not hold, ${reason}`)
   }
-  const reason = `it proves only who passes the activity on, ${carrier.id}`
-  const byCarrier: Proof = {
+  const reason = `it proves only who passes the activity on, ${forwarder.id}`
+  const forwarderProof: Proof = {
     kind: 'http-signature',
     verdict: 'none',
     reason,
     key_id: proof.keyId,
     scheme: proof.scheme,
   }
-  const proofs = [byCarrier, digestProof, objectProof]
+  const proofs = [forwarderProof, digestProof, objectProof]
   const proven = {
     activity,
     actor,
@@ -84,7 +84,7 @@ export const digestProof: Proof = { kind: 'digest', verdict: 'pass' }
  * would repeat it after a 401.
  * @throws Rejection `signature_invalid` for any other activity
  */
-export function endOfGone({ type, json, actor }: Activity, actors: RemoteActors): DeletedActor | 'nothing' {
+export function acceptDeletion({ type, json, actor }: Activity, actors: RemoteActors): DeletedActor | 'nothing' {
   if (type === 'Delete' && idOf(json.object) === actor.href)
     return actors.isGone(actor) ? { gone: actor.href } : 'nothing'
   throw new Rejection('signature_invalid', 'Cannot verify activity: its actor is gone')
@@ -97,7 +97,7 @@ export async function identifySigner(
 ): Promise<RemoteActor> {
   const key = readKeyId(proof.keyId)
   if (isBlocked(key.host)) throw new Rejection('forbidden', 'Cannot accept request: the host that signs it is blocked')
-  const iri = await asPeersFault(() => findKeyOwner(key))
+  const iri = await toPeerFault(() => findKeyOwner(key))
   const wasKnown = actors.knows(iri)
   const actor = await findSigner(iri, actors)
   if (!actor) throw new Rejection('signature_invalid', 'Cannot verify request: its signer is gone')

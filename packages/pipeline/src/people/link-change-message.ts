@@ -2,17 +2,17 @@
 import type { Channel } from '../ports/channel/channel.ts'
 import type { Intake } from '../ports/records/intake.ts'
 import type { Person, PersonIdentity } from '../ports/records/people/person.ts'
-import type { DescribeLinkedChange, LinkedChange } from '../ports/records/people/person-link.ts'
+import type { LinkChange, RenderLinkChange } from '../ports/records/people/person-link.ts'
 import type { Turn } from '../ports/records/work/turn.ts'
-import type { KnownConversation } from '../ports/store/lookup-store.ts'
+import type { AgentConversation } from '../ports/store/lookup-store.ts'
 import { showPersonAddress } from './person-identity.ts'
 import { showPerson } from './person-key.ts'
 
-interface LinkedCommand {
+interface LinkChangeContext {
   /** The turn of the command that links or unlinks. */
   readonly turn: Pick<Turn, 'agent' | 'message' | 'content' | 'target' | 'flags' | 'thread' | 'via'>
   readonly identity: PersonIdentity
-  readonly conversation: KnownConversation
+  readonly conversation: AgentConversation
   readonly channels: readonly Pick<Channel, 'descriptor'>[]
   /** ISO 8601 UTC. */
   readonly at: string
@@ -22,17 +22,17 @@ interface LinkedCommand {
  * Creates the function that describes a change as a message of the person who gave the command, in their conversation, so that an answer reaches
  * them. It describes no change of other persons, which happens if somebody else had the address before: their data does not belong there.
  */
-export function createLinkedEvent(command: LinkedCommand): DescribeLinkedChange {
-  return change => (isOf(change, command.identity) ? describeChange(change, command) : undefined)
+export function createLinkChangeRenderer(command: LinkChangeContext): RenderLinkChange {
+  return change => (concernsPerson(change, command.identity) ? describeChange(change, command) : undefined)
 }
 
-function isOf({ before, after }: LinkedChange, { via, address, subject }: PersonIdentity): boolean {
+function concernsPerson({ before, after }: LinkChange, { via, address, subject }: PersonIdentity): boolean {
   return [...before, ...after].some(({ addresses }) =>
-    addresses.some(each => each.via === via && each.address === address && each.subject === subject),
+    addresses.some(linked => linked.via === via && linked.address === address && linked.subject === subject),
   )
 }
 
-function describeChange(change: LinkedChange, { turn, conversation, channels, at }: LinkedCommand): Intake {
+function describeChange(change: LinkChange, { turn, conversation, channels, at }: LinkChangeContext): Intake {
   const { agent, message, content, target, flags, thread, via } = turn
   const { scope, key, author } = conversation
   const { sender, recipient, recipient_capabilities, received_via } = content
@@ -45,7 +45,7 @@ function describeChange(change: LinkedChange, { turn, conversation, channels, at
       thread_source: key,
       sender,
       recipient,
-      parts: [{ kind: 'text', mime: 'text/plain', content: sayChange(change, channels) }],
+      parts: [{ kind: 'text', mime: 'text/plain', content: describeChangeText(change, channels) }],
       recipient_capabilities,
       received_via,
       received_at: at,
@@ -65,9 +65,9 @@ function describeChange(change: LinkedChange, { turn, conversation, channels, at
   }
 }
 
-function sayChange({ kind, before, after }: LinkedChange, channels: LinkedCommand['channels']): string {
-  const parted = (kind === 'link' ? before : after).map(({ addresses }) =>
+function describeChangeText({ kind, before, after }: LinkChange, channels: LinkChangeContext['channels']): string {
+  const people = (kind === 'link' ? before : after).map(({ addresses }) =>
     addresses.map(address => showPersonAddress(address, channels)).join(', '),
   )
-  return kind === 'link' ? `Are one person now: ${parted.join('; ')}` : `Are one person no more: ${parted.join('; ')}`
+  return kind === 'link' ? `Are one person now: ${people.join('; ')}` : `Are one person no more: ${people.join('; ')}`
 }

@@ -1,6 +1,6 @@
 import { measureGrowth } from '@postern/testing/growth'
 import { expect, test } from 'vitest'
-import { readPostText } from './note-reading.ts'
+import { readPostText } from './read-note.ts'
 
 const mastodonLink =
   '<a href="https://example.com/a/long/path" rel="nofollow"><span class="invisible">https://</span><span class="ellipsis">example.com/a/lo</span><span class="invisible">ng/path</span></a>'
@@ -38,9 +38,9 @@ test.each([
   ['in a hidden parent', 'a<div hidden><p><b>secret</b></p></div>b'],
   ['in a link', 'a<a href="https://x.test/"><span class="invisible">secret words</span></a>b'],
 ])('readPostText() removes and reports text hidden %s', (_, html) => {
-  const { text, hadHidden } = readPostText(html)
+  const { text, hasHiddenText } = readPostText(html)
   expect(text).not.toContain('secret')
-  expect(hadHidden).toBe(true)
+  expect(hasHiddenText).toBe(true)
 })
 
 test('readPostText() leaves out mentions of us at the beginning only', () => {

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { readInlineNames } from './inline-names.ts'
-import { linkInline } from './link-inline.ts'
+import { readInlineMentions } from './inline-mentions.ts'
+import { linkInline } from './link-mentions.ts'
 import { partsToHtml } from './post-html.ts'
 
 test('an escaped sign of a name or tag calls nobody, makes no tag, and shows as the sign', () => {
   const parts = [
     { kind: 'text', mime: 'text/markdown', content: 'Write \\#help or \\@guest@elsewhere.test, #tag' } as const,
   ]
-  expect(readInlineNames(parts)).toEqual({ names: [], tags: ['tag'] })
-  const options = { mentioned: [], tagIri: (tag: string) => `https://agents.test/tags/${tag}`, memoKey: 'test' }
+  expect(readInlineMentions(parts)).toEqual({ names: [], tags: ['tag'] })
+  const options = { mentions: [], tagIri: (tag: string) => `https://agents.test/tags/${tag}`, memoKey: 'test' }
   const { html, tags } = linkInline(partsToHtml({ parts, status: 'completed' }), options)
   expect(html).toContain('<p>Write #help or @guest@elsewhere.test, <a href="https://agents.test/tags/tag"')
   expect(tags).toEqual(['tag'])

@@ -3,13 +3,13 @@ import type { AgentChain, NormalizedResponse } from '@postern/message'
 import { isFinalHop } from '@postern/message'
 import type { Rendering } from '../format/post-data.ts'
 import { isOpen } from '../format/visibility.ts'
-import { readInlineNames } from './inline-names.ts'
-import { normalizeName } from './map-inline.ts'
+import { readInlineMentions } from './inline-mentions.ts'
+import { normalizeAddress } from './replace-mentions.ts'
 
 const maxMentions = 20
 
 /** The people whom a response mentions besides the author of the answered post. */
-export interface Called {
+export interface ChosenMentions {
   /** The people in the `mentions` of the response. */
   readonly chosen: readonly string[]
   /** The further people whom its text names. */
@@ -17,9 +17,9 @@ export interface Called {
 }
 
 /** The people whom a response reaches even without a mention. */
-interface Reached {
+interface ReachedPeople {
   /** The names of the agent itself, as `ownNames` returns them. */
-  readonly own: readonly string[]
+  readonly ownAddresses: readonly string[]
   /** The author of the answered post. */
   readonly author?: string | undefined
 }
@@ -29,22 +29,22 @@ interface Reached {
  * (`@one@agents.example: done`), and a mention would ask that agent again. An agent calls another one by `mentions`. Other names count as
  * `text_mentions` allows. It is pure.
  */
-export function findCalled(
+export function selectMentions(
   { mentions, parts, text_mentions: textMentions }: Pick<NormalizedResponse, 'mentions' | 'parts' | 'text_mentions'>,
   { callable = 0 }: Pick<Rendering, 'callable'>,
-  { own, author }: Reached,
-): Called {
-  const excluded = [author, ...own]
-  const chosen = othersMentioned(mentions, excluded)
-  const left = Math.max(0, callable - chosen.length)
-  if (left === 0) return { chosen, named: [] }
-  const hosts = new Set(own.map(hostOfName))
+  { ownAddresses, author }: ReachedPeople,
+): ChosenMentions {
+  const excluded = [author, ...ownAddresses]
+  const chosen = normalizeMentions(mentions, excluded)
+  const remainingMentions = Math.max(0, callable - chosen.length)
+  if (remainingMentions === 0) return { chosen, named: [] }
+  const hosts = new Set(ownAddresses.map(hostOfName))
   if (textMentions?.length === 0) return { chosen, named: [] }
-  const counts = textMentions && new Set(textMentions)
-  const strangers = readInlineNames(parts).names.filter(
-    name => !hosts.has(hostOfName(name)) && counts?.has(name) !== false,
+  const allowedNames = textMentions && new Set(textMentions)
+  const peerNames = readInlineMentions(parts).mentions.filter(
+    name => !hosts.has(hostOfName(name)) && allowedNames?.has(name) !== false,
   )
-  return { chosen, named: othersMentioned(strangers, [...excluded, ...chosen]).slice(0, left) }
+  return { chosen, named: normalizeMentions(peerNames, [...excluded, ...chosen]).slice(0, remainingMentions) }
 }
 
 /** Returns the host of `@user@host`. */
@@ -53,17 +53,17 @@ function hostOfName(name: string): string {
 }
 
 /** Returns the names of an agent, by the domain of its handle and by the host of its actor. An agent cannot call itself by either name. */
-export function ownNames(agent: string, address: string, origin: string): readonly string[] {
+export function listOwnAddresses(agent: string, address: string, origin: string): readonly string[] {
   return [address, `@${agent}@${new URL(origin).hostname}`]
 }
 
 /** Returns the mentioned people once each, without those whom the response reaches anyway. */
-export function othersMentioned(
+export function normalizeMentions(
   mentions: readonly string[] = [],
   excluded: readonly (string | undefined)[] = [],
 ): readonly string[] {
   const addresses = mentions.map(
-    mention => normalizeName(mention) ?? `@${mention.replace(/^(acct:)?@?/i, '').toLowerCase()}`,
+    mention => normalizeAddress(mention) ?? `@${mention.replace(/^(acct:)?@?/i, '').toLowerCase()}`,
   )
   return [...new Set(addresses)].filter(mention => !excluded.includes(mention)).slice(0, maxMentions)
 }
@@ -72,10 +72,10 @@ export function othersMentioned(
  * Returns the number of people whom the text of a response may mention. It is 0 for a post to selected people, who have not asked for others to
  * read along, and at the end of a chain of agents (MN-8.3). It is pure.
  */
-export function countCallable(
+export function countAllowedTextMentions(
   visibility: Rendering['visibility'],
   chain: AgentChain | undefined,
-  most: number,
+  maxMentions: number,
 ): number {
-  return isOpen(visibility) && !isFinalHop(chain) ? most : 0
+  return isOpen(visibility) && !isFinalHop(chain) ? maxMentions : 0
 }

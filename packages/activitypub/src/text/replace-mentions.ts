@@ -5,7 +5,7 @@ import { formatAddress, parseIfAddress } from '@postern/message'
  * Elements with text that is not the agent's own: a link already leads somewhere, code stays literal, and a quote is
  * the text of others.
  */
-const closed: ReadonlySet<string> = new Set(['a', 'code', 'pre', 'blockquote'])
+const skippedElements: ReadonlySet<string> = new Set(['a', 'code', 'pre', 'blockquote'])
 
 /** A name `@user@host`, with a host in any script. */
 const nameSource = String.raw`(?<![\p{L}\p{N}_@/.+-])@[\w.-]{1,64}@[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}.-]{0,251}[\p{L}\p{M}\p{N}])?`
@@ -16,43 +16,43 @@ const nameSource = String.raw`(?<![\p{L}\p{N}_@/.+-])@[\w.-]{1,64}@[\p{L}\p{N}](
 const tagSource = String.raw`(?<![\p{L}\p{M}\p{N}_=/)#&])#[\p{L}\p{M}\p{N}_\u00b7\u30fb\u200c]{1,200}(?![\p{L}\p{M}\p{N}_])`
 
 /** Patterns that contain no names and tags: addresses, and character references. */
-const passedSource = String.raw`(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\/\/[^\s<>]+|&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8});`
+const skippedPattern = String.raw`(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\/\/[^\s<>]+|&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8});`
 
-const wordPattern = new RegExp(`${passedSource}|(?<name>${nameSource})|(?<tag>${tagSource})`, 'giu')
+const mentionOrHashtagPattern = new RegExp(`${skippedPattern}|(?<name>${nameSource})|(?<tag>${tagSource})`, 'giu')
 
 /** The writers of names and tags. Undefined leaves the text as it is. */
-interface InlineWriters {
-  name(address: string): string | undefined
-  tag(label: string): string | undefined
+interface InlineReplacements {
+  mention(address: string): string | undefined
+  hashtag(label: string): string | undefined
 }
 
 /** Rewrites the names (`@user@host`, A-labels, lower case) and tags (without `#`) in our own HTML. It is pure. */
-export function mapInline(html: string, writers: InlineWriters): string {
+export function replaceMentionsAndHashtags(html: string, replacements: InlineReplacements): string {
   if (!/[@#]/.test(html)) return html
   return mapText(html, text =>
-    text.replace(wordPattern, (word, ...rest) => {
-      const groups = rest.at(-1) as { readonly name?: string; readonly tag?: string }
-      if (groups.name) return writeName(groups.name, writers)
-      return groups.tag ? writeTag(groups.tag, writers) : word
+    text.replace(mentionOrHashtagPattern, (word, ...match) => {
+      const groups = match.at(-1) as { readonly name?: string; readonly tag?: string }
+      if (groups.name) return replaceMention(groups.name, replacements)
+      return groups.tag ? replaceHashtag(groups.tag, replacements) : word
     }),
   )
 }
 
-function writeName(name: string, writers: InlineWriters): string {
-  const address = normalizeName(name)
-  return (address && writers.name(address)) ?? name
+function replaceMention(name: string, replacements: InlineReplacements): string {
+  const address = normalizeAddress(name)
+  return (address && replacements.mention(address)) ?? name
 }
 
 /** Writes a tag. Separators at its end belong to the sentence, and a tag of digits is a number. */
-function writeTag(tag: string, writers: InlineWriters): string {
-  const label = tag.slice(1).replace(/[\u00b7\u30fb\u200c]+$/u, '')
-  if (!/[\p{L}\p{M}]/u.test(label)) return tag
-  const written = writers.tag(label)
-  return written === undefined ? tag : written + tag.slice(1 + label.length)
+function replaceHashtag(tag: string, replacements: InlineReplacements): string {
+  const hashtagName = tag.slice(1).replace(/[\u00b7\u30fb\u200c]+$/u, '')
+  if (!/[\p{L}\p{M}]/u.test(hashtagName)) return tag
+  const replacement = replacements.hashtag(hashtagName)
+  return replacement === undefined ? tag : replacement + tag.slice(1 + hashtagName.length)
 }
 
 /** Returns the one spelling of an address, or undefined if the text is none. */
-export function normalizeName(text: string): string | undefined {
+export function normalizeAddress(text: string): string | undefined {
   const address = parseIfAddress(text)
   return address && formatAddress(address)
 }
@@ -62,10 +62,10 @@ function mapText(html: string, map: (text: string) => string): string {
   let depth = 0
   return html
     .split(/(<[^>]*>)/)
-    .map((piece, at) => {
-      if (at % 2 === 0) return depth === 0 ? map(piece) : piece
+    .map((piece, index) => {
+      if (index % 2 === 0) return depth === 0 ? map(piece) : piece
       const [, slash, element = ''] = /^<(\/?)([a-z0-9]+)/i.exec(piece) ?? []
-      if (closed.has(element.toLowerCase())) depth += slash ? -1 : 1
+      if (skippedElements.has(element.toLowerCase())) depth += slash ? -1 : 1
       return piece
     })
     .join('')

@@ -19,7 +19,7 @@ export interface RequestToSign extends Pick<OutgoingRequest, 'method' | 'url' | 
  * scheme, because some servers answer 202 to RFC 9421 and drop the message later, when they cannot read it.
  * @throws Unavailable, Undeliverable
  */
-export type SendSigned = (call: RequestToSign, key: SigningKey) => Promise<FetchAnswer>
+export type SendSigned = (request: RequestToSign, key: SigningKey) => Promise<FetchAnswer>
 
 export const signInThreadpool = promisify<string, Buffer, KeyObject, Buffer>(sign)
 
@@ -35,27 +35,27 @@ export interface OutgoingRequest {
  * Returns the headers that sign an outgoing request by RFC 9421, in the one form that Mastodon accepts: one signature with `created`, over
  * method, target and content, with the algorithm rsa-v1_5-sha256.
  */
-export async function signMessage(
+export async function signRfc9421Request(
   { method, url, now, body }: OutgoingRequest,
   { id, privateKey }: SigningKey,
 ): Promise<Record<string, string>> {
   const { origin, pathname, search } = new URL(url)
-  const sent = body && { 'content-digest': formatContentDigest(body.bytes), 'content-type': body.type }
-  const covered = ['@method', '@target-uri', ...(body ? ['content-digest'] : [])]
+  const contentHeaders = body && { 'content-digest': formatContentDigest(body.bytes), 'content-type': body.type }
+  const coveredComponents = ['@method', '@target-uri', ...(body ? ['content-digest'] : [])]
   const parameters = formatInnerList({
-    items: covered.map(value => ({ value, parameters: new Map() })),
+    items: coveredComponents.map(value => ({ value, parameters: new Map() })),
     parameters: new Map<string, string | number>([
       ['created', Math.floor(now / 1_000)],
       ['keyid', id],
       ['alg', 'rsa-v1_5-sha256'],
     ]),
   })
-  const request = { method, target: pathname + search, origin, headers: new Headers(sent) }
-  const base = Buffer.from(buildSignatureBase({ covered, parameters }, request))
+  const request = { method, target: pathname + search, origin, headers: new Headers(contentHeaders) }
+  const base = Buffer.from(buildSignatureBase({ covered: coveredComponents, parameters }, request))
   const signature = await signInThreadpool('sha256', base, privateKey)
   return {
     date: new Date(now).toUTCString(),
-    ...sent,
+    ...contentHeaders,
     'signature-input': `sig1=${parameters}`,
     signature: `sig1=:${signature.toString('base64')}:`,
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { LogFields } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { activityPubConfigSchema } from '../config.ts'
-import { readDomainLists } from './lists.ts'
+import { readDomainLists } from './domain-files.ts'
 
 const baseDir = mkdtempSync(join(tmpdir(), 'postern-domains-'))
 const header = '#domain,#severity,#reject_media,#reject_reports,#public_comment,#obfuscate'
@@ -27,7 +27,7 @@ function faultsOf(activitypub: Record<string, unknown>, files: Record<string, st
 }
 
 describe('readDomainLists()', () => {
-  test('takes what Mastodon exports: only suspensions are blocks', () => {
+  test('reads Mastodon’s export and blocks only suspended domains', () => {
     const rows = [
       header,
       'evil.test,suspend,FALSE,FALSE,"spam, scams\nand ""worse""",FALSE',
@@ -40,12 +40,12 @@ describe('readDomainLists()', () => {
     expect(block).toEqual(['own.test', 'evil.test', 'xn--gd-lka.test'])
   })
 
-  test('takes one domain a line, with comments', () => {
+  test('reads one domain a line, with comments', () => {
     const text = '\uFEFF# ours\n\nevil.test # since May\n  sub.other.test\n'
     expect(read({ block_files: ['plain.txt'] }, { 'plain.txt': text }).block).toEqual(['evil.test', 'sub.other.test'])
   })
 
-  test('takes an export of allowed domains, and other people’s lists with a header', () => {
+  test('reads an export of allowed domains, and third-party lists with a header', () => {
     expect(read({ allow_files: ['a.csv'] }, { 'a.csv': '#domain\ngood.test\n' }).allow).toEqual(['good.test'])
     const list = 'domain,public_comment,severity\nevil.test,"a, b",suspend\n'
     expect(read({ block_files: ['b.csv'] }, { 'b.csv': list }).block).toEqual(['evil.test'])
@@ -63,7 +63,7 @@ describe('readDomainLists()', () => {
     })
   })
 
-  test('takes 50 000 rows in no time', () => {
+  test('reads 50 000 rows quickly', () => {
     const rows = Array.from({ length: 50_000 }, (_, at) => `host-${at}.example,suspend,FALSE,FALSE,,FALSE`)
     const text = [header, ...rows].join('\n')
     const before = process.threadCpuUsage()
@@ -111,7 +111,7 @@ describe('readDomainLists()', () => {
     ])
   })
 
-  test('does not take an allow list that allows everybody, or a list of blocks as an allow list', () => {
+  test('refuses an allow list that allows everybody, and a list of blocks as an allow list', () => {
     expect(faultsOf({ allow_files: ['empty.txt'] }, { 'empty.txt': '# nobody yet\n' })).toEqual([
       'activitypub.allow_files.0: "empty.txt" names no domain. Add one, or remove the file: an empty list allows everybody.',
     ])
