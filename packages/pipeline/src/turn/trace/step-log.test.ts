@@ -105,7 +105,7 @@ describe('the steps of a turn', () => {
       'stage write > call @two@b.test',
     ])
     const [model, tool] = [told[0], told.find(({ kind }) => kind === 'tool')]
-    expect(tool).toMatchObject({ id: 'x', askedBy: model?.number })
+    expect(tool).toMatchObject({ id: 'x', requestedByStep: model?.number })
     expect(attempt?.tools).toEqual([{ name: 'look', at: tool?.startedAt, ms: 30, ok: true }])
     expect(attempt?.models).toEqual([
       { name: 'm', at: model?.startedAt, ms: 10, ok: true, input_tokens: 7, output_tokens: 2 },
