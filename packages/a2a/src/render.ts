@@ -171,9 +171,9 @@ export function renderArtifact(
 /** Lists all artifacts of the task, streamed or complete, oldest first. */
 function listArtifactsOf({ earlierResponses, response, canceledAnswers }: SettledTask): readonly ProducedArtifact[] {
   return [
-    ...earlier.flatMap(artifactsOf),
+    ...earlierResponses.flatMap(artifactsOf),
     ...artifactsOf(response),
-    ...heard.flatMap(({ id, parts }) => splitSections(id, parts)),
+    ...canceledAnswers.flatMap(({ id, parts }) => splitSections(id, parts)),
   ]
 }
 

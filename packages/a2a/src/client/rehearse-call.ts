@@ -15,7 +15,11 @@ const timeoutMs = 8_000
  * Asks one of our agents for a task that does not exist (`GetTask`), by its public card. A call with a valid token must get TaskNotFound, and a
  * call with the same token and an invalid signature must be rejected.
  */
-export async function rehearseCall(address: string, fetches: SelfTestFetches, deps: A2aClientDeps): Promise<SelfTestResult> {
+export async function rehearseCall(
+  address: string,
+  fetches: SelfTestFetches,
+  deps: A2aClientDeps,
+): Promise<SelfTestResult> {
   const system = { ...deps.system, fetch: fetches.proven }
   const [agent = ''] = address.replace(/^@/, '').split('@')
   let endpoint = address

@@ -55,7 +55,7 @@ export function createCorrespondentFinder(
       const mailbox = parseMailbox(mention.replace(/^@/, ''))
       if (!mailbox) return []
       const address = formatMailbox(mailbox).toLowerCase()
-      const lastWrittenAt = await store.findLastWritten({ agent, via: 'email', scope: scopeOfMailbox(address) })
+      const lastWrittenAt = await store.findLastMessageTime({ agent, via: 'email', scope: scopeOfMailbox(address) })
       return lastWrittenAt !== undefined && Date.parse(lastWrittenAt) >= oldestAt ? [address] : []
     })
     return new Set((await Promise.all(lookups)).flat())
