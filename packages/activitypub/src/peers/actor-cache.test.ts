@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { testKey } from '../../test/keys.ts'
 import { parseIri } from '../format/iri.ts'
 import { createActorCache } from './actor-cache.ts'
 import type { FetchedDocument } from './fetched-document.ts'
@@ -22,4 +23,27 @@ test('createActorCache() keeps known actors, however many unknown names callers 
   }
   expect(await actors.find(parseIri(alice, 'alice'))).toMatchObject({ id: alice })
   expect(asked.filter(iri => iri === alice)).toEqual([alice])
+})
+
+test('createActorCache() refuses unknown keys while no fetch is free, and takes the keys of known actors', async () => {
+  let time = 0
+  const alice = 'https://good.test/users/alice'
+  const { publicPem: publicKeyPem } = testKey('alice')
+  const document = { id: alice, publicKey: { id: `${alice}#main-key`, owner: alice, publicKeyPem } }
+  const actors = createActorCache({
+    fetchDocument: async (iri): Promise<FetchedDocument> =>
+      iri === alice ? { state: 'found', document } : { state: 'missing' },
+    documents: { fetch: async () => ({ state: 'missing' }), isOpen: () => false, learn: () => {} },
+    now: () => time,
+  })
+  await actors.find(parseIri(alice, 'alice'))
+  const refused = expect.objectContaining({ code: 'rate_limited' })
+  const unknown = 'https://forged.test/users/nobody#main-key'
+  actors.checkKey(unknown)
+  for (let at = 0; at < 299; at += 1) await actors.find(parseIri(`https://forged.test/users/${at}`, 'nobody'))
+  expect(() => actors.checkKey(unknown)).toThrow(refused)
+  expect(() => actors.checkKey('no address')).toThrow(refused)
+  actors.checkKey(`${alice}#main-key`)
+  time += 1_000
+  actors.checkKey(unknown)
 })

@@ -22,7 +22,7 @@ const maxActors = 5_000
 const cacheMs = { result: 86_400_000, refused: 5 * 60_000, unavailable: 30_000, refetched: 60_000 } as const
 
 /** The most fetches a minute that strangers can cause. Each may cost a signature, so the number that start at once is limited too. */
-const fetchLimits = { perHost: 600, total: 6_000, burst: 20 } as const
+const fetchLimits = { perHost: 600, total: 6_000, burst: 300 } as const
 
 export function createActorCache({ fetchDocument, documents, now }: ActorCacheDeps) {
   const { actorsByUrl, store, findCached, knowsKey } = createActorMemory(now)

@@ -150,8 +150,24 @@ test('AP-43: strangers cannot make us look up without end', async () => {
   }
   expect([...answers].sort()).toEqual([401, 429])
   const signed = peer.requests.filter(({ headers }) => 'signature' in headers)
-  expect(peer.requests.length - signed.length).toBe(20)
+  expect(peer.requests.length - signed.length).toBe(300)
   expect(signed.length).toBe(3)
+})
+
+test('while no fetch is free, the gateway refuses an unknown key without reading the body', async () => {
+  const { gateway, alice } = stage
+  gateway.system.holdClock()
+  // The body does not fit its digest, so a request whose body is read gets 401.
+  const postChanged = () => postActivity(gateway, alice, composeNote(alice), { sentBody: '{"changed":1}' })
+  expect(await postChanged()).toMatchObject({ status: 401 })
+  for (let at = 0; at < 300; at += 1) {
+    const id = `https://other.test/users/nobody-${at}`
+    const nobody = { ...alice, id, keyId: `${id}#main-key` }
+    await postActivity(gateway, nobody, composeNote(nobody))
+  }
+  expect(await postChanged()).toMatchObject({ status: 429, code: 'rate_limited' })
+  gateway.system.advance(1_000)
+  expect(await postChanged()).toMatchObject({ status: 401 })
 })
 
 test('a forged signature while the host of the actor is down does not lock out the honest actor', async () => {
