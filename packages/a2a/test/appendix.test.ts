@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-const here = new URL('./', import.meta.url)
-const sources = readdirSync(here, { recursive: true, encoding: 'utf8' })
+const testFolder = new URL('./', import.meta.url)
+const sources = readdirSync(testFolder, { recursive: true, encoding: 'utf8' })
   .filter(name => name.endsWith('.test.ts'))
-  .map(name => readFileSync(new URL(name, here), 'utf8'))
+  .map(name => readFileSync(new URL(name, testFolder), 'utf8'))
 
 /** Every MUST of the official kit's list (docs/conformance/a2a.md), with the beginning of the title of our test that checks it. */
 const musts: Readonly<Record<string, string>> = {
@@ -133,8 +133,8 @@ test.each(Object.entries(musts))('a test covers %s: %s', (_, title) => {
 const rows = { E: 22, V: 8, M: 22, T: 14, S: 8, P: 13, A: 21, C: 11 } as const
 
 test.each(Object.entries(rows))('a test names every row %s', (kind, count) => {
-  const all = Array.from({ length: count }, (_, at) => `A2A-${kind}${String(at + 1).padStart(2, '0')}`)
+  const allIds = Array.from({ length: count }, (_, index) => `A2A-${kind}${String(index + 1).padStart(2, '0')}`)
   const inTitle = (id: string) => new RegExp(`['"\`]([^'"\`]*[ ,])?${id}\\b`)
-  const missing = all.filter(id => !sources.some(source => inTitle(id).test(source)))
-  expect(missing).toEqual([])
+  const missingIds = allIds.filter(id => !sources.some(source => inTitle(id).test(source)))
+  expect(missingIds).toEqual([])
 })

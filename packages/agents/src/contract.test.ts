@@ -6,8 +6,8 @@ import { openWebhookServer } from '../test/webhook-server.ts'
 
 agentContract('builtin:echo', { answers: () => openTestAgent({ use: 'builtin:echo' }) })
 
-function openHelp(say: string): AgentMakers['answers'] {
-  return async () => ({ ...(await openTestAgent({ use: 'builtin:help' })), say })
+function openHelp(helpText: string): AgentMakers['answers'] {
+  return async () => ({ ...(await openTestAgent({ use: 'builtin:help' })), say: helpText })
 }
 
 agentContract('builtin:help', {
@@ -20,8 +20,8 @@ agentContract('builtin:help', {
   refuses: openHelp('refuse'),
 })
 
-function openModule(say: string): AgentMakers['answers'] {
-  return async () => ({ ...(await openTestAgent({ use: './modules/scripted.ts' })), say })
+function openModule(text: string): AgentMakers['answers'] {
+  return async () => ({ ...(await openTestAgent({ use: './modules/scripted.ts' })), say: text })
 }
 
 agentContract('module', {

@@ -69,8 +69,8 @@ export async function openAgents(agentConfigs: ListedAgents, options: AgentDepsO
     }))
   }
   return Object.assign(runningAgents.directory, {
-    async prepare(changed: ListedAgents, deps: Pick<AgentDepsOptions, 'system' | 'operators'>) {
-      const nextSet = await openAgentSet(changed, { ...options, ...deps })
+    async prepare(changedConfigs: ListedAgents, deps: Pick<AgentDepsOptions, 'system' | 'operators'>) {
+      const nextSet = await openAgentSet(changedConfigs, { ...options, ...deps })
       return { commit: () => commit(nextSet), discard: () => closeResidents(nextSet.residents.values()) }
     },
     close: () => closeResidents([...formerResidents, ...runningAgents.listResidents()]),

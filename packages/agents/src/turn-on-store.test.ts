@@ -18,8 +18,8 @@ const neutral = (text: string) => ({
 
 describe('a turn on a real store', () => {
   test('gets one answer, whose delivery the same commit queues', async () => {
-    const { say, workNext, record, lease } = await openAgentStore()
-    await say('hello')
+    const { sendText, workNext, record, lease } = await openAgentStore()
+    await sendText('hello')
     await workNext(await openTestAgent({ use: 'builtin:echo' }))
     const { state, response, deliveries } = await record('hello')
     expect(state).toBe('answered')
@@ -29,15 +29,15 @@ describe('a turn on a real store', () => {
   })
 
   test('may end in silence', async () => {
-    const { say, workNext, record } = await openAgentStore()
-    await say('hello')
+    const { sendText, workNext, record } = await openAgentStore()
+    await sendText('hello')
     await workNext(() => undefined)
     expect(await record('hello')).toMatchObject({ state: 'ignored', response: null, deliveries: [] })
   })
 
   test('shows the peer nothing of the error of an agent, and the operator all of it', async () => {
-    const { say, workNext, record } = await openAgentStore()
-    await say('hello')
+    const { sendText, workNext, record } = await openAgentStore()
+    await sendText('hello')
     await workNext(() => Promise.reject(new Error('the password is hunter2')))
     const { state, response, error, deliveries, correlation_id } = await record('hello')
     expect({ state, error, correlation_id }).toEqual({
@@ -51,24 +51,24 @@ describe('a turn on a real store', () => {
   })
 
   test('fails at the deadline', async () => {
-    const { say, workNext, record } = await openAgentStore()
-    await say('hello')
+    const { sendText, workNext, record } = await openAgentStore()
+    await sendText('hello')
     await workNext({ ...toRunning(() => new Promise(() => {})), deadlineMs: 10 })
     expect(await record('hello')).toMatchObject({ state: 'failed', response: neutral('hello') })
   })
 
   test('that somebody cancels ends its agent, and nothing goes out', async () => {
-    const { store, say, lease, turnContext, record } = await openAgentStore()
+    const { store, sendText, lease, turnContext, record } = await openAgentStore()
     const aborted = Promise.withResolvers<unknown>()
-    const begun = Promise.withResolvers<void>()
-    await say('hello')
+    const started = Promise.withResolvers<void>()
+    await sendText('hello')
     const [turn] = await lease()
     const running = toRunning((_message, { signal }) => {
-      begun.resolve()
+      started.resolve()
       return new Promise(() => signal.addEventListener('abort', () => aborted.resolve(signal.reason)))
     })
     const worked = workTurn(turn!, turnContext(running), new AbortController().signal)
-    await begun.promise
+    await started.promise
     expect(await store.cancelTask({ owner: 'alice', id: 'task-hello' })).toBe(true)
     expect(await aborted.promise).toMatchObject({ message: 'canceled' })
     await worked
@@ -77,8 +77,8 @@ describe('a turn on a real store', () => {
   })
 
   test('runs again when something did not answer, no sooner than it asked', async () => {
-    const { say, workNext, lease, wait, record } = await openAgentStore()
-    await say('hello')
+    const { sendText, workNext, lease, wait, record } = await openAgentStore()
+    await sendText('hello')
     await workNext(() => Promise.reject(new Unavailable('The model is busy', { retryAfter: 30 })))
     expect(await record('hello')).toMatchObject({ state: 'received', error: 'The model is busy', response: null })
     wait(29_999)
@@ -89,8 +89,8 @@ describe('a turn on a real store', () => {
   })
 
   test('fails when nothing answers for too long', async () => {
-    const { say, workNext, wait, record } = await openAgentStore({ maxCrashes: 100 })
-    await say('hello')
+    const { sendText, workNext, wait, record } = await openAgentStore({ maxCrashes: 100 })
+    await sendText('hello')
     const refuse = () => Promise.reject(new Unavailable('The model is busy'))
     await workNext(refuse)
     // The time counts from the first attempt.
@@ -104,8 +104,8 @@ describe('a turn on a real store', () => {
   })
 
   test('that brings the process down again when it runs alone gets a failed answer', async () => {
-    const { say, lease, store, workNext, wait, record } = await openAgentStore({ maxCrashes: 2 })
-    await say('poison')
+    const { sendText, lease, store, workNext, wait, record } = await openAgentStore({ maxCrashes: 2 })
+    await sendText('poison')
     for (const attempt of [1, 2]) {
       const [turn] = await lease()
       expect(turn).toMatchObject({ attempt, crashes: attempt - 1 })
@@ -123,8 +123,8 @@ describe('a turn on a real store', () => {
   })
 
   test('goes back when the process shuts down, and that does not count', async () => {
-    const { say, workNext, lease, record } = await openAgentStore()
-    await say('hello')
+    const { sendText, workNext, lease, record } = await openAgentStore()
+    await sendText('hello')
     const stop = new AbortController()
     await workNext(() => new Promise(() => stop.abort()), stop.signal)
     expect((await record('hello')).state).toBe('received')
@@ -132,8 +132,8 @@ describe('a turn on a real store', () => {
   })
 
   test('whose lease ran out may not answer any more', async () => {
-    const { say, lease, turnContext, wait, workNext, record } = await openAgentStore()
-    await say('hello')
+    const { sendText, lease, turnContext, wait, workNext, record } = await openAgentStore()
+    await sendText('hello')
     const [late] = await lease()
     wait(60_001)
     await workNext(() => 'second')
@@ -143,13 +143,13 @@ describe('a turn on a real store', () => {
   })
 
   test('reports streamed pieces in order, then its end', async () => {
-    const { store, say, workNext } = await openAgentStore()
-    const message = await say('tool one two')
-    const heard: unknown[] = []
-    store.listen(`message:${message}`, notice => heard.push(notice))
+    const { store, sendText, workNext } = await openAgentStore()
+    const message = await sendText('tool one two')
+    const histories: unknown[] = []
+    store.listen(`message:${message}`, notice => histories.push(notice))
     await workNext(await openTestAgent({ use: 'builtin:help' }))
     const call = { kind: 'tool_call', id: 'call-correlation-tool one two' }
-    expect(heard).toMatchObject([
+    expect(histories).toMatchObject([
       { kind: 'part', chunk: { parts: [call] } },
       { kind: 'part', chunk: { parts: [{ ...call, result: { words: 2 } }] } },
       { kind: 'part', chunk: { parts: [{ kind: 'text', content: 'I counted 2 words.' }] } },
@@ -158,36 +158,36 @@ describe('a turn on a real store', () => {
   })
 
   test('writes state with its answer, and not without', async () => {
-    const { say, workNext, record } = await openAgentStore()
+    const { sendText, workNext, record } = await openAgentStore()
     const help = await openTestAgent({ use: 'builtin:help' })
-    await say('remember blue')
+    await sendText('remember blue')
     await workNext(help)
-    await say('break')
+    await sendText('break')
     await workNext((_message, { state }) => {
       state.set({ remembered: 'red' })
       throw new Error('broken')
     })
-    await say('recall')
+    await sendText('recall')
     await workNext(help)
     expect((await record('recall')).response?.parts).toMatchObject([{ content: 'You told me: blue' }])
   })
 
   test('has the earlier words of its thread, and the files of the message', async () => {
-    const { say, workNext, record } = await openAgentStore()
+    const { sendText, workNext, record } = await openAgentStore()
     for (const text of ['one', 'two']) {
-      await say(text)
+      await sendText(text)
       await workNext(({ parts }) => `heard ${JSON.stringify(parts[0])}`)
     }
-    await say('history')
+    await sendText('history')
     await workNext(({ history = [], raw }) => JSON.stringify([history.map(({ role }) => role), raw]))
     const [part] = (await record('history')).response?.parts ?? []
     expect(part).toMatchObject({ content: '[["user","assistant","user","assistant"],{"as":"it came"}]' })
   })
 
   test('waits for the one before it in its thread', async () => {
-    const { say, lease, workNext } = await openAgentStore()
-    await say('one')
-    await say('two')
+    const { sendText, lease, workNext } = await openAgentStore()
+    await sendText('one')
+    await sendText('two')
     const order: string[] = []
     const note = ({ id }: { id: string }) => void order.push(id.split('/').at(-1) ?? '')
     await workNext(note)
@@ -198,12 +198,12 @@ describe('a turn on a real store', () => {
 })
 
 test('gets one turn to a webhook under the same id when the webhook is back', async () => {
-  const { say, workNext, wait, record } = await openAgentStore()
+  const { sendText, workNext, wait, record } = await openAgentStore()
   let isUp = false
   const server = await openWebhookServer(() => (isUp ? { body: { text: 'back' } } : { status: 503 }))
   onTestFinished(server.close)
   const agent = await openTestAgent({ use: 'webhook', url: server.url, secret: 'shared' })
-  await say('hello')
+  await sendText('hello')
   await workNext(agent)
   expect((await record('hello')).state).toBe('received')
   isUp = true
@@ -217,12 +217,12 @@ test('gets one turn to a webhook under the same id when the webhook is back', as
 
 describe('a worker on a real store', () => {
   test('answers messages that arrive while it runs, and gives back the turns that it had to leave', async () => {
-    const { store, say, turnContext, record, lease } = await openAgentStore()
-    const begun = Promise.withResolvers<void>()
+    const { store, sendText, turnContext, record, lease } = await openAgentStore()
+    const started = Promise.withResolvers<void>()
     const base = turnContext(
       toRunning(({ parts }, { signal }) => {
         if (!JSON.stringify(parts).includes('stay')) return 'done'
-        begun.resolve()
+        started.resolve()
         return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
       }),
     )
@@ -237,12 +237,12 @@ describe('a worker on a real store', () => {
       leaseMs: 60_000,
     }
     const worker = startWorker(base, sending, system, options)
-    const message = await say('hello')
+    const message = await sendText('hello')
     await new Promise<void>(resolve => {
       store.listen(`message:${message}`, () => resolve())
     })
-    await say('stay')
-    await begun.promise
+    await sendText('stay')
+    await started.promise
     await worker.stop(10)
     expect((await record('hello')).state).toBe('answered')
     expect((await record('stay')).state).toBe('received')

@@ -23,15 +23,18 @@ export async function openAgui(
   )
   onTestFinished(server.close)
   const { agent } = await openTestAgent({ use: 'ag-ui', url: server.url, ...config })
-  let kept = before
-  const state = { get: async () => kept, set: (value: Json) => (kept = value) } as unknown as AgentContext['state']
+  let storedState = before
+  const state = {
+    get: async () => storedState,
+    set: (value: Json) => (storedState = value),
+  } as unknown as AgentContext['state']
   return {
     server,
-    kept: () => kept,
+    kept: () => storedState,
     async ask(message: string | NormalizedMessage = 'hello', overrides: Partial<AgentContext> = {}): Promise<Asked> {
       const chunks: PartialResponse[] = []
-      const heard = typeof message === 'string' ? testMessage(message) : message
-      const answer = await agent.handle(heard, testContext({ state, ...overrides }))
+      const receivedMessage = typeof message === 'string' ? testMessage(message) : message
+      const answer = await agent.handle(receivedMessage, testContext({ state, ...overrides }))
       return { answer: await collectAnswer(answer, chunk => void chunks.push(chunk)), chunks }
     },
   }

@@ -82,8 +82,8 @@ async function startSystemd(secret: string): Promise<string> {
 }
 
 async function ask(agent: Awaited<ReturnType<typeof openTestAgent>>['agent'], text: string, sender = aliceSender) {
-  const heard = await agent.handle(testMessage(text, { sender }), testContext())
-  return textOfAnswer(await collectAnswer(heard, () => undefined))
+  const answer = await agent.handle(testMessage(text, { sender }), testContext())
+  return textOfAnswer(await collectAnswer(answer, () => undefined))
 }
 
 interface Example {
@@ -152,18 +152,18 @@ test.each([
 
 test('the module in TypeScript tells who is proven, and counts per thread', async () => {
   const { agent } = await openTestAgent({ use: resolve(examples, 'typescript/agent.ts') })
-  let kept: unknown
+  let storedState: unknown
   const state = {
-    get: async () => kept as never,
+    get: async () => storedState as never,
     set: (value: unknown) => {
-      kept = value
+      storedState = value
     },
   }
-  const hear = async (sender = aliceSender): Promise<PartialResponse | undefined> =>
+  const askAgent = async (sender = aliceSender): Promise<PartialResponse | undefined> =>
     collectAnswer(await agent.handle(testMessage('hi', { sender }), testContext({ state })), () => undefined)
-  expect(textOfAnswer(await hear())).toMatch(/^Welcome back to the gateway\. This is message 1 /)
+  expect(textOfAnswer(await askAgent())).toMatch(/^Welcome back to the gateway\. This is message 1 /)
   const claimed = { ...aliceSender, auth_method: 'none', verified: false } as const
-  expect(textOfAnswer(await hear(claimed))).toMatch(/^Hello\. This is message 2 /)
+  expect(textOfAnswer(await askAgent(claimed))).toMatch(/^Hello\. This is message 2 /)
 })
 
 describe('the openai example', () => {
@@ -216,8 +216,8 @@ test('swarm hands over, looks up, and asks before it gives money back', async ()
 test('the swarm as a library answers, reports its steps, and continues at the next run', () => {
   const file = resolve(mkdtempSync(resolve(tmpdir(), 'postern-example-')), 'desk.db')
   const run = () => {
-    const done = spawnSync(process.execPath, [resolve(examples, 'transcript/desk.ts'), file], { encoding: 'utf8' })
-    return { lines: done.stdout.trimEnd().split('\n'), problems: done.stderr }
+    const result = spawnSync(process.execPath, [resolve(examples, 'transcript/desk.ts'), file], { encoding: 'utf8' })
+    return { lines: result.stdout.trimEnd().split('\n'), problems: result.stderr }
   }
   const first = run()
   expect(first).toEqual({

@@ -34,8 +34,8 @@ export async function openModelAgent(
       hear: (chunk: PartialResponse) => void = () => {},
     ) {
       const chunks: PartialResponse[] = []
-      const heard = typeof message === 'string' ? testMessage(message) : message
-      const answer = await opened.agent.handle(heard, testContext(context))
+      const receivedMessage = typeof message === 'string' ? testMessage(message) : message
+      const answer = await opened.agent.handle(receivedMessage, testContext(context))
       const onChunk = (chunk: PartialResponse) => {
         chunks.push(chunk)
         hear(chunk)

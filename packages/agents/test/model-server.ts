@@ -54,9 +54,9 @@ export async function openModelServer(complete: Complete): Promise<ModelServer> 
   const server = createServer(async (request, response) => {
     response.once('close', leave)
     const text = await readText(request)
-    const heard = { path: request.url ?? '', headers: request.headers, text, body: JSON.parse(text) }
-    requests.push(heard)
-    writeReply(response, await complete(heard, requests.length - 1))
+    const modelRequest = { path: request.url ?? '', headers: request.headers, text, body: JSON.parse(text) }
+    requests.push(modelRequest)
+    writeReply(response, await complete(modelRequest, requests.length - 1))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -13,6 +13,6 @@ function runExample(code: string, names: Readonly<Record<string, unknown>>): Pro
 test('the example of the README of agents answers a message', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
-  const given = { message: testMessage('hello'), context: testContext(), system: testSystem, log: silentLog }
-  expect(await runExample(code, { openAgents, ...given })).toMatch(/^> hello\n/)
+  const moduleDeps = { message: testMessage('hello'), context: testContext(), system: testSystem, log: silentLog }
+  expect(await runExample(code, { openAgents, ...moduleDeps })).toMatch(/^> hello\n/)
 })

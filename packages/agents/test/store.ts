@@ -8,7 +8,7 @@ import { testMessage } from './gateway.ts'
 interface TestStore {
   readonly store: Store
   /** Admits a message of Alice in one thread. */
-  say(text: string): Promise<number>
+  sendText(text: string): Promise<number>
   /** Leases the turns that are ready. */
   lease(): Promise<readonly Turn[]>
   /** Leases the one turn that is ready and runs it. */
@@ -30,10 +30,10 @@ export async function openAgentStore({ maxCrashes = 3 } = {}): Promise<TestStore
   const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now, log: silentLog })
   onTestFinished(() => store.close())
   const deliveries: readonly PlannedDelivery[] = [{ to: 'https://peer.test/inbox', target: null }]
-  let made = 0
+  let messageCount = 0
   const randomBytes = (count: number) => {
-    made += 1
-    return new Uint8Array(count).fill(made)
+    messageCount += 1
+    return new Uint8Array(count).fill(messageCount)
   }
   const turnContext: TestStore['turnContext'] = running => ({
     store,
@@ -55,13 +55,13 @@ export async function openAgentStore({ maxCrashes = 3 } = {}): Promise<TestStore
     wait(ms) {
       time += ms
     },
-    async say(text) {
+    async sendText(text) {
       const { message } = await store.admit(createIntake(text, now()), `correlation-${text}`)
       return message
     },
     async workNext(handle, signal = new AbortController().signal) {
-      const [turn, ...others] = await lease()
-      if (!turn || others.length > 0) throw new Error(`expected one turn, got ${turn ? 1 + others.length : 0}`)
+      const [turn, ...otherTurns] = await lease()
+      if (!turn || otherTurns.length > 0) throw new Error(`expected one turn, got ${turn ? 1 + otherTurns.length : 0}`)
       await workTurn(turn, turnContext(toRunning(handle)), signal)
     },
     async record(text) {

@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest'
 import { addressOf } from './caller.ts'
 
 const issuer = 'https://id.example.org/realm'
-const ofSub = (value: string) => addressOf({ issuer, claim: 'sub', value })
+const addressOfSubject = (value: string) => addressOf({ issuer, claim: 'sub', value })
 
 describe('addressOf()', () => {
   test.each([
     ['a plain name', 'alice', '@alice@id.example.org'],
     ['a name with dots and digits', 'a.b-c_9', '@a.b-c_9@id.example.org'],
   ])('takes %s', (_, sub, address) => {
-    expect(ofSub(sub)).toBe(address)
+    expect(addressOfSubject(sub)).toBe(address)
   })
 
   test.each([
@@ -28,12 +28,12 @@ describe('addressOf()', () => {
     ['control characters', 'a\r\nb', /^@a-b~[0-9a-f]{12}@id\.example\.org$/],
     ['great length', 'x'.repeat(500), /^@x{40}~[0-9a-f]{12}@id\.example\.org$/],
   ])('makes a slug with a digest of %s', (_, sub, pattern) => {
-    expect(ofSub(sub)).toMatch(pattern)
+    expect(addressOfSubject(sub)).toMatch(pattern)
   })
 
   test('never gives a subject the slug of another', () => {
-    const slug = ofSub('Alice').slice(1).split('@')[0] ?? ''
-    expect(ofSub(slug)).not.toBe(ofSub('Alice'))
+    const slug = addressOfSubject('Alice').slice(1).split('@')[0] ?? ''
+    expect(addressOfSubject(slug)).not.toBe(addressOfSubject('Alice'))
   })
 
   test('gives every subject an address of its own, also for readers who ignore case', () => {
@@ -49,7 +49,7 @@ describe('addressOf()', () => {
       'ann ',
       'ann\u200b',
     ]
-    expect(new Set(subjects.map(each => ofSub(each).toLowerCase())).size).toBe(subjects.length)
+    expect(new Set(subjects.map(subject => addressOfSubject(subject).toLowerCase())).size).toBe(subjects.length)
   })
 
   test('tells issuers that share a host apart', () => {
@@ -63,7 +63,7 @@ describe('addressOf()', () => {
   test('keeps a client apart from a subject of the same name', () => {
     const client = addressOf({ issuer, claim: 'client_id', value: 'alice' })
     expect(client).toMatch(/^@alice~[0-9a-f]{12}@id\.example\.org$/)
-    expect(addressOf({ issuer, claim: 'client_id', value: 'Alice' })).not.toBe(ofSub('Alice'))
+    expect(addressOf({ issuer, claim: 'client_id', value: 'Alice' })).not.toBe(addressOfSubject('Alice'))
   })
 })
 

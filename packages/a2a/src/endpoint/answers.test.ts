@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createLargeAnswers } from './answers.ts'
 
 const bounds = { largeFrom: 100, perCaller: 1_000_000, total: 1_500_000 }
-const large = 'ä'.repeat(300_000)
+const largeText = 'ä'.repeat(300_000)
 const refusal = 'Cannot answer: earlier answers have not been taken yet'
 
 const read = async (body: string | ReadableStream<Uint8Array>) => new Response(body).text()
@@ -10,32 +10,32 @@ const read = async (body: string | ReadableStream<Uint8Array>) => new Response(b
 test('createLargeAnswers() passes small answers on as they are, and large ones whole', async () => {
   const answers = createLargeAnswers(bounds)
   expect(answers.open('small', 'a')).toEqual({ body: 'small', headers: {} })
-  const { body, headers } = answers.open(large, 'a')
+  const { body, headers } = answers.open(largeText, 'a')
   expect(headers).toEqual({ 'content-length': '600000' })
-  expect(await read(body)).toBe(large)
+  expect(await read(body)).toBe(largeText)
 })
 
 test('createLargeAnswers() holds a bounded amount for one caller and for all, until the caller takes it or gives up', async () => {
   const answers = createLargeAnswers(bounds)
-  const first = answers.open(large, 'a')
-  expect(() => answers.open(large, 'a')).toThrow(refusal)
-  const second = answers.open(large, 'b')
-  expect(() => answers.open(large, 'b')).toThrow(refusal)
+  const first = answers.open(largeText, 'a')
+  expect(() => answers.open(largeText, 'a')).toThrow(refusal)
+  const second = answers.open(largeText, 'b')
+  expect(() => answers.open(largeText, 'b')).toThrow(refusal)
   await read(first.body)
-  const third = answers.open(large, 'a')
+  const third = answers.open(largeText, 'a')
   await (third.body as ReadableStream).cancel()
   await (second.body as ReadableStream).cancel()
-  expect(await read(answers.open(large, 'a').body)).toBe(large)
-  expect(await read(answers.open(large, 'b').body)).toBe(large)
+  expect(await read(answers.open(largeText, 'a').body)).toBe(largeText)
+  expect(await read(answers.open(largeText, 'b').body)).toBe(largeText)
 })
 
 test('createLargeAnswers() gives a first answer however large it is', async () => {
   const answers = createLargeAnswers({ largeFrom: 100, perCaller: 10, total: 10 })
-  const { body } = answers.open(large, 'a')
-  expect(() => answers.open(large, 'a')).toThrow(refusal)
-  expect(() => answers.open(large, 'b')).toThrow(refusal)
-  expect(await read(body)).toBe(large)
-  expect(await read(answers.open(large, 'b').body)).toBe(large)
+  const { body } = answers.open(largeText, 'a')
+  expect(() => answers.open(largeText, 'a')).toThrow(refusal)
+  expect(() => answers.open(largeText, 'b')).toThrow(refusal)
+  expect(await read(body)).toBe(largeText)
+  expect(await read(answers.open(largeText, 'b').body)).toBe(largeText)
 })
 
 test('hold() counts bytes that leave in another way, and gives them back once', () => {

@@ -188,20 +188,20 @@ function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
     claimMessage(steps, call.params)
     const origin = describeOrigin({ ...call, steps, request: call.request ?? call })
     const reception = { admission, store, system, steps, ...origin }
-    const [admitted] = await receive(openInbound(sender), call, reception)
-    const reuse = admitted && reuseOf[admitted.outcome]
+    const [admittedMessage] = await receive(openInbound(sender), call, reception)
+    const reuse = admittedMessage && reuseOf[admittedMessage.outcome]
     if (reuse !== undefined) {
       const conflict = refuseField('Cannot SendMessage', 'message.messageId', reuse)
       recordRefusal(conflict, 'a2a', reception)
       throw conflict
     }
-    const task = admitted?.task
-    if (!admitted || !task) throw new Error('the store admitted a message without its task')
+    const task = admittedMessage?.task
+    if (!admittedMessage || !task) throw new Error('the store admitted a message without its task')
     const params = call.params as SendMessageParams
     // A new task has no listeners yet.
-    if (params.message.taskId) feeds.track(task, admitted.message)
+    if (params.message.taskId) feeds.track(task, admittedMessage.message)
     expiry.note(task.owner, call.bytes.byteLength)
-    return { ...admitted, task, params, person: sender.person }
+    return { ...admittedMessage, task, params, person: sender.person }
   }
 }
 

@@ -112,9 +112,9 @@ test.each<[string, Part]>([
 })
 
 test('writeParts() notes the type and the words of an artifact whose bytes it has', () => {
-  const stored = { kind: 'content_addressed', algo: 'sha256', digest } as const
+  const storedBytes = { kind: 'content_addressed', algo: 'sha256', digest } as const
   const [wire = {}] = writeParts(
-    [{ kind: 'artifact', artifact_type: 'table', description: 'sums', bytes_ref: stored }],
+    [{ kind: 'artifact', artifact_type: 'table', description: 'sums', bytes_ref: storedBytes }],
     new Map([[digest, 'aGk=']]),
   )
   expect(wire.raw).toBe('aGk=')
@@ -140,9 +140,9 @@ test('readParts() passes over words about a part that are too long', () => {
 
 test('readKnownBytes() reads the bytes that fit one answer, each digest once, and leaves out the rest', async () => {
   const sizes: Readonly<Record<string, number>> = { first: 9, large: 8, last: 7 }
-  const asked: string[] = []
+  const requestedDigests: string[] = []
   const findBlob = async (digest: string) => {
-    asked.push(digest)
+    requestedDigests.push(digest)
     const mebibytes = sizes[digest]
     return mebibytes === undefined ? undefined : { digest, bytes: new Uint8Array(mebibytes * 1024 * 1024) }
   }
@@ -152,7 +152,7 @@ test('readKnownBytes() reads the bytes that fit one answer, each digest once, an
   })
   const bytesByDigest = await readKnownBytes({ findBlob }, parts)
   expect([...bytesByDigest.keys()]).toEqual(['first', 'last'])
-  expect(asked).toEqual(['first', 'gone', 'large', 'last'])
+  expect(requestedDigests).toEqual(['first', 'gone', 'large', 'last'])
 })
 
 test('writeParts() writes data of an agent as well-formed text', () => {

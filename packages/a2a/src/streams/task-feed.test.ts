@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest'
 import type { WireStreamEvent } from '../format/wire.ts'
 import { createTaskFeed } from './task-feed.ts'
 
-const say = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
+const textPart = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
 
 /** Opens a feed of one task that the test changes, with its notices. */
 function openFeed() {
@@ -30,13 +30,13 @@ function openFeed() {
   const log = { warn: vi.fn() } as never
   const system = { now: () => 0, sleep: async () => {}, log }
   const feed = createTaskFeed({ store, system }, { key, epoch: 'ab', keepsEvents: () => false, onIdle() {} })
-  const seen: string[] = []
-  const sink = { send: (event: WireStreamEvent) => void seen.push(describe(event)), beat() {}, end() {} }
+  const events: string[] = []
+  const sink = { send: (event: WireStreamEvent) => void events.push(describe(event)), beat() {}, end() {} }
   feed.track(1)
   feed.join({ sink, view: { historyLength: 0, includeArtifacts: true } })
   return {
     feed,
-    seen,
+    seen: events,
     announce: (notice: object) => announce(notice),
     commit(response: Partial<NormalizedResponse>) {
       record = { ...(record as object), state: response.status, response }
@@ -55,10 +55,10 @@ function describe(event: WireStreamEvent): string {
 test('a subscriber who has a question already gets no late pieces of it, and the task does not go back', async () => {
   const { feed, seen, announce, commit } = openFeed()
   await vi.waitFor(() => expect(seen).toEqual(['task TASK_STATE_WORKING']))
-  const asked = { id: 'answer-1', status: 'input_required' as const, parts: [say('Which one?')] }
+  const asked = { id: 'answer-1', status: 'input_required' as const, parts: [textPart('Which one?')] }
   commit(asked)
   feed.poll()
-  announce({ kind: 'part', chunk: { parts: [say('Let me see.')] }, run: 1, index: 0, response: 'answer-1' })
+  announce({ kind: 'part', chunk: { parts: [textPart('Let me see.')] }, run: 1, index: 0, response: 'answer-1' })
   const question = { parts: asked.parts, status: 'input_required' }
   announce({ kind: 'part', chunk: question, run: 1, index: 1, response: 'answer-1' })
   announce({ kind: 'end' })

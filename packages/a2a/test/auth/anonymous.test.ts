@@ -3,19 +3,22 @@ import type { A2aTestGateway } from '../setup/gateway.ts'
 import { echoAgent, openA2aGateway } from '../setup/gateway.ts'
 
 let gateway: A2aTestGateway
-const nobody = { token: null }
+const withoutToken = { token: null }
 
 beforeAll(async () => {
-  const asking = { handle: () => ({ status: 'input_required' as const, parts: [] }) }
-  gateway = await openA2aGateway({ agents: { echo: echoAgent, asking }, config: { auth: { anonymous: true } } })
+  const askingAgent = { handle: () => ({ status: 'input_required' as const, parts: [] }) }
+  gateway = await openA2aGateway({
+    agents: { echo: echoAgent, asking: askingAgent },
+    config: { auth: { anonymous: true } },
+  })
 })
 afterAll(() => gateway.close())
 
 describe('callers without credentials, where they are allowed', () => {
   test('get an answer, and are anonymous to the agent', async () => {
-    const { body } = await gateway.say('hi', {}, nobody)
+    const { body } = await gateway.sendText('hi', {}, withoutToken)
     expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
-    expect(gateway.heard.at(-1)?.sender).toEqual({
+    expect(gateway.receivedMessages.at(-1)?.sender).toEqual({
       address: '@anonymous@agents.test',
       auth_method: 'none',
       verified: false,
@@ -23,44 +26,45 @@ describe('callers without credentials, where they are allowed', () => {
   })
 
   test('cannot use an invalid credential', async () => {
-    expect((await gateway.say('hi', {}, { token: 'a.b.c' })).status).toBe(401)
+    expect((await gateway.sendText('hi', {}, { token: 'a.b.c' })).status).toBe(401)
   })
 
   test('read a task by knowing its id, and list none', async () => {
-    const { id } = (await gateway.say('hi', {}, nobody)).body.result.task
-    expect((await gateway.rpc('GetTask', { id }, nobody)).body.result.id).toBe(id)
-    expect((await gateway.rpc('ListTasks', {}, nobody)).body.result).toMatchObject({ tasks: [], totalSize: 0 })
-    const tasks = await gateway.rpc('ListTasks', { contextId: id }, nobody)
+    const { id } = (await gateway.sendText('hi', {}, withoutToken)).body.result.task
+    expect((await gateway.rpc('GetTask', { id }, withoutToken)).body.result.id).toBe(id)
+    expect((await gateway.rpc('ListTasks', {}, withoutToken)).body.result).toMatchObject({ tasks: [], totalSize: 0 })
+    const tasks = await gateway.rpc('ListTasks', { contextId: id }, withoutToken)
     expect(tasks.body.result.tasks).toHaveLength(1)
   })
 
   test('A2A-M14 never meet each other by a message id', async () => {
-    const first = await gateway.say('hi', { messageId: '1' }, nobody)
-    const second = await gateway.say('hi', { messageId: '1' }, nobody)
-    const third = await gateway.say('other words', { messageId: '1' }, nobody)
+    const first = await gateway.sendText('hi', { messageId: '1' }, withoutToken)
+    const second = await gateway.sendText('hi', { messageId: '1' }, withoutToken)
+    const third = await gateway.sendText('other words', { messageId: '1' }, withoutToken)
     const ids = [first, second, third].map(({ body }) => body.result.task.id)
     expect(new Set(ids).size).toBe(3)
-    expect(gateway.heard.at(-1)?.history).toEqual([])
+    expect(gateway.receivedMessages.at(-1)?.history).toEqual([])
   })
 
   test('A2A-M12 get no second answer within a task that they know', async () => {
     const path = '/agents/asking/a2a'
-    const { id } = (await gateway.say('hi', {}, { ...nobody, path })).body.result.task
-    const before = gateway.heard.length
+    const { id } = (await gateway.sendText('hi', {}, { ...withoutToken, path })).body.result.task
+    const before = gateway.receivedMessages.length
     for (let time = 0; time < 2; time += 1) {
-      const { body } = await gateway.say('more', { messageId: 'again', taskId: id }, { ...nobody, path })
+      const { body } = await gateway.sendText('more', { messageId: 'again', taskId: id }, { ...withoutToken, path })
       expect(body.result.task.id).toBe(id)
     }
-    expect(gateway.heard).toHaveLength(before + 1)
+    expect(gateway.receivedMessages).toHaveLength(before + 1)
   })
 
   test('continue a context that the gateway made, and cannot choose one', async () => {
-    const { contextId } = (await gateway.say('hi', {}, nobody)).body.result.task
-    await gateway.say('more', { contextId }, nobody)
-    expect(gateway.heard.at(-1)?.history).toHaveLength(2)
-    const atOther = (await gateway.say('hi', {}, { ...nobody, path: '/agents/asking/a2a' })).body.result.task.contextId
-    for (const chosen of ['lobby', '00000000-0000-4000-8000-000000000000', atOther]) {
-      const { body } = await gateway.say('hi', { contextId: chosen }, nobody)
+    const { contextId } = (await gateway.sendText('hi', {}, withoutToken)).body.result.task
+    await gateway.sendText('more', { contextId }, withoutToken)
+    expect(gateway.receivedMessages.at(-1)?.history).toHaveLength(2)
+    const atOther = (await gateway.sendText('hi', {}, { ...withoutToken, path: '/agents/asking/a2a' })).body.result.task
+      .contextId
+    for (const contextId of ['lobby', '00000000-0000-4000-8000-000000000000', atOther]) {
+      const { body } = await gateway.sendText('hi', { contextId }, withoutToken)
       expect(body.error).toMatchObject({ code: -32602, message: 'Cannot SendMessage: message.contextId is not known' })
     }
   })
@@ -68,7 +72,7 @@ describe('callers without credentials, where they are allowed', () => {
 
 test('A2A-T02 callers from one network that open all their tasks leave quota for others without credentials, up to a bound', async () => {
   const config = { auth: { anonymous: true }, limits: { open_tasks_per_caller: 2 } }
-  const crowded = await openA2aGateway({ works: false, config })
+  const busyGateway = await openA2aGateway({ works: false, config })
   let number = 0
   const openFrom = async (clientAddress: string) => {
     number += 1
@@ -76,7 +80,7 @@ test('A2A-T02 callers from one network that open all their tasks leave quota for
     const params = { message, configuration: { returnImmediately: true } }
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params })
     const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
-    const answer = await crowded.channel.endpoint.routes.request(
+    const answer = await busyGateway.channel.endpoint.routes.request(
       '/a2a',
       { method: 'POST', body, headers },
       { clientAddress },
@@ -92,9 +96,9 @@ test('A2A-T02 callers from one network that open all their tasks leave quota for
   expect((await openFrom('2001:db8::1')).text).toContain('Cannot open task: too many are open')
   expect(await statuses('2001:db8:0:1::1', '192.0.2.1', '192.0.2.1', '192.0.2.1')).toEqual([200, 200, 200, 429])
   // The limit is the tasks of ten callers in total, regardless of the number of addresses.
-  const many = await statuses(...Array.from({ length: 30 }, (_, at) => `198.51.100.${at}`))
-  expect(many.filter(status => status === 200)).toHaveLength(20 - 5)
+  const manyStatuses = await statuses(...Array.from({ length: 30 }, (_, index) => `198.51.100.${index}`))
+  expect(manyStatuses.filter(status => status === 200)).toHaveLength(20 - 5)
   // Callers with credentials have their own quota.
-  expect((await crowded.say('hi', {}, { configuration: { returnImmediately: true } })).status).toBe(200)
-  await crowded.close()
+  expect((await busyGateway.sendText('hi', {}, { configuration: { returnImmediately: true } })).status).toBe(200)
+  await busyGateway.close()
 })

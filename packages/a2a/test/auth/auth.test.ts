@@ -103,31 +103,34 @@ describe('the signature', () => {
   })
 
   test('A2A-A05 a published key with an algorithm outside the list', async () => {
-    const other = await makeIssuerKey('rsa', 'RS256')
-    gateway.issuer.keys = [...gateway.issuer.keys, other.publicJwk]
-    const token = await gateway.issuer.sign({}, { alg: 'RS256' }, other)
+    const otherKey = await makeIssuerKey('rsa', 'RS256')
+    gateway.issuer.keys = [...gateway.issuer.keys, otherKey.publicJwk]
+    const token = await gateway.issuer.sign({}, { alg: 'RS256' }, otherKey)
     expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
   })
 
   test('A2A-A06 never uses keys and addresses in the token itself', async () => {
     const attacker = await makeIssuerKey('key-1')
     const header = { jwk: attacker.publicJwk, jku: 'https://evil.test/keys', x5u: 'https://evil.test/cert' }
-    const reached: string[] = []
+    const requestedUrls: string[] = []
     const { fetch } = gateway.system
     Object.assign(gateway.system, {
       fetch: (url: string, request: object) => {
-        reached.push(url)
+        requestedUrls.push(url)
         return fetch(url, request)
       },
     })
     expect(await verdict(await gateway.issuer.sign({}, header, attacker))).toEqual(refused('signature is wrong'))
-    expect(reached.filter(url => url !== gateway.issuer.jwks)).toEqual([])
+    expect(requestedUrls.filter(url => url !== gateway.issuer.jwks)).toEqual([])
   })
 
   test('one altered character', async () => {
-    const at = gateway.token.length - 40
-    const altered = gateway.token.slice(0, at) + (gateway.token[at] === 'A' ? 'B' : 'A') + gateway.token.slice(at + 1)
-    expect(await verdict(altered)).toEqual(refused('signature is wrong'))
+    const position = gateway.token.length - 40
+    const alteredToken =
+      gateway.token.slice(0, position) +
+      (gateway.token[position] === 'A' ? 'B' : 'A') +
+      gateway.token.slice(position + 1)
+    expect(await verdict(alteredToken)).toEqual(refused('signature is wrong'))
   })
 
   test('critical parameters', async () => {
@@ -190,7 +193,7 @@ describe('the claims', () => {
 
 describe('the principal', () => {
   async function senderOf(token: string) {
-    const { body } = await gateway.say(
+    const { body } = await gateway.sendText(
       'x',
       { metadata: { from: 'alice' } },
       { token, configuration: { returnImmediately: true } },
@@ -214,14 +217,14 @@ describe('the principal', () => {
 
   test('A2A-A15 is the pair of issuer and subject: the same sub elsewhere is another', async () => {
     const { id } = (await senderOf(gateway.token)).task
-    const own = await gateway.rpc('GetTask', { id })
-    expect(own.body.result.id).toBe(id)
-    const other = await gateway.rpc(
+    const ownAnswer = await gateway.rpc('GetTask', { id })
+    expect(ownAnswer.body.result.id).toBe(id)
+    const otherAnswer = await gateway.rpc(
       'GetTask',
       { id },
       { token: await gateway.issuer.sign({ sub: undefined, client_id: 'alice' }) },
     )
-    expect(other.body.error?.code).toBe(-32001)
+    expect(otherAnswer.body.error?.code).toBe(-32001)
   })
 
   test('appears to the operator with the proof, never with the token', async () => {
@@ -252,7 +255,7 @@ describe('the keys of an issuer', () => {
   test('A2A-A07 need at most one more fetch per cool-down for an unknown kid, a thousand times, in a row and at once', async () => {
     const stranger = await makeIssuerKey('stranger')
     const tokens = await Promise.all(
-      Array.from({ length: 500 }, (_, at) => gateway.issuer.sign({ jti: String(at) }, {}, stranger)),
+      Array.from({ length: 500 }, (_, index) => gateway.issuer.sign({ jti: String(index) }, {}, stranger)),
     )
     for (const token of tokens) expect(await verdict(token)).toEqual(refused('key is not one of its issuer'))
     expect(gateway.issuer.fetches).toBe(1)
@@ -264,13 +267,13 @@ describe('the keys of an issuer', () => {
 
   test('A2A-A08 a new key works after one more look, and the old one stops working once it is gone', async () => {
     await list()
-    const old = gateway.token
+    const oldToken = gateway.token
     gateway.issuer.key = await makeIssuerKey('key-2')
     gateway.issuer.keys = [gateway.issuer.key.publicJwk]
     gateway.system.advance(issuerKeyTimes.cooldown)
     expect(await verdict(await gateway.issuer.sign())).toEqual(accepted)
     expect(gateway.issuer.fetches).toBe(2)
-    expect(await verdict(old)).toEqual(refused('key is not one of its issuer'))
+    expect(await verdict(oldToken)).toEqual(refused('key is not one of its issuer'))
   })
 
   test('A2A-A08 a removed key stops working within the bound, also for tokens that the gateway has seen before', async () => {
@@ -346,14 +349,18 @@ describe('configuration', () => {
   })
 
   test('require_at_jwt refuses tokens that do not say what they are', async () => {
-    const strict = await openA2aGateway({ works: false, issuer: { require_at_jwt: true } })
-    const untyped = await strict.rpc('ListTasks')
-    expect([untyped.status, untyped.body.error?.message]).toEqual([
+    const strictGateway = await openA2aGateway({ works: false, issuer: { require_at_jwt: true } })
+    const untypedAnswer = await strictGateway.rpc('ListTasks')
+    expect([untypedAnswer.status, untypedAnswer.body.error?.message]).toEqual([
       401,
       'Cannot verify token: it is not typed as an access token',
     ])
-    const typed = await strict.rpc('ListTasks', {}, { token: await strict.issuer.sign({}, { typ: 'at+jwt' }) })
-    expect(typed.status).toBe(200)
-    await strict.close()
+    const typedAnswer = await strictGateway.rpc(
+      'ListTasks',
+      {},
+      { token: await strictGateway.issuer.sign({}, { typ: 'at+jwt' }) },
+    )
+    expect(typedAnswer.status).toBe(200)
+    await strictGateway.close()
   })
 })

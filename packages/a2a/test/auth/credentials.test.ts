@@ -20,8 +20,8 @@ beforeEach(async () => {
 })
 afterEach(() => gateway.close())
 
-async function verdict(options: A2aPostOptions, method = 'ListTasks', at = gateway) {
-  const { status, headers, body } = await at.rpc(method, {}, options)
+async function verdict(options: A2aPostOptions, method = 'ListTasks', server = gateway) {
+  const { status, headers, body } = await server.rpc(method, {}, options)
   return { status, challenge: headers.get('www-authenticate'), message: body.error?.message }
 }
 
@@ -36,7 +36,7 @@ describe('A2A-A17 API keys', () => {
   test('authenticate by their digest alone', async () => {
     expect((await verdict(withKey(key))).status).toBe(200)
     const [turn] = await (async () => {
-      await gateway.say('hi', {}, { ...withKey(key), configuration: { returnImmediately: true } })
+      await gateway.sendText('hi', {}, { ...withKey(key), configuration: { returnImmediately: true } })
       return gateway.store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
     })()
     expect(turn?.content.sender).toMatchObject({
@@ -76,16 +76,16 @@ describe('A2A-A17 API keys', () => {
   })
 
   test('each own what came with them', async () => {
-    const { body } = await gateway.say('hi', {}, { ...withKey(key), configuration: { returnImmediately: true } })
+    const { body } = await gateway.sendText('hi', {}, { ...withKey(key), configuration: { returnImmediately: true } })
     const { id } = body.result.task
     expect((await gateway.rpc('GetTask', { id }, withKey(key))).body.result.id).toBe(id)
     expect((await gateway.rpc('GetTask', { id }, withKey('the-other-key'))).body.error?.code).toBe(-32001)
   })
 
   test('where none are configured, the header is somebody else’s', async () => {
-    const without = await openA2aGateway({ works: false })
-    expect((await verdict({ headers: { 'x-api-key': key } }, 'ListTasks', without)).status).toBe(200)
-    await without.close()
+    const plainGateway = await openA2aGateway({ works: false })
+    expect((await verdict({ headers: { 'x-api-key': key } }, 'ListTasks', plainGateway)).status).toBe(200)
+    await plainGateway.close()
   })
 
   test.each([
@@ -125,14 +125,14 @@ describe('A2A-A13 scopes', () => {
   test('of others limit nothing, unless the issuer has to give ours', async () => {
     const scope = 'openid profile'
     expect((await verdict({ token: await gateway.issuer.sign({ scope }) })).status).toBe(200)
-    const strict = await openA2aGateway({ works: false, issuer: { require_scopes: true } })
-    expect(await verdict({ token: await strict.issuer.sign({ scope }) }, 'ListTasks', strict)).toEqual(
+    const strictGateway = await openA2aGateway({ works: false, issuer: { require_scopes: true } })
+    expect(await verdict({ token: await strictGateway.issuer.sign({ scope }) }, 'ListTasks', strictGateway)).toEqual(
       refused('a2a:task.read'),
     )
-    expect(await verdict({}, 'ListTasks', strict)).toEqual(refused('a2a:task.read'))
-    const token = await strict.issuer.sign({ scp: ['a2a:task.read'] })
-    expect((await verdict({ token }, 'ListTasks', strict)).status).toBe(200)
-    await strict.close()
+    expect(await verdict({}, 'ListTasks', strictGateway)).toEqual(refused('a2a:task.read'))
+    const token = await strictGateway.issuer.sign({ scp: ['a2a:task.read'] })
+    expect((await verdict({ token }, 'ListTasks', strictGateway)).status).toBe(200)
+    await strictGateway.close()
   })
 
   test('go by the names that are configured', async () => {
@@ -163,21 +163,24 @@ test('A2A-A14 an unknown tenant always gets the same answer, whatever the token 
 
 describe('A2A-A18 a token for one use', () => {
   test('counts once', async () => {
-    const once = await openA2aGateway({ works: false, issuer: { single_use: true } })
-    const token = await once.issuer.sign({ jti: 'a' })
-    expect((await verdict({ token }, 'ListTasks', once)).status).toBe(200)
-    expect(await verdict({ token }, 'ListTasks', once)).toEqual({
+    const singleUseGateway = await openA2aGateway({ works: false, issuer: { single_use: true } })
+    const token = await singleUseGateway.issuer.sign({ jti: 'a' })
+    expect((await verdict({ token }, 'ListTasks', singleUseGateway)).status).toBe(200)
+    expect(await verdict({ token }, 'ListTasks', singleUseGateway)).toEqual({
       status: 401,
       challenge: 'Bearer realm="agents.test", error="invalid_token"',
       message: 'Cannot verify token: it was used before',
     })
-    const nameless = await verdict({ token: await once.issuer.sign() }, 'ListTasks', once)
+    const nameless = await verdict({ token: await singleUseGateway.issuer.sign() }, 'ListTasks', singleUseGateway)
     expect(nameless.message).toBe('Cannot verify token: it is for one use and has no jti')
-    const lasting = await once.issuer.sign({ jti: 'b', exp: Math.floor(once.system.now() / 1000) + 7_200 })
-    expect((await verdict({ token: lasting }, 'ListTasks', once)).message).toBe(
+    const longToken = await singleUseGateway.issuer.sign({
+      jti: 'b',
+      exp: Math.floor(singleUseGateway.system.now() / 1000) + 7_200,
+    })
+    expect((await verdict({ token: longToken }, 'ListTasks', singleUseGateway)).message).toBe(
       'Cannot verify token: it is for one use and lives too long',
     )
-    await once.close()
+    await singleUseGateway.close()
   })
 })
 
@@ -185,21 +188,25 @@ describe('A2A-T02 another caller’s task', () => {
   const methods = ['GetTask', 'CancelTask', 'SubscribeToTask']
 
   test.each(methods)('%s: gets byte for byte the answer for no task, with an id of the same length', async method => {
-    const { body } = await gateway.say('hi', {}, { configuration: { returnImmediately: true } })
-    const other = { token: await gateway.issuer.sign({ sub: 'mallory' }) }
-    const foreign = await gateway.rpc(method, { id: body.result.task.id }, other)
-    const missing = await gateway.rpc(method, { id: '00000000-0000-4000-8000-000000000000' }, other)
-    expect(foreign.text).toBe(missing.text)
-    expect([...foreign.headers]).toEqual([...missing.headers])
+    const { body } = await gateway.sendText('hi', {}, { configuration: { returnImmediately: true } })
+    const otherCaller = { token: await gateway.issuer.sign({ sub: 'mallory' }) }
+    const foreign = await gateway.rpc(method, { id: body.result.task.id }, otherCaller)
+    const missingAnswer = await gateway.rpc(method, { id: '00000000-0000-4000-8000-000000000000' }, otherCaller)
+    expect(foreign.text).toBe(missingAnswer.text)
+    expect([...foreign.headers]).toEqual([...missingAnswer.headers])
   })
 
   test('a message to it, too', async () => {
-    const { body } = await gateway.say('hi', {}, { configuration: { returnImmediately: true } })
-    const other = { token: await gateway.issuer.sign({ sub: 'mallory' }) }
-    const foreign = await gateway.say('more', { taskId: body.result.task.id }, other)
-    const missing = await gateway.say('more', { taskId: '00000000-0000-4000-8000-000000000000' }, other)
+    const { body } = await gateway.sendText('hi', {}, { configuration: { returnImmediately: true } })
+    const otherCaller = { token: await gateway.issuer.sign({ sub: 'mallory' }) }
+    const foreign = await gateway.sendText('more', { taskId: body.result.task.id }, otherCaller)
+    const missingAnswer = await gateway.sendText(
+      'more',
+      { taskId: '00000000-0000-4000-8000-000000000000' },
+      otherCaller,
+    )
     expect(foreign.body.error?.code).toBe(-32001)
-    expect(foreign.text).toBe(missing.text)
+    expect(foreign.text).toBe(missingAnswer.text)
   })
 })
 
@@ -212,19 +219,22 @@ test.each([
 ])(
   'A2A-T02 %s /tasks/{id}%s: another caller’s task gets byte for byte the answer for no task',
   async (method, suffix) => {
-    const { body } = await gateway.say('hi', {}, { configuration: { returnImmediately: true } })
+    const { body } = await gateway.sendText('hi', {}, { configuration: { returnImmediately: true } })
     const authorization = `Bearer ${await gateway.issuer.sign({ sub: 'mallory' })}`
-    const ask = (id: string) =>
+    const getTask = (id: string) =>
       gateway.request(`/a2a/rest/tasks/${id}${suffix}`, {
         method,
         headers: { authorization, 'content-type': 'application/json', 'a2a-version': '1.0' },
       })
-    const [foreign, missing] = [await ask(body.result.task.id), await ask('00000000-0000-4000-8000-000000000000')]
+    const [foreign, missingAnswer] = [
+      await getTask(body.result.task.id),
+      await getTask('00000000-0000-4000-8000-000000000000'),
+    ]
     expect(foreign.status).toBeGreaterThanOrEqual(400)
     expect([foreign.status, foreign.text, ...foreign.headers]).toEqual([
-      missing.status,
-      missing.text,
-      ...missing.headers,
+      missingAnswer.status,
+      missingAnswer.text,
+      ...missingAnswer.headers,
     ])
   },
 )

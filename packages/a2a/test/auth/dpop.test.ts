@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => gateway.close())
 
-const seconds = (at = gateway) => Math.floor(at.system.now() / 1000)
+const seconds = (server = gateway) => Math.floor(server.system.now() / 1000)
 
 interface ProofPlan {
   readonly claims?: Readonly<Record<string, unknown>>
@@ -29,7 +29,7 @@ interface ProofPlan {
 
 async function prove({ claims = {}, header = {}, key = holder }: ProofPlan = {}): Promise<string> {
   number += 1
-  const honest = {
+  const honestProof = {
     jti: `proof-${number}`,
     htm: 'POST',
     htu: 'https://agents.test/a2a',
@@ -37,23 +37,23 @@ async function prove({ claims = {}, header = {}, key = holder }: ProofPlan = {})
     ath: hash('sha256', token, 'base64url'),
   }
   const { kid: _kid, alg: _alg, use: _use, ...jwk } = key.publicJwk
-  return new SignJWT({ ...honest, ...claims })
+  return new SignJWT({ ...honestProof, ...claims })
     .setProtectedHeader({ typ: 'dpop+jwt', alg: 'ES256', jwk, ...header })
     .sign(key.privateKey)
 }
 
-async function call(headers: Readonly<Record<string, string>>, at = gateway, path = '/a2a') {
-  const answer = await at.rpc('ListTasks', {}, { token: null, headers, path })
-  const { status, headers: answered, body } = answer
+async function call(headers: Readonly<Record<string, string>>, server = gateway, path = '/a2a') {
+  const answer = await server.rpc('ListTasks', {}, { token: null, headers, path })
+  const { status, headers: responseHeaders, body } = answer
   return {
     status,
-    challenge: answered.get('www-authenticate'),
-    nonce: answered.get('dpop-nonce'),
+    challenge: responseHeaders.get('www-authenticate'),
+    nonce: responseHeaders.get('dpop-nonce'),
     message: body.error?.message,
   }
 }
 
-const proven = async (plan?: ProofPlan) => call({ authorization: `DPoP ${token}`, dpop: await prove(plan) })
+const callWithProof = async (plan?: ProofPlan) => call({ authorization: `DPoP ${token}`, dpop: await prove(plan) })
 
 const algs = 'ES256 ES384 ES512 EdDSA Ed25519 PS256 PS384 PS512 RS256 RS384 RS512'
 const refused = (problem: string) => ({
@@ -64,12 +64,12 @@ const refused = (problem: string) => ({
 })
 
 test('D the gateway accepts a bound token with its proof, and asks for a new proof in each request', async () => {
-  expect((await proven()).status).toBe(200)
-  expect((await proven()).status).toBe(200)
+  expect((await callWithProof()).status).toBe(200)
+  expect((await callWithProof()).status).toBe(200)
 })
 
 test('D the gateway compares the address without query and in its normal form', async () => {
-  expect((await proven({ claims: { htu: 'HTTPS://Agents.test:443/a2a?x=1#y' } })).status).toBe(200)
+  expect((await callWithProof({ claims: { htu: 'HTTPS://Agents.test:443/a2a?x=1#y' } })).status).toBe(200)
 })
 
 test('D over HTTP+JSON the proof is for the method and address of its route', async () => {
@@ -107,7 +107,7 @@ describe('D refused', () => {
     ['another type', () => ({ header: { typ: 'jwt' } }), 'DPoP proof is of another type'],
     ['no key', () => ({ header: { jwk: undefined } }), 'DPoP proof holds no public key'],
   ])('%s', async (_, plan, problem) => {
-    expect(await proven(plan())).toEqual(refused(problem))
+    expect(await callWithProof(plan())).toEqual(refused(problem))
   })
 
   test('the same proof twice', async () => {
@@ -118,7 +118,7 @@ describe('D refused', () => {
 
   test('a private key in the proof', async () => {
     const jwk = await exportJWK(holder.privateKey)
-    expect(await proven({ header: { jwk } })).toEqual(refused('DPoP proof holds a private key'))
+    expect(await callWithProof({ header: { jwk } })).toEqual(refused('DPoP proof holds a private key'))
   })
 
   test('critical parameters', async () => {
@@ -139,13 +139,13 @@ describe('D refused', () => {
 
   test('the thumbprint of another key', async () => {
     const problem = 'DPoP proof is made with another key than the token is bound to'
-    expect(await proven({ key: await makeIssuerKey('thief') })).toEqual(refused(problem))
+    expect(await callWithProof({ key: await makeIssuerKey('thief') })).toEqual(refused(problem))
   })
 
   test('a signature of another key than the proof shows', async () => {
     const { privateKey } = await makeIssuerKey('thief')
     const problem = 'DPoP proof is not signed as it should be'
-    expect(await proven({ key: { ...holder, privateKey } })).toEqual(refused(problem))
+    expect(await callWithProof({ key: { ...holder, privateKey } })).toEqual(refused(problem))
   })
 
   test('a bound token without proof, by either scheme', async () => {
@@ -157,7 +157,7 @@ describe('D refused', () => {
 
   test('a proof beside a token that is not bound, by either scheme', async () => {
     token = gateway.token
-    expect(await proven()).toEqual(refused('token is not bound to a key, so a proof says nothing'))
+    expect(await callWithProof()).toEqual(refused('token is not bound to a key, so a proof says nothing'))
     const headers = { authorization: `Bearer ${token}`, dpop: await prove() }
     expect(await call(headers)).toEqual(refused('a DPoP proof needs one DPoP token'))
   })
@@ -176,19 +176,22 @@ describe('D refused', () => {
   })
 
   test('an unbound token of an issuer that has to bind them', async () => {
-    const strict = await openA2aGateway({ works: false, issuer: { require_dpop: true } })
-    const { status, message } = await call({ authorization: `Bearer ${strict.token}` }, strict)
+    const strictGateway = await openA2aGateway({ works: false, issuer: { require_dpop: true } })
+    const { status, message } = await call({ authorization: `Bearer ${strictGateway.token}` }, strictGateway)
     expect([status, message]).toEqual([401, 'Cannot take request: token is not bound to a key'])
-    expect((await call({}, strict)).challenge).toBe(`DPoP realm="agents.test", algs="${algs}"`)
-    await strict.close()
+    expect((await call({}, strictGateway)).challenge).toBe(`DPoP realm="agents.test", algs="${algs}"`)
+    await strictGateway.close()
   })
 })
 
 test('D the gateway answers a stale or missing nonce with a fresh one, which then works', async () => {
-  const strict = await openA2aGateway({ works: false, config: { auth: { dpop_nonce: true } } })
-  token = await strict.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
+  const strictGateway = await openA2aGateway({ works: false, config: { auth: { dpop_nonce: true } } })
+  token = await strictGateway.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
   const attempt = async (nonce?: string) =>
-    call({ authorization: `DPoP ${token}`, dpop: await prove({ claims: { nonce, iat: seconds(strict) } }) }, strict)
+    call(
+      { authorization: `DPoP ${token}`, dpop: await prove({ claims: { nonce, iat: seconds(strictGateway) } }) },
+      strictGateway,
+    )
   const first = await attempt()
   expect(first).toMatchObject({
     status: 401,
@@ -197,12 +200,12 @@ test('D the gateway answers a stale or missing nonce with a fresh one, which the
   })
   const nonce = first.nonce ?? ''
   expect((await attempt(nonce)).status).toBe(200)
-  strict.system.advance(11 * 60_000)
-  token = await strict.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
-  const stale = await attempt(nonce)
-  expect([stale.status, stale.nonce === nonce]).toEqual([401, false])
-  expect((await attempt(stale.nonce ?? '')).status).toBe(200)
-  await strict.close()
+  strictGateway.system.advance(11 * 60_000)
+  token = await strictGateway.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
+  const staleAnswer = await attempt(nonce)
+  expect([staleAnswer.status, staleAnswer.nonce === nonce]).toEqual([401, false])
+  expect((await attempt(staleAnswer.nonce ?? '')).status).toBe(200)
+  await strictGateway.close()
 })
 
 describe('createReplayMemory()', () => {

@@ -8,12 +8,12 @@ import { openStream } from '../setup/sse.ts'
 
 const explanation = 'Log in at https://login.test/start, then go on here.'
 
-const guarded: Agent = {
+const guardedAgent: Agent = {
   async handle({ parts }, { state }) {
-    const said = joinTextParts(parts)
-    if (said === 'login please') state.set('asked')
-    return (await state.get()) === 'asked' && said !== 'login please'
-      ? { parts: [{ kind: 'text', mime: 'text/plain', content: `welcome, ${said}` }] }
+    const text = joinTextParts(parts)
+    if (text === 'login please') state.set('asked')
+    return (await state.get()) === 'asked' && text !== 'login please'
+      ? { parts: [{ kind: 'text', mime: 'text/plain', content: `welcome, ${text}` }] }
       : { status: 'auth_required', parts: [{ kind: 'text', mime: 'text/plain', content: explanation }] }
   },
 }
@@ -21,24 +21,24 @@ const guarded: Agent = {
 let gateway: A2aTestGateway
 
 beforeAll(async () => {
-  gateway = await openA2aGateway({ agents: { store: guarded } })
+  gateway = await openA2aGateway({ agents: { store: guardedAgent } })
 })
 afterAll(() => gateway.close())
 
 test('AUTH-INTASK-001, -002, -003 an agent that needs credentials says so in a task: AUTH_REQUIRED, with what it needs and how to give it', async () => {
-  const { task } = (await gateway.say('login please')).body.result
+  const { task } = (await gateway.sendText('login please')).body.result
   expect(task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
   expect(task.status.message).toMatchObject({ role: 'ROLE_AGENT', taskId: task.id, parts: [{ text: explanation }] })
   expect(task.artifacts).toBeUndefined()
   const { body } = await gateway.rpc('GetTask', { id: task.id })
   expect(body.result.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
-  const listed = await gateway.rpc('ListTasks', { status: 'TASK_STATE_AUTH_REQUIRED' })
-  expect(listed.body.result.tasks.map(({ id }: { id: string }) => id)).toContain(task.id)
+  const listAnswer = await gateway.rpc('ListTasks', { status: 'TASK_STATE_AUTH_REQUIRED' })
+  expect(listAnswer.body.result.tasks.map(({ id }: { id: string }) => id)).toContain(task.id)
 })
 
 test('AUTH-INTASK-004, -006 the credentials come outside of the task, which then takes the next message', async () => {
-  const { task } = (await gateway.say('login please')).body.result
-  const { task: after } = (await gateway.say('it is me', { taskId: task.id })).body.result
+  const { task } = (await gateway.sendText('login please')).body.result
+  const { task: after } = (await gateway.sendText('it is me', { taskId: task.id })).body.result
   expect(after.id).toBe(task.id)
   expect(after).toMatchObject({
     status: { state: 'TASK_STATE_COMPLETED' },
@@ -48,17 +48,17 @@ test('AUTH-INTASK-004, -006 the credentials come outside of the task, which then
 
 test('AUTH-INTASK-005 a watcher of the task still sees the result, while the stream of the message itself ends', async () => {
   const message = { messageId: 'watched', role: 'ROLE_USER', parts: [{ text: 'login please' }] }
-  const sent = await (await openStream(gateway, 'SendStreamingMessage', { message })).events()
-  expect(sent.at(-1).statusUpdate.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
-  const { id } = sent[0].task
-  const watching = await openStream(gateway, 'SubscribeToTask', { id })
-  expect((await watching.next())?.data.task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
-  await gateway.say('me again', { taskId: id })
-  expect((await watching.events()).at(-1).statusUpdate.status.state).toBe('TASK_STATE_COMPLETED')
+  const events = await (await openStream(gateway, 'SendStreamingMessage', { message })).events()
+  expect(events.at(-1).statusUpdate.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
+  const { id } = events[0].task
+  const subscription = await openStream(gateway, 'SubscribeToTask', { id })
+  expect((await subscription.next())?.data.task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
+  await gateway.sendText('me again', { taskId: id })
+  expect((await subscription.events()).at(-1).statusUpdate.status.state).toBe('TASK_STATE_COMPLETED')
 })
 
 test('a task that waits for credentials is open, and its caller can cancel it', async () => {
-  const { task } = (await gateway.say('login please')).body.result
+  const { task } = (await gateway.sendText('login please')).body.result
   const { body } = await gateway.rpc('CancelTask', { id: task.id })
   expect(body.result.status.state).toBe('TASK_STATE_CANCELED')
 })

@@ -38,10 +38,10 @@ const metadata = { mentionable: { ...carriers, other: true } }
 
 describe('MN-6.4: forwarded evidence', () => {
   test('counts for the address of the agent and the id of the message, and goes on as it is', async () => {
-    await gateway.say('hi', { messageId: 'm-9', metadata })
+    await gateway.sendText('hi', { messageId: 'm-9', metadata })
     const sender = expect.stringContaining(`${gateway.issuer.issuer} sub `)
     expect(claims).toEqual([{ audience: '@echo@agents.test', messageId: 'm-9', sender, carriers }])
-    expect(gateway.heard[0]?.sender.identities?.map(({ proof: { type } }) => type)).toEqual([
+    expect(gateway.receivedMessages[0]?.sender.identities?.map(({ proof: { type } }) => type)).toEqual([
       'transport',
       'signed-attestation',
     ])
@@ -49,8 +49,8 @@ describe('MN-6.4: forwarded evidence', () => {
   })
 
   test('comes over gRPC, too', async () => {
-    const listening = await gateway.channel.endpoint.listen?.()
-    const client = openGrpcClient(listening?.port ?? 0)
+    const listener = await gateway.channel.endpoint.listen?.()
+    const client = openGrpcClient(listener?.port ?? 0)
     const part = { content: { $case: 'text', value: 'hi' }, metadata: undefined, filename: '', mediaType: '' }
     const ids = { messageId: 'g-1', contextId: '', taskId: '', extensions: [], referenceTaskIds: [] }
     const request = {
@@ -62,7 +62,7 @@ describe('MN-6.4: forwarded evidence', () => {
     const credentials = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
     const { status } = await client.call('sendMessage', request, { metadata: credentials })
     client.close()
-    await listening?.close()
+    await listener?.close()
     expect([status.code, claims]).toMatchObject([0, [{ audience: '@echo@agents.test', messageId: 'g-1', carriers }]])
     const record = await gateway.store.findMessage('g-1')
     expect(JSON.stringify(record?.message.raw)).not.toContain('identity_evidence')
@@ -70,9 +70,13 @@ describe('MN-6.4: forwarded evidence', () => {
   })
 
   test('counts from a caller without credentials, who stays unverified', async () => {
-    await gateway.say('hi', { metadata }, { token: null })
+    await gateway.sendText('hi', { metadata }, { token: null })
     expect(claims[0]?.sender).toBeUndefined()
-    expect(gateway.heard[0]?.sender).toMatchObject({ verified: false, auth_method: 'none', identities: [evidence] })
+    expect(gateway.receivedMessages[0]?.sender).toMatchObject({
+      verified: false,
+      auth_method: 'none',
+      identities: [evidence],
+    })
   })
 
   test.each([
@@ -81,15 +85,15 @@ describe('MN-6.4: forwarded evidence', () => {
     ['a namespace that is none', { mentionable: 'x' }],
     ['null in both places', { mentionable: { identity_evidence: null, verifiable_credentials: null } }],
   ])('%s: the gateway asks no issuer', async (_, given) => {
-    await gateway.say('hi', { ...(given && { metadata: given }) })
-    expect([claims, gateway.heard[0]?.sender.identities?.length]).toEqual([[], 1])
+    await gateway.sendText('hi', { ...(given && { metadata: given }) })
+    expect([claims, gateway.receivedMessages[0]?.sender.identities?.length]).toEqual([[], 1])
   })
 
   test('still counts after a refusal of its message for another reason', async () => {
-    const unknown = await gateway.say('hi', { metadata, taskId: '00000000-0000-4000-8000-000000000000' })
-    const chained = { mentionable: { ...carriers, agent_chain: { hop: 99, max_hops: 99 } } }
-    const tooFar = await gateway.say('hi', { metadata: chained })
-    const empty = await gateway.say('hi', { metadata, parts: [] })
+    const unknown = await gateway.sendText('hi', { metadata, taskId: '00000000-0000-4000-8000-000000000000' })
+    const messageWithChain = { mentionable: { ...carriers, agent_chain: { hop: 99, max_hops: 99 } } }
+    const tooFar = await gateway.sendText('hi', { metadata: messageWithChain })
+    const empty = await gateway.sendText('hi', { metadata, parts: [] })
     expect([unknown.body.error?.message, tooFar.status, empty.body.error?.code]).toEqual([
       'Task not found',
       403,
@@ -101,8 +105,8 @@ describe('MN-6.4: forwarded evidence', () => {
 
 describe('MN-8.1: mention_relay', () => {
   const relayOf = async (token?: null) => {
-    await gateway.say('hi', { metadata: { mentionable: { mention_relay: { kind: 'inline' } } } }, { token })
-    return gateway.heard.at(-1)?.recipient_capabilities.mention_relay
+    await gateway.sendText('hi', { metadata: { mentionable: { mention_relay: { kind: 'inline' } } } }, { token })
+    return gateway.receivedMessages.at(-1)?.recipient_capabilities.mention_relay
   }
 
   test('a connector says how mentions reach people on its platform', async () => {

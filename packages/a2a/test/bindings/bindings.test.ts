@@ -16,12 +16,12 @@ const says = (content: string) => ({ kind: 'text', mime: 'text/plain', content }
 
 const agent: Agent = {
   async *handle({ parts }, { signal }) {
-    const asked = joinTextParts(parts)
-    if (asked === 'hang') await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)))
-    if (asked === 'ask') yield { status: 'input_required', parts: [says('which one?')] }
+    const text = joinTextParts(parts)
+    if (text === 'hang') await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)))
+    if (text === 'ask') yield { status: 'input_required', parts: [says('which one?')] }
     else {
       yield says('heard: ')
-      yield says(asked)
+      yield says(text)
     }
   },
 }
@@ -87,10 +87,10 @@ describe.each([
   ['gRPC', (): string => `127.0.0.1:${grpc?.port}`, grpcFactory],
 ] as const)('the official client over %s', (_, urlOf, factory) => {
   let client: Transport
-  const begin = async (text: string, overrides: Parameters<typeof send>[1] = {}) => {
-    const sent = await client.sendMessage(send(text, overrides))
-    if (!('status' in sent)) throw new Error('expected a task')
-    return sent
+  const startTask = async (text: string, overrides: Parameters<typeof send>[1] = {}) => {
+    const result = await client.sendMessage(send(text, overrides))
+    if (!('status' in result)) throw new Error('expected a task')
+    return result
   }
   beforeAll(async () => {
     const card = await (await fetchImpl('https://agents.test/.well-known/agent-card.json')).json()
@@ -98,12 +98,12 @@ describe.each([
   })
 
   test('sends, gets and lists', async () => {
-    const task = await begin('hello')
+    const task = await startTask('hello')
     expect(task.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
     expect(task.artifacts[0]?.parts[0]?.content).toEqual({ $case: 'text', value: 'heard: hello' })
     const foundTask = await client.getTask({ tenant: '', id: task.id, historyLength: 1 })
     expect(foundTask.history).toHaveLength(1)
-    const listed = await client.listTasks({
+    const list = await client.listTasks({
       tenant: '',
       contextId: task.contextId,
       status: TaskState.TASK_STATE_COMPLETED,
@@ -113,8 +113,8 @@ describe.each([
       statusTimestampAfter: undefined,
       includeArtifacts: true,
     })
-    expect(listed.tasks.map(({ id }) => id)).toEqual([task.id])
-    expect(listed.tasks[0]?.artifacts).toHaveLength(1)
+    expect(list.tasks.map(({ id }) => id)).toEqual([task.id])
+    expect(list.tasks[0]?.artifacts).toHaveLength(1)
   })
 
   test('streams', async () => {
@@ -131,12 +131,12 @@ describe.each([
   })
 
   test('subscribes, and hears the follow-up to a question', async () => {
-    const { id } = await begin('ask')
+    const { id } = await startTask('ask')
     const states: (TaskState | undefined)[] = []
     for await (const { payload } of client.resubscribeTask({ tenant: '', id })) {
       if (payload?.$case === 'task') {
         states.push(payload.value.status?.state)
-        void begin('this', { taskId: id })
+        void startTask('this', { taskId: id })
       }
       if (payload?.$case === 'statusUpdate') states.push(payload.value.status?.state)
     }
@@ -145,29 +145,29 @@ describe.each([
   })
 
   test('cancels, once', async () => {
-    const { id } = await begin('hang', { returnImmediately: true })
+    const { id } = await startTask('hang', { returnImmediately: true })
     const params = { tenant: '', id, metadata: undefined }
     expect((await client.cancelTask(params)).status?.state).toBe(TaskState.TASK_STATE_CANCELED)
     await expect(client.cancelTask(params)).rejects.toMatchObject({ name: 'TaskNotCancelableError' })
-    const missing = client.getTask({ tenant: '', id: 'nothing', historyLength: undefined })
-    await expect(missing).rejects.toMatchObject({ name: 'TaskNotFoundError' })
+    const missingTask = client.getTask({ tenant: '', id: 'nothing', historyLength: undefined })
+    await expect(missingTask).rejects.toMatchObject({ name: 'TaskNotFoundError' })
     await expect(client.resubscribeTask(params).next()).rejects.toMatchObject({ name: 'UnsupportedOperationError' })
   })
 
   test('has itself notified', async () => {
-    const { id: taskId } = await begin('ask')
+    const { id: taskId } = await startTask('ask')
     const authentication = { scheme: 'Bearer', credentials: 'x' }
     const config = { tenant: '', id: 'sdk', taskId, url: 'https://hook.test/', token: 't', authentication }
-    const made = await client.createTaskPushNotificationConfig(config)
-    expect(made).toMatchObject({ id: 'sdk', taskId, url: 'https://hook.test/', token: 't' })
+    const createdConfig = await client.createTaskPushNotificationConfig(config)
+    expect(createdConfig).toMatchObject({ id: 'sdk', taskId, url: 'https://hook.test/', token: 't' })
     const key = { tenant: '', taskId, id: 'sdk' }
-    expect(await client.getTaskPushNotificationConfig(key)).toEqual(made)
-    const listed = await client.listTaskPushNotificationConfig({ tenant: '', taskId, pageSize: 0, pageToken: '' })
-    expect(listed.configs).toEqual([made])
-    const before = receiver.received.length
-    await begin('this', { taskId })
-    await expect.poll(() => receiver.received.length).toBe(before + 1)
-    expect(JSON.parse(receiver.received.at(-1)?.text ?? '')).toMatchObject({ task: { id: taskId } })
+    expect(await client.getTaskPushNotificationConfig(key)).toEqual(createdConfig)
+    const list = await client.listTaskPushNotificationConfig({ tenant: '', taskId, pageSize: 0, pageToken: '' })
+    expect(list.configs).toEqual([createdConfig])
+    const before = receiver.pushes.length
+    await startTask('this', { taskId })
+    await expect.poll(() => receiver.pushes.length).toBe(before + 1)
+    expect(JSON.parse(receiver.pushes.at(-1)?.text ?? '')).toMatchObject({ task: { id: taskId } })
     await client.deleteTaskPushNotificationConfig(key)
     await expect(client.getTaskPushNotificationConfig(key)).rejects.toMatchObject({ name: 'TaskNotFoundError' })
   })

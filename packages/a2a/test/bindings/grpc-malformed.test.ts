@@ -6,20 +6,20 @@ import type { A2aTestGateway } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
 
 let gateway: A2aTestGateway
-let listening: Listening | undefined
+let listener: Listening | undefined
 
 beforeAll(async () => {
   gateway = await openA2aGateway({ config: { grpc: { port: 0 } } })
-  listening = await gateway.channel.endpoint.listen?.()
+  listener = await gateway.channel.endpoint.listen?.()
 })
 afterAll(async () => {
-  await listening?.close()
+  await listener?.close()
   await gateway.close()
 })
 
 /** Sends the raw bytes of one call, and returns the status with which it ends. */
 async function callRaw(bytes: Buffer, overrides: Readonly<Record<string, string>> = {}): Promise<string | undefined> {
-  const session = connect(`http://localhost:${listening?.port}`)
+  const session = connect(`http://localhost:${listener?.port}`)
   const stream = session.request({
     ':method': 'POST',
     ':path': '/lf.a2a.v1.A2AService/GetTask',
@@ -29,7 +29,7 @@ async function callRaw(bytes: Buffer, overrides: Readonly<Record<string, string>
     'a2a-version': '1.0',
     ...overrides,
   })
-  const ended = new Promise<unknown>(resolve => {
+  const streamEnd = new Promise<unknown>(resolve => {
     stream.on('response', headers => headers['grpc-status'] !== undefined && resolve(headers['grpc-status']))
     stream.on('trailers', trailers => resolve(trailers['grpc-status']))
     stream.on('error', resolve)
@@ -37,7 +37,7 @@ async function callRaw(bytes: Buffer, overrides: Readonly<Record<string, string>
   })
   stream.resume()
   stream.end(bytes)
-  const code = await ended
+  const code = await streamEnd
   session.destroy()
   return status[Number(code)] ?? String(code)
 }
@@ -59,5 +59,5 @@ test.each<[string, Buffer, Readonly<Record<string, string>>]>([
   ['half a head', frame(request).subarray(0, 3), {}],
 ])('the gateway refuses a call with %s as malformed', async (_, bytes, headers) => {
   expect(await callRaw(bytes, headers)).toBe('INVALID_ARGUMENT')
-  expect(gateway.refused.at(-1)).toMatchObject({ code: 'malformed' })
+  expect(gateway.refusals.at(-1)).toMatchObject({ code: 'malformed' })
 })

@@ -9,25 +9,25 @@ import { openA2aGateway } from '../setup/gateway.ts'
 import { openGrpcClient } from '../setup/grpc-client.ts'
 
 let gateway: A2aTestGateway
-let listening: Listening
+let listener: Listening
 
-async function open(grpc: object = {}) {
+async function openListener(grpc: object = {}) {
   gateway = await openA2aGateway({ config: { grpc: { port: 0, ...grpc } } })
-  const opened = await gateway.channel.endpoint.listen?.()
-  if (!opened) throw new Error('nothing listens')
-  listening = opened
+  const newListener = await gateway.channel.endpoint.listen?.()
+  if (!newListener) throw new Error('nothing listens')
+  listener = newListener
 }
 
-beforeEach(() => open())
+beforeEach(() => openListener())
 afterEach(async () => {
-  await listening.close()
+  await listener.close()
   await gateway.close()
 })
 
 describe('without credentials', () => {
   test('a client learns that the service is healthy', async () => {
     const Health = makeClientConstructor(healthService, 'grpc.health.v1.Health')
-    const client = new Health(`localhost:${listening.port}`, credentials.createInsecure())
+    const client = new Health(`localhost:${listener.port}`, credentials.createInsecure())
     const check = (service: string) =>
       new Promise((resolve, reject) => {
         client.check?.({ service }, (error: Error | null, answer: unknown) => (error ? reject(error) : resolve(answer)))
@@ -39,14 +39,14 @@ describe('without credentials', () => {
   })
 
   test('a client learns the methods and messages by reflection', async () => {
-    const { name, methods, inputs } = await reflect(listening.port)
+    const { name, methods, inputs } = await reflect(listener.port)
     expect(name).toContain('lf.a2a.v1.A2AService')
     expect(methods).toBeGreaterThan(0)
     expect(inputs).toContain('SendMessageRequest')
   })
 
   test('the calls of the protocol still need them', async () => {
-    const client = openGrpcClient(listening.port)
+    const client = openGrpcClient(listener.port)
     const answer = await client.call('getTask', { tenant: '', id: 'x' }, { metadata: { 'a2a-version': '1.0' } })
     expect(answer.status.code).toBe(status.UNAUTHENTICATED)
     client.close()
@@ -94,7 +94,7 @@ async function reflect(port: number) {
   })
   const Reflection = makeClientConstructor(root['grpc.reflection.v1.ServerReflection'] as never, 'Reflection')
   const client = new Reflection(`localhost:${port}`, credentials.createInsecure())
-  const ask = (request: object) =>
+  const callReflection = (request: object) =>
     new Promise<{ list?: { service: { name: string }[] }; file?: { descriptor: Buffer[] } }>((resolve, reject) => {
       const call = client.serverReflectionInfo?.()
       call.on('data', (answer: never) => {
@@ -104,8 +104,8 @@ async function reflect(port: number) {
       call.on('error', reject)
       call.write(request)
     })
-  const { list } = await ask({ listServices: '*' })
-  const { file } = await ask({ fileContainingSymbol: 'lf.a2a.v1.A2AService' })
+  const { list } = await callReflection({ listServices: '*' })
+  const { file } = await callReflection({ fileContainingSymbol: 'lf.a2a.v1.A2AService' })
   client.close()
   const bytes = Buffer.concat(file?.descriptor ?? []).toString('latin1')
   return {
@@ -122,26 +122,30 @@ describe('streams that a client opens only to reset them (CVE-2023-44487)', () =
   }
 
   /** Opens streams until the connection ends, but at most `most`. */
-  function flood(most: number, path = '/lf.a2a.v1.A2AService/GetTask'): Promise<Flood> {
+  function flood(maxStreams: number, path = '/lf.a2a.v1.A2AService/GetTask'): Promise<Flood> {
     return new Promise(resolve => {
-      const session = connect(`http://127.0.0.1:${listening.port}`)
-      let opened = 0
+      const session = connect(`http://127.0.0.1:${listener.port}`)
+      let openedCount = 0
       let goaway: number | undefined
       session.on('goaway', code => {
         goaway = code
       })
       session.on('error', () => {})
-      session.on('close', () => resolve({ opened, goaway }))
+      session.on('close', () => resolve({ opened: openedCount, goaway }))
       const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' }
       const next = () => {
-        for (let at = 0; at < 20 && opened < most && !session.closed && !session.destroyed; at += 1) {
-          opened += 1
+        for (
+          let index = 0;
+          index < 20 && openedCount < maxStreams && !session.closed && !session.destroyed;
+          index += 1
+        ) {
+          openedCount += 1
           const stream = session.request(headers)
           stream.on('error', () => {})
           stream.close(constants.NGHTTP2_CANCEL)
         }
         if (session.destroyed || session.closed) return
-        if (opened < most) setTimeout(next, 5)
+        if (openedCount < maxStreams) setTimeout(next, 5)
         else setTimeout(() => session.close(), 100)
       }
       session.on('connect', next)
@@ -152,7 +156,7 @@ describe('streams that a client opens only to reset them (CVE-2023-44487)', () =
     const { opened, goaway } = await flood(2_000)
     expect(goaway).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM)
     expect(opened).toBeLessThan(600)
-    expect(gateway.refused.map(({ reason }) => reason)).toContainEqual(
+    expect(gateway.refusals.map(({ reason }) => reason)).toContainEqual(
       expect.stringContaining('resets most of its streams'),
     )
   })
@@ -164,11 +168,11 @@ describe('streams that a client opens only to reset them (CVE-2023-44487)', () =
   test.each(['/lf.a2a.v1.A2AService/GetTask', '/nothing/here'])(
     'count as requests of their address: %s',
     async path => {
-      await listening.close()
+      await listener.close()
       await gateway.close()
-      await open({ per_address: 30 })
+      await openListener({ per_address: 30 })
       await flood(40, path)
-      const client = openGrpcClient(listening.port)
+      const client = openGrpcClient(listener.port)
       const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
       const answer = await client.call('getTask', { tenant: '', id: 'x' }, { metadata })
       expect(answer.status.code).toBe(status.RESOURCE_EXHAUSTED)

@@ -21,40 +21,40 @@ let endings = 0
 
 const store: Agent = {
   async *handle({ parts }, { signal }) {
-    const asked = joinTextParts(parts)
-    if (asked === 'hang') await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)))
-    else if (asked === 'ask') yield { status: 'input_required', parts: [says('which one?')] }
-    else if (asked === 'flood') for (let at = 0; at < 60; at += 1) yield says('x'.repeat(64 * 1024))
+    const text = joinTextParts(parts)
+    if (text === 'hang') await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)))
+    else if (text === 'ask') yield { status: 'input_required', parts: [says('which one?')] }
+    else if (text === 'flood') for (let index = 0; index < 60; index += 1) yield says('x'.repeat(64 * 1024))
     else {
       yield says('heard: ')
-      yield says(asked)
+      yield says(text)
     }
     endings += 1
   },
 }
-const other: Agent = { handle: () => ({ parts: [says('the other')] }) }
+const otherAgent: Agent = { handle: () => ({ parts: [says('the other')] }) }
 
 let gateway: A2aTestGateway
-let listening: Listening
+let listener: Listening
 let client: ReturnType<typeof openGrpcClient>
 const answers: GrpcAnswer[] = []
 
 beforeAll(async () => {
   const limits = { body_bytes: 256 * 1024, streams_per_caller: 3 }
-  gateway = await openA2aGateway({ agents: { store, other }, config: { grpc: { port: 0 }, limits } })
-  listening = await open(gateway)
-  client = openGrpcClient(listening.port)
+  gateway = await openA2aGateway({ agents: { store, other: otherAgent }, config: { grpc: { port: 0 }, limits } })
+  listener = await openListener(gateway)
+  client = openGrpcClient(listener.port)
 })
 afterAll(async () => {
   client.close()
-  await listening.close()
+  await listener.close()
   await gateway.close()
 })
 
-async function open({ channel }: A2aTestGateway): Promise<Listening> {
-  const opened = await channel.endpoint.listen?.()
-  if (!opened) throw new Error('nothing listens')
-  return opened
+async function openListener({ channel }: A2aTestGateway): Promise<Listening> {
+  const newListener = await channel.endpoint.listen?.()
+  if (!newListener) throw new Error('nothing listens')
+  return newListener
 }
 
 type Method = Parameters<ReturnType<typeof openGrpcClient>['call']>[0]
@@ -74,7 +74,7 @@ function message(value: string, overrides: object = {}) {
   return { tenant: '', message: { messageId: `g-${unique}`, role: 1, parts: [part], ...emptyMembers, ...overrides } }
 }
 
-const later = { acceptedOutputModes: [], returnImmediately: true }
+const immediateReturn = { acceptedOutputModes: [], returnImmediately: true }
 
 /** Reads the google.rpc.Status of the trailers: its code, its message, and the details by type. */
 function readStatus({ status: { metadata } }: GrpcAnswer) {
@@ -134,8 +134,8 @@ describe('the gRPC binding', () => {
     const extension = 'https://mentionable.dev/ns/policy/v0.1'
     const answer = await call('sendMessage', message('hi'), { metadata: { 'a2a-extensions': `urn:x, ${extension}` } })
     expect(answer.initial.get('a2a-extensions')).toEqual([extension])
-    const patched = await call('sendMessage', message('hi'), { metadata: { 'a2a-version': '1.0.1' } })
-    expect(patched.status.code).toBe(status.OK)
+    const patchedAnswer = await call('sendMessage', message('hi'), { metadata: { 'a2a-version': '1.0.1' } })
+    expect(patchedAnswer.status.code).toBe(status.OK)
   })
 
   test.each(['', '0.3', '99.0', '1.0, 0.3'])('VER-SERVER-002, -003 refuses version %j', async version => {
@@ -173,8 +173,11 @@ describe('the gRPC binding', () => {
       ],
     ] as const
     for (const [answer, code, reason] of rows) {
-      const got = await answer
-      expect([status[got.status.code], readStatus(got).details[infoType]]).toEqual([code, infoOf(reason)])
+      const receivedAnswer = await answer
+      expect([status[receivedAnswer.status.code], readStatus(receivedAnswer).details[infoType]]).toEqual([
+        code,
+        infoOf(reason),
+      ])
     }
   })
 
@@ -233,13 +236,13 @@ describe('the gRPC binding', () => {
       ['deleteTaskPushNotificationConfig', (task: string) => ({ tenant: '', taskId: task, id: 'a' })],
     ] as const
     for (const [name, requestOf] of methods) {
-      const shown = async (task: string) => {
+      const readStatus = async (task: string) => {
         const { status: ended, details } = await call(name, requestOf(task), { metadata })
         return { code: ended.code, details: ended.details, bytes: details }
       }
-      const ofAnother = await shown(id)
+      const ofAnother = await readStatus(id)
       expect(ofAnother.code).toBe(status.NOT_FOUND)
-      expect(await shown('01234567-89ab-4def-8123-456789abcdef')).toEqual(ofAnother)
+      expect(await readStatus('01234567-89ab-4def-8123-456789abcdef')).toEqual(ofAnother)
     }
   })
 
@@ -257,8 +260,8 @@ describe('the gRPC binding', () => {
   test('A2A-M12 one message id is one task, over gRPC and JSON-RPC alike', async () => {
     const request = message('once')
     const { messages } = await call('sendMessage', request)
-    const said = { messageId: request.message.messageId, role: 'ROLE_USER', parts: [{ text: 'once' }] }
-    const { body } = await gateway.rpc('SendMessage', { message: said })
+    const sentMessage = { messageId: request.message.messageId, role: 'ROLE_USER', parts: [{ text: 'once' }] }
+    const { body } = await gateway.rpc('SendMessage', { message: sentMessage })
     expect(body.result.task.id).toBe(messages[0].payload.value.id)
   })
 
@@ -298,8 +301,8 @@ describe('the gRPC binding', () => {
   })
 
   test('A2A-E12 a member called __proto__ changes no prototype', async () => {
-    const said = message('proto', { metadata: JSON.parse('{"__proto__":{"polluted":true}}') })
-    expect((await call('sendMessage', said)).status.code).toBe(status.OK)
+    const request = message('proto', { metadata: JSON.parse('{"__proto__":{"polluted":true}}') })
+    expect((await call('sendMessage', request)).status.code).toBe(status.OK)
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
   })
 
@@ -308,7 +311,7 @@ describe('the gRPC binding', () => {
     ['A2A-E19 data nested 3,000 deep', 3_000],
   ])('%s', async (_, depth) => {
     let value = new BinaryWriter().uint32(8).int32(0).finish()
-    for (let at = 0; at < depth; at += 1) {
+    for (let index = 0; index < depth; index += 1) {
       const list = new BinaryWriter().uint32(10).bytes(value).finish()
       value = new BinaryWriter().uint32(50).bytes(list).finish()
     }
@@ -320,7 +323,7 @@ describe('the gRPC binding', () => {
   })
 
   test('A2A-S03 frees the listener of a canceled call, and the task goes on', async () => {
-    const { messages } = await call('sendMessage', { ...message('hang'), configuration: later })
+    const { messages } = await call('sendMessage', { ...message('hang'), configuration: immediateReturn })
     const { id } = messages[0].payload.value
     const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
     for (let round = 0; round < 6; round += 1) {
@@ -340,33 +343,35 @@ describe('the gRPC binding', () => {
     const before = endings
     const stream = client.start('sendStreamingMessage', message('flood'), { metadata })
     // The call may end before the test waits for it.
-    const ended = new Promise<number>(resolve =>
+    const endCode = new Promise<number>(resolve =>
       stream.on('error', error => resolve((error as never as { code: number }).code)),
     )
     stream.pause()
     await expect.poll(() => endings).toBe(before + 1)
     stream.resume()
-    expect(await ended).toBe(status.RESOURCE_EXHAUSTED)
+    expect(await endCode).toBe(status.RESOURCE_EXHAUSTED)
   })
 
   test('A2A-S05 refuses streams beyond the limit of a caller', async () => {
-    const { messages } = await call('sendMessage', { ...message('hang'), configuration: later })
+    const { messages } = await call('sendMessage', { ...message('hang'), configuration: immediateReturn })
     const { id } = messages[0].payload.value
     const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
-    const open = Array.from({ length: 3 }, () => client.start('subscribeToTask', { tenant: '', id }, { metadata }))
-    for (const stream of open) {
+    const subscriptions = Array.from({ length: 3 }, () =>
+      client.start('subscribeToTask', { tenant: '', id }, { metadata }),
+    )
+    for (const stream of subscriptions) {
       stream.on('error', () => {})
       await new Promise(resolve => stream.once('data', resolve))
     }
     const answer = await call('subscribeToTask', { tenant: '', id })
     expect(answer.status.code).toBe(status.RESOURCE_EXHAUSTED)
     expect(answer.status.metadata.get('retry-after')).toEqual(['10'])
-    for (const stream of open) stream.cancel()
+    for (const stream of subscriptions) stream.cancel()
   })
 
   test('is on the card of each agent, with its tenant', async () => {
     const config = { grpc: { port: 0, address: 'agents.test:443' } }
-    const gatewayWithAgents = await openA2aGateway({ agents: { store, other }, config, works: false })
+    const gatewayWithAgents = await openA2aGateway({ agents: { store, other: otherAgent }, config, works: false })
     const interfaces = async (path: string) =>
       (await gatewayWithAgents.request(path)).body as never as {
         supportedInterfaces: readonly { protocolBinding: string }[]
@@ -381,8 +386,8 @@ describe('the gRPC binding', () => {
 
   test('A2A-A01 nothing an answer tells is more than its peer may know', () => {
     for (const { status: ended, details } of answers) {
-      const told = `${ended.details}\n${details}`
-      expect([told, findLeak(told)]).toEqual([told, undefined])
+      const refusalText = `${ended.details}\n${details}`
+      expect([refusalText, findLeak(refusalText)]).toEqual([refusalText, undefined])
     }
     expect(answers.length).toBeGreaterThan(30)
   })
@@ -406,24 +411,24 @@ describe('the socket of gRPC', () => {
     const tls = { certificate: join(directory, 'cert.pem'), key: join(directory, 'key.pem') }
     writeFileSync(tls.certificate, cert)
     writeFileSync(tls.key, key)
-    const secured = await openA2aGateway({ config: { grpc: { port: 0, tls } } })
-    const socket = await open(secured)
+    const secureGateway = await openA2aGateway({ config: { grpc: { port: 0, tls } } })
+    const socket = await openListener(secureGateway)
     const safe = openGrpcClient(socket.port, credentials.createSsl(Buffer.from(cert)))
-    const metadata = { authorization: `Bearer ${secured.token}`, 'a2a-version': '1.0' }
+    const metadata = { authorization: `Bearer ${secureGateway.token}`, 'a2a-version': '1.0' }
     expect((await safe.call('sendMessage', message('hi'), { metadata })).status.code).toBe(status.OK)
-    const plain = openGrpcClient(socket.port)
-    expect((await plain.call('sendMessage', message('hi'), { metadata })).status.code).toBe(status.UNAVAILABLE)
+    const plainClient = openGrpcClient(socket.port)
+    expect((await plainClient.call('sendMessage', message('hi'), { metadata })).status.code).toBe(status.UNAVAILABLE)
     safe.close()
-    plain.close()
+    plainClient.close()
     await socket.close()
-    await secured.close()
+    await secureGateway.close()
   })
 
   test('names a certificate that it cannot use', async () => {
     const tls = { certificate: '/none', key: '/none' }
-    const secured = await openA2aGateway({ config: { grpc: { port: 0, tls } }, works: false })
-    await expect(open(secured)).rejects.toMatchObject({ name: 'ConfigError', key: 'a2a.grpc.tls' })
-    await secured.close()
+    const secureGateway = await openA2aGateway({ config: { grpc: { port: 0, tls } }, works: false })
+    await expect(openListener(secureGateway)).rejects.toMatchObject({ name: 'ConfigError', key: 'a2a.grpc.tls' })
+    await secureGateway.close()
   })
 
   test('AUTH-TLS-001 without TLS it listens on loopback only, or behind a proxy', () => {
@@ -435,11 +440,12 @@ describe('the socket of gRPC', () => {
   })
 
   test('refuses calls of one address beyond its limit before it looks at anything else', async () => {
-    const limited = await openA2aGateway({ config: { grpc: { port: 0, per_address: 3 } }, works: false })
-    const socket = await open(limited)
+    const limitedGateway = await openA2aGateway({ config: { grpc: { port: 0, per_address: 3 } }, works: false })
+    const socket = await openListener(limitedGateway)
     const caller = openGrpcClient(socket.port)
     const codes = []
-    for (let at = 0; at < 4; at += 1) codes.push((await caller.call('getTask', {}, { bytes: Buffer.alloc(0) })).status)
+    for (let index = 0; index < 4; index += 1)
+      codes.push((await caller.call('getTask', {}, { bytes: Buffer.alloc(0) })).status)
     expect(codes.map(({ code }) => status[code])).toEqual([
       ...Array.from({ length: 3 }, () => 'UNAUTHENTICATED'),
       'RESOURCE_EXHAUSTED',
@@ -447,45 +453,53 @@ describe('the socket of gRPC', () => {
     expect(Number(codes.at(-1)?.metadata.get('retry-after')[0])).toBeGreaterThan(0)
     caller.close()
     await socket.close()
-    await limited.close()
+    await limitedGateway.close()
   })
 
   test('A2A-S07 a shutdown ends streams cleanly, and answers calls that wait', async () => {
-    const own = await openA2aGateway({ agents: { store }, config: { grpc: { port: 0 } } })
-    const socket = await open(own)
+    const agentGateway = await openA2aGateway({ agents: { store }, config: { grpc: { port: 0 } } })
+    const socket = await openListener(agentGateway)
     const caller = openGrpcClient(socket.port)
-    const metadata = { authorization: `Bearer ${own.token}`, 'a2a-version': '1.0' }
-    const begun = await caller.call('sendMessage', { ...message('hang'), configuration: later }, { metadata })
-    const stream = caller.start('subscribeToTask', { tenant: '', id: begun.messages[0].payload.value.id }, { metadata })
-    const ended = new Promise<number>(resolve => stream.on('status', ({ code }) => resolve(code)))
+    const metadata = { authorization: `Bearer ${agentGateway.token}`, 'a2a-version': '1.0' }
+    const firstAnswer = await caller.call(
+      'sendMessage',
+      { ...message('hang'), configuration: immediateReturn },
+      { metadata },
+    )
+    const stream = caller.start(
+      'subscribeToTask',
+      { tenant: '', id: firstAnswer.messages[0].payload.value.id },
+      { metadata },
+    )
+    const endCode = new Promise<number>(resolve => stream.on('status', ({ code }) => resolve(code)))
     await new Promise(resolve => stream.once('data', resolve))
     stream.resume()
-    const waiting = caller.call('sendMessage', message('hang'), { metadata })
-    await expect.poll(() => own.heard.length).toBe(2)
-    own.channel.endpoint.release?.()
+    const waitingCall = caller.call('sendMessage', message('hang'), { metadata })
+    await expect.poll(() => agentGateway.receivedMessages.length).toBe(2)
+    agentGateway.channel.endpoint.release?.()
     await socket.close()
-    expect(await ended).toBe(status.OK)
-    const { messages, status: answered } = await waiting
+    expect(await endCode).toBe(status.OK)
+    const { messages, status: answered } = await waitingCall
     expect([answered.code, messages[0]?.payload.$case]).toEqual([status.OK, 'task'])
     caller.close()
-    await own.close()
+    await agentGateway.close()
   })
 
   test('loads no code where the configuration leaves it out', () => {
     const names = readdirSync(new URL('../../src/', import.meta.url), { recursive: true }).map(String)
-    const outside = names.filter(name => name.endsWith('.ts') && !name.startsWith('grpc'))
-    const loading = outside.filter(name =>
+    const otherFiles = names.filter(name => name.endsWith('.ts') && !name.startsWith('grpc'))
+    const loading = otherFiles.filter(name =>
       /^(import|export) (?!type\b).* from '(.*\/grpc\/|@grpc|@bufbuild|@a2a-js)/m.test(
         readFileSync(new URL(`../../src/${name}`, import.meta.url), 'utf8'),
       ),
     )
     expect(loading).toEqual([])
-    expect(outside.length).toBeGreaterThan(50)
+    expect(otherFiles.length).toBeGreaterThan(50)
   })
 
   test('is not there where it is not configured', async () => {
-    const plain = await openA2aGateway({ works: false })
-    expect(plain.channel.endpoint.listen).toBeUndefined()
-    await plain.close()
+    const plainGateway = await openA2aGateway({ works: false })
+    expect(plainGateway.channel.endpoint.listen).toBeUndefined()
+    await plainGateway.close()
   })
 })

@@ -13,15 +13,15 @@ const says = (content: string) => ({ kind: 'text', mime: 'text/plain', content }
 
 const agent: Agent = {
   async *handle({ parts }, { signal }) {
-    const asked = joinTextParts(parts)
-    if (asked === 'ask') yield { status: 'input_required', parts: [says('which one?')] }
-    else if (asked === 'hang') await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)))
-    else if (asked === 'data') {
+    const text = joinTextParts(parts)
+    if (text === 'ask') yield { status: 'input_required', parts: [says('which one?')] }
+    else if (text === 'hang') await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)))
+    else if (text === 'data') {
       const data_base64 = Buffer.from('[1,2]').toString('base64')
       yield { kind: 'artifact', artifact_type: 'data', bytes_ref: { kind: 'inline', data_base64 } }
     } else {
       yield says('heard: ')
-      yield says(asked)
+      yield says(text)
     }
   },
 }
@@ -45,8 +45,8 @@ function message(text: string, overrides: object = {}) {
 
 describe('A2A 0.3 on the same endpoint', () => {
   test('message/send answers with a task in the words of 0.3', async () => {
-    const said = message('hi')
-    const { body } = await rpc('message/send', { message: said, configuration: { historyLength: 1 } })
+    const sentMessage = message('hi')
+    const { body } = await rpc('message/send', { message: sentMessage, configuration: { historyLength: 1 } })
     const { id } = body.result
     expect(body.result).toEqual({
       kind: 'task',
@@ -54,10 +54,10 @@ describe('A2A 0.3 on the same endpoint', () => {
       contextId: id,
       status: { state: 'completed', timestamp: expect.any(String) },
       artifacts: [{ artifactId: expect.any(String), parts: [{ kind: 'text', text: 'heard: hi' }] }],
-      history: [{ ...said, contextId: id, taskId: id }],
+      history: [{ ...sentMessage, contextId: id, taskId: id }],
     })
     expect((await rpc('tasks/get', { id, historyLength: 1 })).body.result).toEqual(body.result)
-    expect((await rpc('message/send', { message: said })).body.result.id).toBe(id)
+    expect((await rpc('message/send', { message: sentMessage })).body.result.id).toBe(id)
   })
 
   test('converts files and data, both ways', async () => {
@@ -145,7 +145,7 @@ describe('A2A 0.3 on the same endpoint', () => {
     const configuration = { blocking: true, acceptedOutputModes: ['text'] }
     const params = { message: message('kept'), configuration }
     await rpc('message/send', params)
-    expect(gateway.heard.at(-1)?.raw).toMatchObject({ method: 'message/send', params })
+    expect(gateway.receivedMessages.at(-1)?.raw).toMatchObject({ method: 'message/send', params })
   })
 })
 
@@ -183,15 +183,15 @@ describe('a client of 0.3', () => {
         referenceTaskIds: [],
       },
     })
-    const sent = await client.sendMessage(params('legacy-1'))
-    if (!('status' in sent)) throw new Error('expected a task')
-    expect(sent.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
-    const task = await client.getTask({ tenant: '', id: sent.id, historyLength: undefined })
+    const result = await client.sendMessage(params('legacy-1'))
+    if (!('status' in result)) throw new Error('expected a task')
+    expect(result.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
+    const task = await client.getTask({ tenant: '', id: result.id, historyLength: undefined })
     expect(task.artifacts[0]?.parts[0]?.content).toEqual({ $case: 'text', value: 'heard: hello' })
     const kinds: (string | undefined)[] = []
     for await (const event of client.sendMessageStream(params('legacy-2'))) kinds.push(event.payload?.$case)
     expect([kinds.at(0), kinds.at(-1)]).toEqual(['task', 'statusUpdate'])
-    const cancel = client.cancelTask({ tenant: '', id: sent.id, metadata: undefined })
+    const cancel = client.cancelTask({ tenant: '', id: result.id, metadata: undefined })
     await expect(cancel).rejects.toMatchObject({ name: 'TaskNotCancelableError' })
     await close()
   })

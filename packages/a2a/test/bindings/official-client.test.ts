@@ -46,32 +46,32 @@ const send = (text: string, messageId: string) => ({
 })
 
 let gateway: A2aTestGateway
-let opened: Awaited<ReturnType<typeof openClient>>
+let connection: Awaited<ReturnType<typeof openClient>>
 let directory: string
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'a2a-'))
   gateway = await openA2aGateway({ path: join(directory, 'desk.sqlite') })
-  opened = await openClient(gateway, gateway.token)
+  connection = await openClient(gateway, gateway.token)
 })
 afterAll(async () => {
-  await opened.close()
+  await connection.close()
   await gateway.close()
   await rm(directory, { recursive: true })
 })
 
 test('the official client resolves the card and gets its answer', async () => {
-  const card = await opened.client.getAgentCard()
+  const card = await connection.client.getAgentCard()
   expect(card.supportedInterfaces[0]?.url).toBe('https://agents.test/agents/echo/a2a')
   expect(card.capabilities).toMatchObject({ streaming: true, pushNotifications: true })
-  const task = await opened.client.sendMessage(send('hello', 'sdk-1'))
+  const task = await connection.client.sendMessage(send('hello', 'sdk-1'))
   if (!('status' in task)) throw new Error('expected a task')
   expect(task.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
   expect(task.artifacts[0]?.parts[0]?.content).toEqual({ $case: 'text', value: 'heard: hello' })
 
-  const foundTask = await opened.client.getTask({ tenant: '', id: task.id, historyLength: undefined })
+  const foundTask = await connection.client.getTask({ tenant: '', id: task.id, historyLength: undefined })
   expect(foundTask.history[0]?.messageId).toBe('sdk-1')
-  const listed = await opened.client.listTasks({
+  const list = await connection.client.listTasks({
     tenant: '',
     contextId: task.contextId,
     status: TaskState.TASK_STATE_UNSPECIFIED,
@@ -81,15 +81,15 @@ test('the official client resolves the card and gets its answer', async () => {
     statusTimestampAfter: undefined,
     includeArtifacts: undefined,
   })
-  expect(listed.tasks.map(({ id }) => id)).toEqual([task.id])
+  expect(list.tasks.map(({ id }) => id)).toEqual([task.id])
 })
 
 test('it gets its errors in its own words', async () => {
-  const { id } = (await opened.client.sendMessage(send('hello', 'sdk-2'))) as { id: string }
-  const cancel = opened.client.cancelTask({ tenant: '', id, metadata: undefined })
+  const { id } = (await connection.client.sendMessage(send('hello', 'sdk-2'))) as { id: string }
+  const cancel = connection.client.cancelTask({ tenant: '', id, metadata: undefined })
   await expect(cancel).rejects.toMatchObject({ name: 'TaskNotCancelableError' })
-  const missing = opened.client.getTask({ tenant: '', id: 'nothing', historyLength: undefined })
-  await expect(missing).rejects.toMatchObject({ name: 'TaskNotFoundError' })
+  const missingTask = connection.client.getTask({ tenant: '', id: 'nothing', historyLength: undefined })
+  await expect(missingTask).rejects.toMatchObject({ name: 'TaskNotFoundError' })
 })
 
 test('without a token it reads the card, and the gateway refuses its call', async () => {
@@ -99,11 +99,11 @@ test('without a token it reads the card, and the gateway refuses its call', asyn
 })
 
 test('it finds a task again after a restart', async () => {
-  const { id } = (await opened.client.sendMessage(send('hello', 'sdk-4'))) as { id: string }
+  const { id } = (await connection.client.sendMessage(send('hello', 'sdk-4'))) as { id: string }
   await gateway.close()
-  await opened.close()
+  await connection.close()
   gateway = await openA2aGateway({ path: join(directory, 'desk.sqlite') })
-  opened = await openClient(gateway, gateway.token)
-  const foundTask = await opened.client.getTask({ tenant: '', id, historyLength: undefined })
+  connection = await openClient(gateway, gateway.token)
+  const foundTask = await connection.client.getTask({ tenant: '', id, historyLength: undefined })
   expect(foundTask.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
 })

@@ -18,12 +18,12 @@ const says = (content: string) => ({ kind: 'text', mime: 'text/plain', content }
 
 const agent: Agent = {
   async *handle({ parts }, { signal }) {
-    const asked = joinTextParts(parts)
-    if (asked === 'hang') await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)))
-    else if (asked === 'ask') yield { status: 'input_required', parts: [says('which one?')] }
+    const text = joinTextParts(parts)
+    if (text === 'hang') await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)))
+    else if (text === 'ask') yield { status: 'input_required', parts: [says('which one?')] }
     else {
       yield says('heard: ')
-      yield says(asked)
+      yield says(text)
     }
   },
 }
@@ -32,7 +32,7 @@ let gateway: A2aTestGateway
 let server: Awaited<ReturnType<typeof listenOnLoopback>>
 let receiver: TestReceiver
 let client: Client
-const asked: string[] = []
+const requestedUrls: string[] = []
 
 /** The client runs unchanged: it knows only the origin and looks for the card at its usual path. */
 beforeAll(async () => {
@@ -41,7 +41,7 @@ beforeAll(async () => {
   server = await listenOnLoopback(gateway.channel.endpoint.routes)
   const fetchImpl: typeof fetch = (input, init) => {
     const url = String(input instanceof Request ? input.url : input)
-    asked.push(new URL(url).pathname)
+    requestedUrls.push(new URL(url).pathname)
     const headers = new Headers(init?.headers)
     headers.set('authorization', `Bearer ${gateway.token}`)
     return fetch(url.replace('https://agents.test', `http://127.0.0.1:${server.port}`), { ...init, headers })
@@ -64,19 +64,19 @@ function message(text: string, overrides: Partial<Message> = {}): Message {
   return { kind: 'message', messageId: `old-${unique}`, role: 'user', parts: [{ kind: 'text', text }], ...overrides }
 }
 
-async function begin(
+async function startTask(
   text: string,
   overrides: { readonly blocking?: boolean; readonly taskId?: string } = {},
 ): Promise<Task> {
   const { blocking, ...ids } = overrides
   const configuration = blocking === undefined ? {} : { configuration: { blocking } }
-  const sent = await client.sendMessage({ message: message(text, ids), ...configuration })
-  if (sent.kind !== 'task') throw new Error('expected a task')
-  return sent
+  const result = await client.sendMessage({ message: message(text, ids), ...configuration })
+  if (result.kind !== 'task') throw new Error('expected a task')
+  return result
 }
 
 test('a client of 0.3.14 finds the card at its default path', async () => {
-  expect(asked[0]).toBe('/.well-known/agent-card.json')
+  expect(requestedUrls[0]).toBe('/.well-known/agent-card.json')
   // The client has requested the extended card by now, in its own form.
   const card = await client.getAgentCard()
   expect(card).toMatchObject({
@@ -88,7 +88,7 @@ test('a client of 0.3.14 finds the card at its default path', async () => {
 })
 
 test('it sends and gets', async () => {
-  const task = await begin('hello')
+  const task = await startTask('hello')
   expect(task.status.state).toBe('completed')
   expect(task.artifacts?.[0]?.parts).toEqual([{ kind: 'text', text: 'heard: hello' }])
   expect((await client.getTask({ id: task.id, historyLength: 5 })).history).toMatchObject([{ role: 'user' }])
@@ -100,37 +100,37 @@ test('it streams, to the event that is final', async () => {
   for await (const event of client.sendMessageStream({ message: message('hello') })) events.push(event)
   expect(events.at(0)).toMatchObject({ kind: 'task' })
   expect(events.at(-1)).toMatchObject({ kind: 'status-update', final: true, status: { state: 'completed' } })
-  const said = events.flatMap(event => (event.kind === 'artifact-update' ? event.artifact.parts : []))
-  expect(said.map(part => (part.kind === 'text' ? part.text : '')).join('')).toBe('heard: hello')
+  const artifactParts = events.flatMap(event => (event.kind === 'artifact-update' ? event.artifact.parts : []))
+  expect(artifactParts.map(part => (part.kind === 'text' ? part.text : '')).join('')).toBe('heard: hello')
 })
 
 test('it goes on with a question, and resubscribes', async () => {
-  const { id } = await begin('ask')
+  const { id } = await startTask('ask')
   const states: string[] = []
   for await (const event of client.resubscribeTask({ id })) {
-    if (event.kind === 'task') void begin('this', { taskId: id })
+    if (event.kind === 'task') void startTask('this', { taskId: id })
     if (event.kind === 'task' || event.kind === 'status-update') states.push(event.status.state)
   }
   expect([states.at(0), states.at(-1)]).toEqual(['input-required', 'completed'])
 })
 
 test('it cancels, once', async () => {
-  const { id } = await begin('hang', { blocking: false })
+  const { id } = await startTask('hang', { blocking: false })
   expect((await client.cancelTask({ id })).status.state).toBe('canceled')
   await expect(client.cancelTask({ id })).rejects.toMatchObject({ name: 'TaskNotCancelableError' })
 })
 
 test('it has itself notified', async () => {
-  const { id: taskId } = await begin('ask')
+  const { id: taskId } = await startTask('ask')
   const pushNotificationConfig = { id: 'old', url: 'https://hook.test/', token: 't' }
   const key = { id: taskId, pushNotificationConfigId: 'old' }
-  const made = await client.setTaskPushNotificationConfig({ taskId, pushNotificationConfig })
-  expect(made).toMatchObject({ taskId, pushNotificationConfig })
-  expect(await client.getTaskPushNotificationConfig(key)).toEqual(made)
-  expect(await client.listTaskPushNotificationConfig({ id: taskId })).toEqual([made])
-  const before = receiver.received.length
-  await begin('this', { taskId })
-  await expect.poll(() => receiver.received.length).toBe(before + 1)
+  const createdConfig = await client.setTaskPushNotificationConfig({ taskId, pushNotificationConfig })
+  expect(createdConfig).toMatchObject({ taskId, pushNotificationConfig })
+  expect(await client.getTaskPushNotificationConfig(key)).toEqual(createdConfig)
+  expect(await client.listTaskPushNotificationConfig({ id: taskId })).toEqual([createdConfig])
+  const before = receiver.pushes.length
+  await startTask('this', { taskId })
+  await expect.poll(() => receiver.pushes.length).toBe(before + 1)
   await client.deleteTaskPushNotificationConfig(key)
   expect(await client.listTaskPushNotificationConfig({ id: taskId })).toEqual([])
 })

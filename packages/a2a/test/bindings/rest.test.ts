@@ -5,8 +5,11 @@ import { echoAgent, openA2aGateway } from '../setup/gateway.ts'
 let gateway: A2aTestGateway
 
 beforeAll(async () => {
-  const asking = { handle: () => ({ status: 'input_required' as const, parts: [] }) }
-  gateway = await openA2aGateway({ agents: { echo: echoAgent, asking }, config: { limits: { body_bytes: 20_000 } } })
+  const askingAgent = { handle: () => ({ status: 'input_required' as const, parts: [] }) }
+  gateway = await openA2aGateway({
+    agents: { echo: echoAgent, asking: askingAgent },
+    config: { limits: { body_bytes: 20_000 } },
+  })
 })
 afterAll(() => gateway.close())
 
@@ -17,7 +20,7 @@ interface RestOptions extends Omit<A2aPostOptions, 'path'> {
   readonly at?: string
 }
 
-function rest(method: string, path: string, { body, headers, token, at = '/a2a/rest' }: RestOptions = {}) {
+function callRest(method: string, path: string, { body, headers, token, at = '/a2a/rest' }: RestOptions = {}) {
   const bearer = token === null ? undefined : `Bearer ${token ?? gateway.token}`
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   return gateway.request(at + path, {
@@ -51,13 +54,15 @@ function errorOf({ status, body }: A2aAnswer): any {
 describe('HTTP_JSON-URL-001 every unary operation has its path', () => {
   test('SendMessage, GetTask, ListTasks, for the default agent and for each one', async () => {
     for (const at of ['/a2a/rest', '/agents/echo/a2a/rest']) {
-      const sent = await rest('POST', '/message:send', { body: send('hello'), at })
-      expect(sent.status).toBe(200)
-      const { task } = sent.body as unknown as { task: { id: string; contextId: string; artifacts: object[] } }
+      const answer = await callRest('POST', '/message:send', { body: send('hello'), at })
+      expect(answer.status).toBe(200)
+      const { task } = answer.body as unknown as { task: { id: string; contextId: string; artifacts: object[] } }
       expect(task.artifacts).toMatchObject([{ parts: [{ text: 'heard: hello' }] }])
-      const foundTask = await rest('GET', `/tasks/${task.id}?historyLength=0`, { at })
+      const foundTask = await callRest('GET', `/tasks/${task.id}?historyLength=0`, { at })
       expect(foundTask.body).toEqual(task)
-      const listed = await rest('GET', `/tasks?contextId=${task.contextId}&pageSize=1&includeArtifacts=true`, { at })
+      const listed = await callRest('GET', `/tasks?contextId=${task.contextId}&pageSize=1&includeArtifacts=true`, {
+        at,
+      })
       expect(listed.body).toMatchObject({ tasks: [{ id: task.id }], nextPageToken: '', pageSize: 1, totalSize: 1 })
     }
   })
@@ -69,12 +74,12 @@ describe('HTTP_JSON-URL-001 every unary operation has its path', () => {
     ['metadata', '{"metadata":{"why":"enough"}}', 'application/a2a+json'],
   ])('CancelTask takes a body of %s', async (_, body, type) => {
     const at = '/agents/asking/a2a/rest'
-    const sent = await rest('POST', '/message:send', { body: send('x'), at })
+    const sent = await callRest('POST', '/message:send', { body: send('x'), at })
     const { id } = (sent.body as unknown as { task: { id: string } }).task
     const headers = type ? { 'content-type': type } : {}
-    const canceled = await rest('POST', `/tasks/${id}:cancel`, { body, headers, at })
+    const canceled = await callRest('POST', `/tasks/${id}:cancel`, { body, headers, at })
     expect(canceled.body).toMatchObject({ id, status: { state: 'TASK_STATE_CANCELED' } })
-    expect(errorOf(await rest('POST', `/tasks/${id}:cancel`, { at }))).toMatchObject({
+    expect(errorOf(await callRest('POST', `/tasks/${id}:cancel`, { at }))).toMatchObject({
       http: 400,
       status: 'FAILED_PRECONDITION',
       reason: 'TASK_NOT_CANCELABLE',
@@ -85,24 +90,24 @@ describe('HTTP_JSON-URL-001 every unary operation has its path', () => {
 
 describe('BIND-EQUIV-002 both bindings answer with one result', () => {
   test('of GetTask and ListTasks, byte for byte', async () => {
-    const sent = await rest('POST', '/message:send', { body: send('hello') })
+    const sent = await callRest('POST', '/message:send', { body: send('hello') })
     const { id, contextId } = (sent.body as unknown as { task: { id: string; contextId: string } }).task
     const pairs = [
-      [await rest('GET', `/tasks/${id}`), await gateway.rpc('GetTask', { id })],
-      [await rest('GET', `/tasks?contextId=${contextId}`), await gateway.rpc('ListTasks', { contextId })],
+      [await callRest('GET', `/tasks/${id}`), await gateway.rpc('GetTask', { id })],
+      [await callRest('GET', `/tasks?contextId=${contextId}`), await gateway.rpc('ListTasks', { contextId })],
     ] as const
     for (const [ours, theirs] of pairs) expect(ours.text).toBe(JSON.stringify(theirs.body.result))
   })
 
   test('BIND-EQUIV-003 and refuse in the same words, for the same reason', async () => {
     const pairs = [
-      [await rest('GET', `/tasks/${unknownId}`), await gateway.rpc('GetTask', { id: unknownId })],
+      [await callRest('GET', `/tasks/${unknownId}`), await gateway.rpc('GetTask', { id: unknownId })],
       [
-        await rest('POST', '/message:send', { body: send('x', { parts: [] }) }),
+        await callRest('POST', '/message:send', { body: send('x', { parts: [] }) }),
         await gateway.rpc('SendMessage', send('x', { parts: [] })),
       ],
-      [await rest('GET', '/tasks?pageSize=-1'), await gateway.rpc('ListTasks', { pageSize: -1 })],
-      [await rest('GET', '/acme/tasks'), await gateway.rpc('ListTasks', { tenant: 'acme' })],
+      [await callRest('GET', '/tasks?pageSize=-1'), await gateway.rpc('ListTasks', { pageSize: -1 })],
+      [await callRest('GET', '/acme/tasks'), await gateway.rpc('ListTasks', { tenant: 'acme' })],
     ] as const
     for (const [ours, theirs] of pairs) {
       const { message, reason, request } = errorOf(ours)
@@ -116,14 +121,14 @@ describe('BIND-EQUIV-002 both bindings answer with one result', () => {
 
   test('A2A-M12 a message sent by both is one', async () => {
     const body = send('hello')
-    const [one, two] = [await rest('POST', '/message:send', { body }), await gateway.rpc('SendMessage', body)]
+    const [one, two] = [await callRest('POST', '/message:send', { body }), await gateway.rpc('SendMessage', body)]
     expect(one.text).toBe(JSON.stringify(two.body.result))
-    expect(gateway.heard.filter(({ id }) => id === body.message.messageId)).toHaveLength(1)
-    expect(gateway.heard.at(-1)?.raw).toEqual(body)
+    expect(gateway.receivedMessages.filter(({ id }) => id === body.message.messageId)).toHaveLength(1)
+    expect(gateway.receivedMessages.at(-1)?.raw).toEqual(body)
   })
 
   test('BIND-EQUIV-004 A2A-T02 both bindings answer for the task of another caller as for no task, byte for byte', async () => {
-    const sent = await rest('POST', '/message:send', { body: send('x'), at: '/agents/asking/a2a/rest' })
+    const sent = await callRest('POST', '/message:send', { body: send('x'), at: '/agents/asking/a2a/rest' })
     const { id } = (sent.body as unknown as { task: { id: string } }).task
     const token = await gateway.issuer.sign({ sub: 'bob' })
     const at = '/agents/asking/a2a/rest'
@@ -131,8 +136,8 @@ describe('BIND-EQUIV-002 both bindings answer with one result', () => {
       ['GET', ''],
       ['POST', ':cancel'],
     ] as const) {
-      const foreign = await rest(method, `/tasks/${id}${path}`, { token, at })
-      const unknown = await rest(method, `/tasks/${unknownId}${path}`, { token, at })
+      const foreign = await callRest(method, `/tasks/${id}${path}`, { token, at })
+      const unknown = await callRest(method, `/tasks/${unknownId}${path}`, { token, at })
       expect(foreign.text).toBe(unknown.text)
       expect([...foreign.headers]).toEqual([...unknown.headers])
       expect(errorOf(foreign)).toMatchObject({ http: 404, status: 'NOT_FOUND', reason: 'TASK_NOT_FOUND' })
@@ -151,7 +156,9 @@ describe('HTTP_JSON-SVC-001 the type of the answer', () => {
     ['something else asked for', { accept: 'text/html' }, undefined, 'application/a2a+json'],
   ])('%s', async (_, headers, body, type) => {
     const path = `/tasks/${unknownId}`
-    const answer = await (body ? rest('POST', `${path}:cancel`, { headers, body }) : rest('GET', path, { headers }))
+    const answer = await (body
+      ? callRest('POST', `${path}:cancel`, { headers, body })
+      : callRest('GET', path, { headers }))
     expect(answer.headers.get('content-type')).toBe(type)
     expect(answer.headers.get('cache-control')).toBe('no-store')
   })
@@ -202,7 +209,7 @@ describe('HTTP_JSON-STATUS-001 status and reason tell the fault', () => {
     ['an unknown agent', 'GET', '/tasks', { at: '/agents/nobody/a2a/rest' }, 404, 'NOT_FOUND'],
     ['an agent by %2F', 'GET', '/tasks', { at: '/agents/a%2Fb/a2a/rest' }, 404, 'NOT_FOUND'],
   ])('%s', async (_, method, path, options, http, reason) => {
-    expect(errorOf(await rest(method, path, options))).toMatchObject({ http, reason })
+    expect(errorOf(await callRest(method, path, options))).toMatchObject({ http, reason })
   })
 
   test.each([
@@ -214,24 +221,26 @@ describe('HTTP_JSON-STATUS-001 status and reason tell the fault', () => {
     ['PUT', `/tasks/${unknownId}/pushNotificationConfigs`, 'POST, GET'],
     ['POST', `/tasks/${unknownId}/pushNotificationConfigs/1`, 'GET, DELETE'],
   ])('HTTP_JSON-URL-002 A2A-E20 %s %s: 405', async (method, path, allow) => {
-    const answer = await rest(method, path)
+    const answer = await callRest(method, path)
     expect(errorOf(answer)).toMatchObject({ http: 405, reason: 'METHOD_NOT_ALLOWED' })
     expect(answer.headers.get('allow')).toBe(allow)
   })
 
   test('a request without a credential gets a challenge', async () => {
-    expect((await rest('GET', '/tasks', { token: null })).headers.get('www-authenticate')).toContain('Bearer realm=')
+    expect((await callRest('GET', '/tasks', { token: null })).headers.get('www-authenticate')).toContain(
+      'Bearer realm=',
+    )
   })
 })
 
 test('A2A-V04 the version may stand in the query', async () => {
-  const answer = await rest('GET', '/tasks?A2A-Version=1.0.3', { headers: { 'a2a-version': '' } })
+  const answer = await callRest('GET', '/tasks?A2A-Version=1.0.3', { headers: { 'a2a-version': '' } })
   expect(answer.status).toBe(200)
 })
 
 test('the operator can see refused requests', async () => {
-  await rest('POST', '/message:send', { body: '{secret' })
-  expect(gateway.refused.at(-1)).toMatchObject({
+  await callRest('POST', '/message:send', { body: '{secret' })
+  expect(gateway.refusals.at(-1)).toMatchObject({
     via: 'a2a',
     code: 'malformed',
     reason: 'Cannot read request: not valid JSON',

@@ -52,7 +52,7 @@ const operations = {
 test.each(Object.entries(operations))(
   'A2A-T02 %s takes the same steps for the task of another caller as for no task',
   async (name, params) => {
-    const begun = await gateway.say('x', {}, { configuration: { returnImmediately: true } })
+    const begun = await gateway.sendText('x', {}, { configuration: { returnImmediately: true } })
     const { id } = begun.body.result.task
     const walk = async (task: string) => {
       steps.length = 0

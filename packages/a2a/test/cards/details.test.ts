@@ -66,7 +66,7 @@ describe('the card of an agent', () => {
 
 test('a caller has to activate a required extension of this agent, and hears which are active', async () => {
   const say = (agent: string, headers?: Record<string, string>) =>
-    gateway.say('hi', {}, { path: `/agents/${agent}/a2a`, ...(headers && { headers }) })
+    gateway.sendText('hi', {}, { path: `/agents/${agent}/a2a`, ...(headers && { headers }) })
   expect((await say('shop')).body.error?.code).toBe(-32008)
   expect((await say('echo')).body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
   const active = await say('shop', { 'a2a-extensions': `${extension}, ${required}` })

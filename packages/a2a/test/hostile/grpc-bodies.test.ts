@@ -84,7 +84,7 @@ test('the gateway refuses calls that send 4 MB and never end, as their bytes pas
   await open()
   const { calls, refused } = sendAll(40, unfinished)
   await vi.waitFor(() => expect(refused()).toBeGreaterThan(35))
-  expect(gateway.refused).toContainEqual(
+  expect(gateway.refusals).toContainEqual(
     expect.objectContaining({ code: 'rate_limited', claimed_sender: '@alice@issuer.test' }),
   )
   for (const { stream } of calls) stream.destroy()
@@ -146,7 +146,7 @@ test('bytes in tiny pieces count with what the pieces cost', async () => {
     await new Promise(resolve => setImmediate(resolve))
   }
   expect(hasEnded).toBe(true)
-  expect(gateway.refused.at(-1)).toMatchObject({ reason: expect.stringContaining('too much is being received') })
+  expect(gateway.refusals.at(-1)).toMatchObject({ reason: expect.stringContaining('too much is being received') })
 })
 
 test('a message that comes too slowly ends its call, also when it is whole but for its end', async () => {
@@ -156,7 +156,7 @@ test('a message that comes too slowly ends its call, also when it is whole but f
   complete.stream.write(frame(Buffer.from([0x12, 1, 0x61])))
   expect(await stalled.ended).toBe('RESOURCE_EXHAUSTED')
   expect(await complete.ended).toBe('RESOURCE_EXHAUSTED')
-  expect(gateway.refused.at(-1)).toMatchObject({ code: 'rate_limited', reason: expect.stringContaining('slower') })
+  expect(gateway.refusals.at(-1)).toMatchObject({ code: 'rate_limited', reason: expect.stringContaining('slower') })
 })
 
 test('a network has a hundred connections at a time', async () => {
@@ -165,7 +165,7 @@ test('a network has a hundred connections at a time', async () => {
   let closed = 0
   for (const socket of sockets) socket.on('error', () => {}).on('close', () => (closed += 1))
   await vi.waitFor(() => expect(closed).toBe(30))
-  expect(gateway.refused.at(-1)).toMatchObject({ reason: expect.stringContaining('too many open') })
+  expect(gateway.refusals.at(-1)).toMatchObject({ reason: expect.stringContaining('too many open') })
   for (const socket of sockets) socket.destroy()
   await vi.waitFor(() => expect(closed).toBe(130))
   expect(await begin('/nothing/here').ended).toBe('UNIMPLEMENTED')

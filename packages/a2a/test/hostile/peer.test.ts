@@ -9,7 +9,7 @@ beforeEach(async () => {
 afterEach(() => peer.close())
 
 const refusal = 'Cannot call agent: it names something that leads elsewhere'
-const paths = () => peer.asked.map(({ path }) => path)
+const paths = () => peer.requests.map(({ path }) => path)
 
 function speakRest(tenant?: string): void {
   const interfaces = { url: 'https://peer.test/rest', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0', tenant }

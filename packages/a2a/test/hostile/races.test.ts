@@ -69,14 +69,14 @@ test('many messages at once to one task that asks: each gets one answer, and non
   const { history } = (await gateway.rpc('GetTask', { id })).body.result
   const said = history.filter(({ role }: { role: string }) => role === 'ROLE_USER')
   expect(said).toHaveLength(21)
-  expect(gateway.heard).toHaveLength(21)
+  expect(gateway.receivedMessages).toHaveLength(21)
 })
 
 test('the same message twenty times at once runs once and gets one task', async () => {
   const params = messageOf('go')
   const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.rpc('SendMessage', params)))
   const ids = answers.map(({ body }) => body.result.task.id)
-  expect([new Set(ids).size, gateway.heard.length]).toEqual([1, 1])
+  expect([new Set(ids).size, gateway.receivedMessages.length]).toEqual([1, 1])
   const states = answers.map(({ body }) => body.result.task.status.state)
   expect(new Set(states)).toEqual(new Set(['TASK_STATE_COMPLETED']))
 })

@@ -19,14 +19,14 @@ describe('the gateway refuses the input of an attacker:', () => {
     'the media type %j, whose blank would end a header',
     async mediaType => {
       await open({ works: false })
-      const { body } = await gateway.say('', { parts: [{ raw: 'AAAA', mediaType }] })
+      const { body } = await gateway.sendText('', { parts: [{ raw: 'AAAA', mediaType }] })
       expect(body.error).toMatchObject({ code: -32602, message: expect.stringContaining('must be a media type') })
     },
   )
 
   test.each(['contextId', 'messageId'])('a lone surrogate in %s, which a store would keep as another', async name => {
     await open({ works: false })
-    const { body } = await gateway.say('x', { [name]: '\ud800' })
+    const { body } = await gateway.sendText('x', { [name]: '\ud800' })
     expect(body.error?.message).toBe(`Cannot SendMessage: message.${name} must be well-formed Unicode`)
   })
 
@@ -68,7 +68,7 @@ describe('a push notification configuration inside of a message', () => {
     async configuration => {
       await open({ works: false })
       const token = await gateway.issuer.sign({ scope: 'a2a:message.send' })
-      expect((await gateway.say('x', {}, { token, configuration })).status).toBe(200)
+      expect((await gateway.sendText('x', {}, { token, configuration })).status).toBe(200)
     },
   )
 
@@ -89,8 +89,8 @@ describe('a push notification configuration inside of a message', () => {
       const params = { message, configuration: { task_push_notification_config: secret } }
       const body = path === '/a2a' ? { jsonrpc: '2.0', id: 1, method: 'SendMessage', params } : params
       expect((await gateway.post(JSON.stringify(body), { path })).status).toBe(200)
-      expect(gateway.heard).toHaveLength(1)
-      expect(JSON.stringify(gateway.heard[0]?.raw)).not.toContain('s3cr3t')
+      expect(gateway.receivedMessages).toHaveLength(1)
+      expect(JSON.stringify(gateway.receivedMessages[0]?.raw)).not.toContain('s3cr3t')
     },
   )
 })
@@ -103,7 +103,7 @@ describe('large answers', () => {
   test('a page of many tasks stops where it grows too large, and the pages together have all of them', async () => {
     await open({ agents: { repeat } })
     const text = 'x'.repeat(3_000_000)
-    for (let at = 0; at < 7; at += 1) await gateway.say(text)
+    for (let at = 0; at < 7; at += 1) await gateway.sendText(text)
     const seen: string[] = []
     let pageToken = ''
     do {
@@ -137,7 +137,7 @@ test.each(['/a2a', '/a2a/rest'])(
   'the gateway refuses a caller who asks at %s for large answers and takes none, and nobody else',
   async path => {
     await open()
-    const { id } = (await gateway.say('x'.repeat(3_900_000))).body.result.task
+    const { id } = (await gateway.sendText('x'.repeat(3_900_000))).body.result.task
     const other = await gateway.issuer.sign({ sub: 'bob' })
     const ask = async (token = gateway.token) => {
       const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${token}` }
@@ -169,8 +169,8 @@ test('the first event of a subscription holds a bounded part of the past, for an
     handle: () => ({ status: 'input_required', parts: [{ kind: 'text', mime: 'text/plain', content: '?' }] }),
   }
   await open({ agents: { asks } })
-  const { id } = (await gateway.say('x'.repeat(400_000))).body.result.task
-  for (const text of ['y'.repeat(400_000), 'last']) await gateway.say(text, { taskId: id })
+  const { id } = (await gateway.sendText('x'.repeat(400_000))).body.result.task
+  for (const text of ['y'.repeat(400_000), 'last']) await gateway.sendText(text, { taskId: id })
   const stream = await openStream(gateway, 'SubscribeToTask', { id })
   const { task } = (await stream.next())?.data ?? {}
   const said = task.history.map(({ parts }: { parts: { text: string }[] }) => parts[0]?.text[0])

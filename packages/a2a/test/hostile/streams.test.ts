@@ -79,7 +79,7 @@ test('A2A-A01 over gRPC the gateway refuses a stranger before it reads the messa
   expect(headers['grpc-status']).toBe(String(status.UNAUTHENTICATED))
   // Flow control has admitted only one window.
   expect(request.writableLength).toBeGreaterThan(0)
-  expect(gateway.refused.at(-1)?.code).toBe('unsigned')
+  expect(gateway.refusals.at(-1)?.code).toBe('unsigned')
   session.destroy()
   await listening?.close()
   await gateway.close()

@@ -89,10 +89,10 @@ function gather(events: readonly any[]): readonly (readonly string[])[] {
 
 describe('two messages that go on with one task', () => {
   async function sendBoth() {
-    const asked = (await gateway.say('asks')).body.result.task
-    const one = gateway.say('first', { taskId: asked.id })
-    await expect.poll(() => gateway.heard.length).toBe(2)
-    const two = gateway.say('second', { taskId: asked.id })
+    const asked = (await gateway.sendText('asks')).body.result.task
+    const one = gateway.sendText('first', { taskId: asked.id })
+    await expect.poll(() => gateway.receivedMessages.length).toBe(2)
+    const two = gateway.sendText('second', { taskId: asked.id })
     await expect.poll(() => countMessages(asked.id)).toBe(3)
     return { id: asked.id as string, one, two }
   }
@@ -122,9 +122,9 @@ describe('two messages that go on with one task', () => {
   })
 
   test('both get a stream until the task is at rest', async () => {
-    const asked = (await gateway.say('asks')).body.result.task
+    const asked = (await gateway.sendText('asks')).body.result.task
     const one = await stream('first', { taskId: asked.id })
-    await expect.poll(() => gateway.heard.length).toBe(2)
+    await expect.poll(() => gateway.receivedMessages.length).toBe(2)
     const two = await stream('second', { taskId: asked.id })
     first.resolve()
     const begun = [await one.next()]
@@ -169,7 +169,7 @@ describe('an artifact in a stream is one of the task', () => {
 test('the sections of an answer are artifacts with their names, streamed and in the task', async () => {
   const namesOf = (artifacts: readonly { name?: string; parts: readonly { text: string }[] }[]) =>
     artifacts.map(({ name, parts }) => [name, parts.map(({ text }) => text)])
-  const { task } = (await gateway.say('sections')).body.result
+  const { task } = (await gateway.sendText('sections')).body.result
   expect(namesOf(task.artifacts)).toEqual([
     ['kitchen', ['Tea is ready.']],
     ['travel', ['The bus leaves at 9.']],
@@ -182,7 +182,7 @@ test('the sections of an answer are artifacts with their names, streamed and in 
 })
 
 test('a question is a status message, and the words streamed before it are an artifact alone', async () => {
-  const { task } = (await gateway.say('asks')).body.result
+  const { task } = (await gateway.sendText('asks')).body.result
   expect(task.status.message.parts.map(({ text }: { text: string }) => text)).toEqual(['Go on?'])
   expect(shown(task.artifacts).map(([, text]) => text)).toEqual(['so far'])
 })
@@ -192,7 +192,7 @@ describe('a completed answer is an artifact alone (A2A §3.7)', () => {
   const textsOf = (value: any): readonly string[] => JSON.stringify(value).match(/(?<="text":")[^"]*/g) ?? []
 
   test('in the answer to SendMessage, also where the caller wants history', async () => {
-    const { task } = (await gateway.say('plain', {}, { configuration: { historyLength: 10 } })).body.result
+    const { task } = (await gateway.sendText('plain', {}, { configuration: { historyLength: 10 } })).body.result
     expect(task.status).toEqual({ state: 'TASK_STATE_COMPLETED', timestamp: expect.any(String) })
     expect(textsOf(task)).toEqual(['?', 'plain'])
   })
@@ -208,8 +208,8 @@ describe('a completed answer is an artifact alone (A2A §3.7)', () => {
   })
 
   test('a question before it stays in the history, without what an artifact has', async () => {
-    const asked = (await gateway.say('asks')).body.result.task
-    await gateway.say('plain', { taskId: asked.id })
+    const asked = (await gateway.sendText('asks')).body.result.task
+    await gateway.sendText('plain', { taskId: asked.id })
     const { history, artifacts } = (await gateway.rpc('GetTask', { id: asked.id })).body.result
     expect(history.flatMap(textsOf)).toEqual(['asks', 'Go on?', 'plain'])
     expect(shown(artifacts).map(([, text]) => text)).toEqual(['so far', '?'])

@@ -20,12 +20,12 @@ test.each(cases)('fixtures/a2a/%s', async folder => {
   const read = (name: string) => readFileSync(new URL(`${folder}/${name}`, root), 'utf8')
   // Each case is a separate conversation.
   const token = await gateway.issuer.sign({ sub: folder })
-  const before = gateway.heard.length
+  const before = gateway.receivedMessages.length
   const { body } = await gateway.post(read('request.json'), { token })
   const { message, error } = JSON.parse(read('expected.json'))
   const field = body.error?.data[1]?.fieldViolations[0].field
   expect(body.error && { code: body.error.code, field }).toEqual(error)
-  const heard = gateway.heard.slice(before)
+  const heard = gateway.receivedMessages.slice(before)
   expect(heard).toHaveLength(message ? 1 : 0)
   if (message) expect(heard[0]).toMatchObject(message)
   if (message?.raw) expect(JSON.stringify(heard[0]?.raw)).not.toContain('VerifiableCredential')

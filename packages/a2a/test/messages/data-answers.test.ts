@@ -31,14 +31,14 @@ afterAll(() => gateway.close())
 const shownData = { data: order, filename: 'order.json', mediaType: 'application/json' }
 
 test('An agent answers with JSON, and the caller gets data', async () => {
-  const { body } = await gateway.say('order')
+  const { body } = await gateway.sendText('order')
   expect(body.result.task.artifacts).toMatchObject([{ parts: [shownData] }])
   const fetched = await gateway.rpc('GetTask', { id: body.result.task.id })
   expect(fetched.body.result.artifacts).toMatchObject([{ parts: [shownData] }])
 })
 
 test('JSON goes in and out as data', async () => {
-  const { body } = await gateway.say('', { parts: [{ data: order, mediaType: 'application/json' }] })
+  const { body } = await gateway.sendText('', { parts: [{ data: order, mediaType: 'application/json' }] })
   const [{ parts }] = body.result.task.artifacts
   expect(parts).toEqual([{ data: { heard: [order] }, mediaType: 'application/json' }])
 })

@@ -41,7 +41,7 @@ function isEmpty(member: unknown): boolean {
 }
 
 async function showTask(text: string): Promise<Json> {
-  const { id } = (await gateway.say(text)).body.result.task
+  const { id } = (await gateway.sendText(text)).body.result.task
   return (await gateway.rpc('GetTask', { id })).body.result
 }
 

@@ -168,13 +168,13 @@ test('A2A-E06 the gateway answers by an id of 1,024 characters, and refuses a lo
 })
 
 test('A2A-E07 the gateway refuses a notification and does nothing', async () => {
-  const before = gateway.heard.length
+  const before = gateway.receivedMessages.length
   const request = { jsonrpc: '2.0', method: 'SendMessage', params: { message: { ...send, messageId: 'e07' } } }
   const { status, body } = await gateway.post(JSON.stringify(request))
   expect([status, body.id, body.error?.code]).toEqual([200, null, -32600])
   expect(body.error?.message).toBe('Cannot read request: id is missing; notifications are not supported')
-  await gateway.say('something else')
-  expect(gateway.heard.slice(before).map(({ id }) => id)).not.toContain('e07')
+  await gateway.sendText('something else')
+  expect(gateway.receivedMessages.slice(before).map(({ id }) => id)).not.toContain('e07')
 })
 
 test('A2A-E11 of a repeated key the last one counts, everywhere', async () => {
@@ -182,8 +182,8 @@ test('A2A-E11 of a repeated key the last one counts, everywhere', async () => {
   const twice = `{"jsonrpc":"2.0","id":1,"method":"GetTask","method":"SendMessage","params":{"message":{"messageId":"e11-a","messageId":"e11-b","role":"ROLE_USER",${parts}}}}`
   const { body } = await gateway.post(twice)
   expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
-  expect(gateway.heard.at(-1)?.id).toBe('e11-b')
-  expect(gateway.heard.at(-1)?.raw).toMatchObject({ params: { message: { messageId: 'e11-b' } } })
+  expect(gateway.receivedMessages.at(-1)?.id).toBe('e11-b')
+  expect(gateway.receivedMessages.at(-1)?.raw).toMatchObject({ params: { message: { messageId: 'e11-b' } } })
 })
 
 test('A2A-E12 __proto__ and constructor are data like any other', async () => {
@@ -192,7 +192,7 @@ test('A2A-E12 __proto__ and constructor are data like any other', async () => {
   const { body } = await gateway.post(`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":${message}}}`)
   expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
   expect(({} as { admin?: boolean }).admin).toBeUndefined()
-  const [part] = gateway.heard.at(-1)?.parts ?? []
+  const [part] = gateway.receivedMessages.at(-1)?.parts ?? []
   const ref = part?.kind === 'artifact' ? part.bytes_ref : undefined
   expect(ref?.kind === 'inline' && Buffer.from(ref.data_base64, 'base64').toString()).toBe(data)
 })
@@ -201,7 +201,7 @@ test('A2A-E15 the gateway ignores a byte-order mark, and the store does not keep
   const request = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: { ...send, messageId: 'e15' } } }
   const { body } = await gateway.post(`\uFEFF${JSON.stringify(request)}`)
   expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
-  expect(gateway.heard.at(-1)?.raw).toEqual(request)
+  expect(gateway.receivedMessages.at(-1)?.raw).toEqual(request)
 })
 
 describe('A2A-E16 the gateway refuses a body over the limit with JSON, and closes the connection', () => {
@@ -263,7 +263,7 @@ describe('what is not at the endpoint', () => {
 
 test('every spelling of the endpoint answers', async () => {
   for (const path of ['/a2a', '/a2a/', '/agents/echo/a2a', '/agents/echo/a2a/']) {
-    const { body } = await gateway.say('hi', {}, { path })
+    const { body } = await gateway.sendText('hi', {}, { path })
     expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
   }
 })

@@ -124,7 +124,7 @@ const rows: readonly Row[] = [
 
 describe('the gateway refuses an incomplete message and names the wrong member', () => {
   test.each(rows)('$row', async ({ message, field, description }) => {
-    const { status, body } = await gateway.say('x', message)
+    const { status, body } = await gateway.sendText('x', message)
     expect([status, body.id, body.error?.code]).toEqual([200, 1, -32602])
     const [info, request] = body.error?.data ?? []
     expect(info).toMatchObject({ reason: 'INVALID_PARAMS' })
@@ -135,10 +135,10 @@ describe('the gateway refuses an incomplete message and names the wrong member',
   })
 
   test('the answer names all of its faults at once, up to a bound', async () => {
-    const { body } = await gateway.say('x', { role: 7, messageId: '', parts: [{}, { text: 5 }] })
+    const { body } = await gateway.sendText('x', { role: 7, messageId: '', parts: [{}, { text: 5 }] })
     const fields = body.error?.data[1].fieldViolations.map(({ field }: { field: string }) => field)
     expect(fields).toEqual(['message.messageId', 'message.role', 'message.parts[0]', 'message.parts[1].text'])
-    const many = await gateway.say('x', { parts: Array.from({ length: 500 }, () => ({})) })
+    const many = await gateway.sendText('x', { parts: Array.from({ length: 500 }, () => ({})) })
     expect(many.body.error?.data[1].fieldViolations).toHaveLength(16)
   })
 
@@ -151,7 +151,7 @@ describe('the gateway refuses an incomplete message and names the wrong member',
 
   test('such messages never reach the store', async () => {
     const { messages } = await gateway.store.count()
-    await gateway.say('x', { parts: [] })
+    await gateway.sendText('x', { parts: [] })
     expect((await gateway.store.count()).messages).toEqual(messages)
   })
 })
@@ -165,7 +165,7 @@ describe('configuration', () => {
     ['A2A-M17 historyLength 1e10', { historyLength: 1e10 }, 'configuration.historyLength'],
     ['acceptedOutputModes a string', { acceptedOutputModes: 'text/plain' }, 'configuration.acceptedOutputModes'],
   ])('%s', async (_, configuration, field) => {
-    const { body } = await gateway.say('x', {}, { configuration })
+    const { body } = await gateway.sendText('x', {}, { configuration })
     expect(body.error?.code).toBe(-32602)
     expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
   })
@@ -180,7 +180,7 @@ describe('configuration', () => {
   })
 
   test('A2A-M18 the gateway refuses a part of an undeclared media type with -32005', async () => {
-    const { status, body } = await gateway.say('x', {
+    const { status, body } = await gateway.sendText('x', {
       parts: [{ text: 'x' }, { raw: '', mediaType: 'application/x-exe' }],
     })
     expect([status, body.error?.code, body.error?.data[0].reason]).toEqual([200, -32005, 'CONTENT_TYPE_NOT_SUPPORTED'])
@@ -188,13 +188,13 @@ describe('configuration', () => {
   })
 
   test('A2A-M19 no accepted output mode that we have: -32005', async () => {
-    const refused = await gateway.say('x', {}, { configuration: { acceptedOutputModes: ['video/mp4'] } })
+    const refused = await gateway.sendText('x', {}, { configuration: { acceptedOutputModes: ['video/mp4'] } })
     expect(refused.body.error).toMatchObject({
       code: -32005,
       message: 'Cannot SendMessage: acceptedOutputModes names none of the output modes of this agent',
     })
     for (const mode of ['text/plain', 'Text/Markdown; charset=utf-8', 'text/*', 'text', '*/*']) {
-      const taken = await gateway.say('x', {}, { configuration: { acceptedOutputModes: ['video/mp4', mode] } })
+      const taken = await gateway.sendText('x', {}, { configuration: { acceptedOutputModes: ['video/mp4', mode] } })
       expect(taken.body.error).toBeUndefined()
     }
   })
@@ -202,15 +202,19 @@ describe('configuration', () => {
 
 describe('the gateway takes unusual but valid messages', () => {
   async function roundTrip(part: object) {
-    const { body } = await gateway.say('', { parts: [part] })
-    return { sent: gateway.heard.at(-1)?.parts[0], back: body.result?.task.artifacts[0].parts[0], error: body.error }
+    const { body } = await gateway.sendText('', { parts: [part] })
+    return {
+      sent: gateway.receivedMessages.at(-1)?.parts[0],
+      back: body.result?.task.artifacts[0].parts[0],
+      error: body.error,
+    }
   }
 
   test('a messageId of 256 characters', async () => {
     const longest = 'm'.repeat(256)
-    await gateway.say('hi', { messageId: longest })
-    expect(gateway.heard.at(-1)?.id).toBe(longest)
-    const { body } = await gateway.say('hi', { messageId: `${longest}m` })
+    await gateway.sendText('hi', { messageId: longest })
+    expect(gateway.receivedMessages.at(-1)?.id).toBe(longest)
+    const { body } = await gateway.sendText('hi', { messageId: `${longest}m` })
     expect(body.error?.data[1].fieldViolations[0].field).toBe('message.messageId')
   })
 
@@ -277,7 +281,7 @@ describe('the gateway takes unusual but valid messages', () => {
 
   test('null for an optional member means that it is absent (ProtoJSON), and so does an empty string', async () => {
     const nothing = { contextId: '', taskId: null, metadata: null, extensions: null, referenceTaskIds: null }
-    const { body } = await gateway.say('x', nothing, { configuration: { historyLength: null } as object })
+    const { body } = await gateway.sendText('x', nothing, { configuration: { historyLength: null } as object })
     expect(body.error).toBeUndefined()
   })
 
@@ -292,15 +296,15 @@ describe('the gateway takes unusual but valid messages', () => {
 
 describe('the same message again', () => {
   test('A2A-M12 gets the same task as an answer, and the agent runs once', async () => {
-    const before = gateway.heard.length
-    const first = await gateway.say('once', { messageId: 'm12' })
-    const again = await gateway.say('once', { messageId: 'm12' })
+    const before = gateway.receivedMessages.length
+    const first = await gateway.sendText('once', { messageId: 'm12' })
+    const again = await gateway.sendText('once', { messageId: 'm12' })
     expect(again.body.result).toEqual(first.body.result)
-    expect(gateway.heard.slice(before)).toHaveLength(1)
+    expect(gateway.receivedMessages.slice(before)).toHaveLength(1)
   })
 
   test('A2A-M12 also when both come at once, with members in another order and another configuration', async () => {
-    const before = gateway.heard.length
+    const before = gateway.receivedMessages.length
     const message = { messageId: 'm12-b', role: 'ROLE_USER', parts: [{ text: 'x' }] }
     const turned = { parts: [{ text: 'x' }], role: 'ROLE_USER', messageId: 'm12-b' }
     const [first, second] = await Promise.all([
@@ -308,23 +312,23 @@ describe('the same message again', () => {
       gateway.rpc('SendMessage', { message: turned, configuration: { historyLength: 1 } }),
     ])
     expect(second.body.result.task.id).toBe(first.body.result.task.id)
-    expect(gateway.heard.slice(before)).toHaveLength(1)
+    expect(gateway.receivedMessages.slice(before)).toHaveLength(1)
   })
 
   test('A2A-M13 fails with another body', async () => {
-    await gateway.say('one thing', { messageId: 'm13' })
-    const { body } = await gateway.say('another', { messageId: 'm13' })
+    await gateway.sendText('one thing', { messageId: 'm13' })
+    const { body } = await gateway.sendText('another', { messageId: 'm13' })
     expect(body.error).toMatchObject({
       code: -32602,
       message: 'Cannot SendMessage: message.messageId was used for another message',
     })
-    expect(gateway.refused.at(-1)).toMatchObject({ code: 'malformed', reason: body.error?.message })
+    expect(gateway.refusals.at(-1)).toMatchObject({ code: 'malformed', reason: body.error?.message })
   })
 
   test('A2A-M14 from another caller is another message', async () => {
     const bob = await gateway.issuer.sign({ sub: 'bob' })
-    const first = await gateway.say('mine', { messageId: 'm14' })
-    const second = await gateway.say('not yours', { messageId: 'm14' }, { token: bob })
+    const first = await gateway.sendText('mine', { messageId: 'm14' })
+    const second = await gateway.sendText('not yours', { messageId: 'm14' }, { token: bob })
     expect(second.body.result.task.id).not.toBe(first.body.result.task.id)
   })
 })
@@ -332,8 +336,8 @@ describe('the same message again', () => {
 describe('the input of the agent', () => {
   test('is the message of the contract, with evidence of the transport', async () => {
     const metadata = { mentionable: { in_reply_to: 'earlier' }, from: 'mallory' }
-    const { body } = await gateway.say('hi', { messageId: 'n-1', metadata })
-    const { raw, history, received_at, ...heard } = gateway.heard.at(-1)!
+    const { body } = await gateway.sendText('hi', { messageId: 'n-1', metadata })
+    const { raw, history, received_at, ...heard } = gateway.receivedMessages.at(-1)!
     expect(heard).toEqual({
       id: 'n-1',
       kind: 'message',
@@ -372,8 +376,8 @@ describe('the input of the agent', () => {
       identity_evidence: [{ proof: 'evidence-secret' }],
       in_reply_to: 'kept',
     }
-    await gateway.say('hi', { messageId: 'n-2', metadata: { mentionable, other: 1 } })
-    expect(gateway.heard.at(-1)?.raw).toMatchObject({
+    await gateway.sendText('hi', { messageId: 'n-2', metadata: { mentionable, other: 1 } })
+    expect(gateway.receivedMessages.at(-1)?.raw).toMatchObject({
       params: { message: { metadata: { mentionable: { in_reply_to: 'kept' }, other: 1 } } },
     })
     const record = JSON.stringify(await gateway.store.findMessage('n-2'))
@@ -386,7 +390,9 @@ describe('the input of the agent', () => {
     const mentionable = { identity_evidence: [{ proof: 'evidence-secret' }], other: 'kept' }
     const message = { messageId: 'n-3', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
     await gateway.rpc('SendMessage', { message, metadata: { mentionable } })
-    expect(gateway.heard.at(-1)?.raw).toMatchObject({ params: { metadata: { mentionable: { other: 'kept' } } } })
+    expect(gateway.receivedMessages.at(-1)?.raw).toMatchObject({
+      params: { metadata: { mentionable: { other: 'kept' } } },
+    })
     expect(JSON.stringify(await gateway.store.findMessage('n-3'))).not.toContain('secret')
   })
 
@@ -394,12 +400,12 @@ describe('the input of the agent', () => {
     const chain = (hop: unknown, max_hops: unknown) => ({
       metadata: { mentionable: { agent_chain: { hop, max_hops } } },
     })
-    await gateway.say('x', chain(2, 50))
-    const given = () => gateway.heard.at(-1)?.recipient_capabilities.agent_chain
+    await gateway.sendText('x', chain(2, 50))
+    const given = () => gateway.receivedMessages.at(-1)?.recipient_capabilities.agent_chain
     expect(given()).toEqual({ hop: 2, max_hops: 5, is_final: false })
-    await gateway.say('x', chain(3, 3))
+    await gateway.sendText('x', chain(3, 3))
     expect(given()).toEqual({ hop: 3, max_hops: 3, is_final: true })
-    const tooFar = await gateway.say('x', chain(6, 50))
+    const tooFar = await gateway.sendText('x', chain(6, 50))
     expect([tooFar.status, tooFar.body.error?.message]).toEqual([
       403,
       'Cannot take message: agent chain is longer than 5 hops',
@@ -421,7 +427,7 @@ describe('the input of the agent', () => {
     [1, null],
   ])('A2A-C10 an agent chain of hop %j and max_hops %j is malformed', async (hop, max_hops) => {
     const metadata = { mentionable: { agent_chain: { hop, max_hops } } }
-    const { body } = await gateway.say('x', { metadata })
+    const { body } = await gateway.sendText('x', { metadata })
     expect(body.error?.code).toBe(-32602)
     expect(body.error?.data[1].fieldViolations[0].field).toBe('message.metadata.mentionable.agent_chain')
   })
@@ -429,6 +435,6 @@ describe('the input of the agent', () => {
 
 test('the gateway refuses base64 that is nearly all padding, in a time that suits its length', async () => {
   const raw = `${'='.repeat(1_000_000)}x=`
-  const { body } = await gateway.say('', { parts: [{ raw }] })
+  const { body } = await gateway.sendText('', { parts: [{ raw }] })
   expect(body.error?.message).toBe('Cannot SendMessage: message.parts[0].raw must be base64')
 })

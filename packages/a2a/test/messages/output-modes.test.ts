@@ -16,9 +16,9 @@ const answers: Readonly<
 
 const agent: Agent = {
   async *handle({ parts }) {
-    const asked = joinTextParts(parts)
-    const [mime, content] = answers[asked] ?? answers.markdown ?? ['text/plain', '']
-    if (asked !== 'pieces') return yield { kind: 'text', mime, content }
+    const text = joinTextParts(parts)
+    const [mime, content] = answers[text] ?? answers.markdown ?? ['text/plain', '']
+    if (text !== 'pieces') return yield { kind: 'text', mime, content }
     for (const piece of ['Open **da', 'ily**']) {
       yield { kind: 'text', mime: 'text/markdown', content: piece }
       await new Promise(resolve => setTimeout(resolve, 60))
@@ -33,8 +33,8 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-async function ask(text: string, acceptedOutputModes: readonly string[], overrides: object = {}) {
-  const { body } = await gateway.say(text, {}, { configuration: { acceptedOutputModes, ...overrides } })
+async function requestText(text: string, acceptedOutputModes: readonly string[], overrides: object = {}) {
+  const { body } = await gateway.sendText(text, {}, { configuration: { acceptedOutputModes, ...overrides } })
   return body.result?.task
 }
 
@@ -57,11 +57,11 @@ describe('an answer comes in a form that the client accepts', () => {
     ['markdown', [], { text: markdown, mediaType: 'text/markdown' }],
     ['plain', ['application/json'], { text: 'a * b <c>', mediaType: 'text/plain' }],
   ])('%s for %j', async (text, modes, part) => {
-    expect((await ask(text, modes)).artifacts[0].parts).toEqual([part])
+    expect((await requestText(text, modes)).artifacts[0].parts).toEqual([part])
   })
 
   test('also when the client asks for the task later', async () => {
-    const { id } = await ask('html', ['text/plain'], { returnImmediately: true })
+    const { id } = await requestText('html', ['text/plain'], { returnImmediately: true })
     const read = async () => (await gateway.rpc('GetTask', { id })).body.result.artifacts?.[0].parts
     await expect.poll(read).toEqual([{ text: 'Open daily', mediaType: 'text/plain' }])
   })
@@ -79,7 +79,7 @@ describe('an answer comes in a form that the client accepts', () => {
 })
 
 test('what is JSON by its suffix counts as JSON (RFC 6839 §3.1)', async () => {
-  const send = (mediaType: string) => gateway.say('', { parts: [{ text: 'hi' }, { data: { a: 1 }, mediaType }] })
+  const send = (mediaType: string) => gateway.sendText('', { parts: [{ text: 'hi' }, { data: { a: 1 }, mediaType }] })
   const { body } = await send('application/vnd.shop.order+json')
   expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
   expect((await send('application/vnd.shop.order+xml')).body.error?.code).toBe(-32005)

@@ -10,7 +10,7 @@ afterAll(() => gateway.close())
 
 const state = 'S'.repeat(43)
 const decide = (claim: object) =>
-  gateway.say('here you are', {
+  gateway.sendText('here you are', {
     metadata: { mentionable: { policy_resolution: { in_reply_to_state: state, ...claim } } },
   })
 
@@ -35,11 +35,11 @@ test('MN-7.2: the gateway refuses a well-formed decision only because no agent a
 })
 
 test.each([0, 7])('the phase %d of a plan reaches the agent', async phase_id => {
-  await gateway.say('go', { metadata: { mentionable: { phase_id } } })
-  expect(gateway.heard.at(-1)).toMatchObject({ phase_id })
+  await gateway.sendText('go', { metadata: { mentionable: { phase_id } } })
+  expect(gateway.receivedMessages.at(-1)).toMatchObject({ phase_id })
 })
 
 test.each([-1, 1.5, '1'])('the gateway refuses the phase %j of a plan', async phase_id => {
-  const { body } = await gateway.say('go', { metadata: { mentionable: { phase_id } } })
+  const { body } = await gateway.sendText('go', { metadata: { mentionable: { phase_id } } })
   expect(body.error).toMatchObject({ code: -32602 })
 })

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 test('SendMessage waits for the agent and answers with the completed task', async () => {
-  const { status, body } = await gateway.say('hello')
+  const { status, body } = await gateway.sendText('hello')
   expect(status).toBe(200)
   const { task } = body.result
   expect(task).toEqual({
@@ -32,7 +32,7 @@ test('CORE-SEND-001 an agent may answer with a bare Message, over both bindings 
     contextId: expect.any(String),
     parts: [{ text: 'hi', mediaType: 'text/plain' }],
   }
-  expect((await brief.say('hello')).body.result).toEqual({ message })
+  expect((await brief.sendText('hello')).body.result).toEqual({ message })
   const said = { messageId: 'bare', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
   const restAnswer = await brief.request('/a2a/rest/message:send', {
     method: 'POST',

@@ -18,10 +18,10 @@ const artifact = (artifactId: string, texts: readonly string[], name?: string) =
   ...(name && { name }),
   parts: texts.map(content => ({ text: content })),
 })
-const completed = (...artifacts: object[]) => taskWith('TASK_STATE_COMPLETED', { artifacts })
+const completedTask = (...artifacts: object[]) => taskWith('TASK_STATE_COMPLETED', { artifacts })
 
 async function readWhole(...artifacts: object[]) {
-  peer.answerRpc(() => completed(...artifacts))
+  peer.answerRpc(() => completedTask(...artifacts))
   return (await peer.call()).parts
 }
 
@@ -56,14 +56,14 @@ describe('a stream of artifacts from a remote agent', () => {
   const update = (content: object, overrides: object = {}) => ({
     artifactUpdate: { ...ids, artifact: content, ...overrides },
   })
-  const ended = { statusUpdate: { ...ids, status: { state: 'TASK_STATE_COMPLETED' } } }
+  const completedUpdate = { statusUpdate: { ...ids, status: { state: 'TASK_STATE_COMPLETED' } } }
   const append = { append: true }
 
   beforeEach(() => {
     peer.card.capabilities = { streaming: true }
   })
 
-  async function listen(events: readonly object[], task: object = {}) {
+  async function receive(events: readonly object[], task: object = {}) {
     const pieces: (readonly Part[])[] = []
     peer.answerRpc(({ body }) => (body.method === 'GetTask' ? task : { headers, text: events.map(event).join('') }))
     const answer = await peer.call('hello', { onPiece: parts => pieces.push(parts) })
@@ -76,20 +76,20 @@ describe('a stream of artifacts from a remote agent', () => {
       update(artifact('a', ['Open '])),
       update(artifact('a', ['daily']), append),
     ]
-    const { pieces, rest, parts } = await listen([...events, ended])
+    const { pieces, rest, parts } = await receive([...events, completedUpdate])
     expect(pieces).toEqual([[text('Open ')], [text('daily')]])
     expect(rest).toEqual([])
     expect(parts).toEqual([text('Open daily')])
   })
 
   test('continues with the rest from GetTask when it breaks off', async () => {
-    const begun = [
+    const workingEvents = [
       taskWith('TASK_STATE_WORKING'),
       update(artifact('a', ['Open '])),
       update(artifact('a', ['da']), append),
     ]
-    const { task } = completed(artifact('a', ['Open ', 'da', 'ily']))
-    const { pieces, rest } = await listen(begun, task)
+    const { task } = completedTask(artifact('a', ['Open ', 'da', 'ily']))
+    const { pieces, rest } = await receive(workingEvents, task)
     expect(pieces.flat()).toEqual([text('Open '), text('da')])
     expect(rest).toEqual([text('ily')])
   })
@@ -98,8 +98,8 @@ describe('a stream of artifacts from a remote agent', () => {
     'ends in GetTask with an event of an unknown kind %s the id of the task (A2A §3.1.3)',
     async where => {
       const odd = [taskWith('TASK_STATE_SUBMITTED'), { progressUpdate: { percent: 50 } }]
-      const { task } = completed(artifact('a', ['Open daily.']))
-      const { parts } = await listen(where === 'before' ? odd.toReversed() : odd, task)
+      const { task } = completedTask(artifact('a', ['Open daily.']))
+      const { parts } = await receive(where === 'before' ? odd.toReversed() : odd, task)
       expect(parts).toEqual([text('Open daily.')])
     },
   )
@@ -110,7 +110,7 @@ describe('a stream of artifacts from a remote agent', () => {
       update(artifact('a', ['Open daily'])),
       update(artifact('a', ['Shut'])),
     ]
-    const { pieces, rest } = await listen([taskWith('TASK_STATE_WORKING'), ...anew, ended])
+    const { pieces, rest } = await receive([taskWith('TASK_STATE_WORKING'), ...anew, completedUpdate])
     expect(pieces).toEqual([])
     expect(rest).toEqual([text('Shut')])
   })
@@ -120,13 +120,13 @@ describe('a stream of artifacts from a remote agent', () => {
       { id: 'a', name: 'kitchen' },
       { id: 'b', name: 'travel' },
     ]
-    const { pieces, rest, parts } = await listen([
+    const { pieces, rest, parts } = await receive([
       taskWith('TASK_STATE_WORKING'),
       update(artifact('a', ['Tea '], 'kitchen')),
       update(artifact('b', ['Bus '], 'travel')),
       update(artifact('a', ['now'], 'kitchen'), append),
       update(artifact('b', ['at 9'], 'travel'), append),
-      ended,
+      completedUpdate,
     ])
     expect(pieces.flat().map(part => ('section' in part ? part.section : undefined))).toEqual([
       kitchen,
@@ -144,9 +144,9 @@ describe('a stream of artifacts from a remote agent', () => {
 
 test('a continued task does not return its earlier artifacts again', async () => {
   const before = artifact('a', ['Tea is ready.'])
-  const asked = taskWith('TASK_STATE_INPUT_REQUIRED', { artifacts: [before] })
+  const questionTask = taskWith('TASK_STATE_INPUT_REQUIRED', { artifacts: [before] })
   peer.answerRpc(({ body }) =>
-    body.method === 'GetTask' ? asked.task : completed(before, artifact('b', ['Milk is cold.'])),
+    body.method === 'GetTask' ? questionTask.task : completedTask(before, artifact('b', ['Milk is cold.'])),
   )
   const { parts } = await peer.call('and?', { taskId: 't-1', contextId: 'c-1' })
   expect(plainTextOf(parts)).toBe('Milk is cold.')
@@ -160,12 +160,12 @@ describe('a file', () => {
     digest: '0'.repeat(64),
     url: 'https://agents.test/f',
   } as const
-  const sent = () => peer.asked.at(-1)?.body.params.message.parts[0]
+  const sentPart = () => peer.requests.at(-1)?.body.params.message.parts[0]
 
   test('goes out as bytes if the message contains them', async () => {
     const file = { kind: 'file', mime: 'image/png', bytes_ref } as const
     await peer.client.call('https://peer.test/card', [file], { as: 'desk' })
-    expect(sent()).toEqual({ raw: 'AQID', mediaType: 'image/png' })
+    expect(sentPart()).toEqual({ raw: 'AQID', mediaType: 'image/png' })
   })
 
   test.each([
@@ -176,6 +176,6 @@ describe('a file', () => {
     const file = { kind: 'file', mime: 'image/png', bytes_ref: stored } as const
     peer.blobs.set(stored.digest, new Uint8Array([1, 2, 3]))
     await peer.client.call('https://peer.test/card', [file], { as: 'desk' })
-    expect(sent()).toEqual(expected)
+    expect(sentPart()).toEqual(expected)
   })
 })

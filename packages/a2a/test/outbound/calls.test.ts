@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => peer.close())
 
 const invalid = (problem: string) => new Undeliverable(`Cannot call agent: its answer is not valid (${problem})`)
-const rpcs = () => peer.asked.filter(({ path }) => path === '/rpc')
+const rpcs = () => peer.requests.filter(({ path }) => path === '/rpc')
 const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content })
 
 describe('a call', () => {
@@ -51,8 +51,8 @@ describe('a call', () => {
   })
 
   test('leaves out parts that the peer marks as thoughts of its model', async () => {
-    const thought = { text: 'The user wants hours.', metadata: { adk_thought: true } }
-    peer.answerRpc(() => agentMessage(thought, { text: 'Open daily.', metadata: { adk_thought: false } }))
+    const thoughtPart = { text: 'The user wants hours.', metadata: { adk_thought: true } }
+    peer.answerRpc(() => agentMessage(thoughtPart, { text: 'Open daily.', metadata: { adk_thought: false } }))
     expect((await peer.call()).parts).toEqual([text('Open daily.')])
   })
 
@@ -107,7 +107,7 @@ describe('a call', () => {
     peer.answerRpc(() => ({ status: 401, headers: { 'www-authenticate': challenge }, text: '{}' }))
     await expect(peer.call()).rejects.toThrow(new Undeliverable('Cannot call agent: it does not let us in (401)'))
     expect(rpcs()).toHaveLength(1)
-    expect(new Set(peer.asked.map(({ host }) => host))).toEqual(new Set(['peer.test']))
+    expect(new Set(peer.requests.map(({ host }) => host))).toEqual(new Set(['peer.test']))
   })
 
   test('A2A-C10 does not go beyond the last hop, whatever ceiling arrived', async () => {
@@ -121,7 +121,7 @@ describe('a call', () => {
         new Rejection('forbidden', `Cannot call agent: agent chain is longer than ${Math.min(5, chain.max_hops)} hops`),
       )
     }
-    expect(peer.asked).toEqual([])
+    expect(peer.requests).toEqual([])
     await peer.call('x', { chain: { hop: 4, max_hops: 100, is_final: false } })
     expect(rpcs()[0]?.body.params.message.metadata.mentionable.agent_chain).toEqual({
       hop: 5,
@@ -169,11 +169,11 @@ describe('an answer', () => {
   })
 
   test('that needs more time arrives through later requests for its task', async () => {
-    let asked = 0
+    let requestCount = 0
     peer.answerRpc(({ body }) => {
       if (body.method === 'SendMessage') return taskWith('TASK_STATE_SUBMITTED')
-      asked += 1
-      return taskWith(asked < 2 ? 'TASK_STATE_WORKING' : 'TASK_STATE_COMPLETED').task
+      requestCount += 1
+      return taskWith(requestCount < 2 ? 'TASK_STATE_WORKING' : 'TASK_STATE_COMPLETED').task
     })
     expect((await peer.call()).status).toBe('completed')
     expect(rpcs().map(({ body }) => body.method)).toEqual(['SendMessage', 'GetTask', 'GetTask'])
@@ -182,7 +182,7 @@ describe('an answer', () => {
 
   test('that nobody waits for any more ends with a cancel of its task there', async () => {
     const controller = new AbortController()
-    const canceled = new Promise<string>(resolve => {
+    const cancelReason = new Promise<string>(resolve => {
       peer.answerRpc(({ body }) => {
         if (body.method === 'CancelTask') resolve(body.params.id)
         // Only a client that has read the first answer knows the id of the task.
@@ -191,7 +191,7 @@ describe('an answer', () => {
       })
     })
     await expect(peer.call('x', { signal: controller.signal })).rejects.toThrow('canceled')
-    expect(await canceled).toBe('t-1')
+    expect(await cancelReason).toBe('t-1')
   })
 
   test('that the next process will ask for goes on over a shutdown', async () => {
@@ -306,17 +306,22 @@ describe('a streamed answer', () => {
     artifactUpdate: { ...ids, artifact: { artifactId: 'a', parts: [{ text: content }] }, ...overrides },
   })
   const file = { artifactUpdate: { ...ids, artifact: { artifactId: 'a', parts: [{ raw: 'AQID' }] }, append: true } }
-  const ended = { statusUpdate: { ...ids, status: { state: 'TASK_STATE_COMPLETED' } } }
+  const completedUpdate = { statusUpdate: { ...ids, status: { state: 'TASK_STATE_COMPLETED' } } }
 
   test('comes together from its chunks', async () => {
-    stream(taskWith('TASK_STATE_WORKING'), chunk('one '), chunk('two', { append: true, lastChunk: true }), ended)
+    stream(
+      taskWith('TASK_STATE_WORKING'),
+      chunk('one '),
+      chunk('two', { append: true, lastChunk: true }),
+      completedUpdate,
+    )
     expect(await peer.call()).toMatchObject({ parts: [text('one two')], status: 'completed', taskId: 't-1' })
     expect(rpcs()[0]?.body.method).toBe('SendStreamingMessage')
   })
 
   test('may have any number of chunks', async () => {
     const chunks = Array.from({ length: 1_200 }, () => chunk('x', { append: true }))
-    stream(taskWith('TASK_STATE_WORKING'), ...chunks, ended)
+    stream(taskWith('TASK_STATE_WORKING'), ...chunks, completedUpdate)
     expect((await peer.call()).parts).toEqual([text('x'.repeat(1_200))])
   })
 
@@ -330,15 +335,15 @@ describe('a streamed answer', () => {
   test.each([{}, { append: false }])(
     'has the newest form of an artifact, unless it appends a chunk: %j',
     async overrides => {
-      stream(taskWith('TASK_STATE_WORKING'), chunk('one '), chunk('two', overrides), ended)
+      stream(taskWith('TASK_STATE_WORKING'), chunk('one '), chunk('two', overrides), completedUpdate)
       expect((await peer.call()).parts).toEqual([text('two')])
     },
   )
 
   test('keeps text of different kinds apart', async () => {
     const markdown = { artifactId: 'a', parts: [{ text: '*two*', mediaType: 'text/markdown' }] }
-    const added = { artifactUpdate: { ...ids, artifact: markdown, append: true } }
-    stream(taskWith('TASK_STATE_WORKING'), chunk('one '), added, ended)
+    const appendUpdate = { artifactUpdate: { ...ids, artifact: markdown, append: true } }
+    stream(taskWith('TASK_STATE_WORKING'), chunk('one '), appendUpdate, completedUpdate)
     expect((await peer.call()).parts).toEqual([text('one '), { ...text('*two*'), mime: 'text/markdown' }])
   })
 
@@ -354,15 +359,15 @@ describe('a streamed answer', () => {
   test.each<[string, unknown[], string]>([
     [
       'update of another task',
-      [taskWith('TASK_STATE_WORKING'), { statusUpdate: { ...ended.statusUpdate, taskId: 'x' } }],
+      [taskWith('TASK_STATE_WORKING'), { statusUpdate: { ...completedUpdate.statusUpdate, taskId: 'x' } }],
       'it is about another task',
     ],
     [
       'thousands of artifacts',
       [
         taskWith('TASK_STATE_WORKING'),
-        ...Array.from({ length: 300 }, (_, at) => ({
-          artifactUpdate: { ...ids, artifact: { artifactId: `a${at}`, parts: [{ text: 'x' }] } },
+        ...Array.from({ length: 300 }, (_, index) => ({
+          artifactUpdate: { ...ids, artifact: { artifactId: `a${index}`, parts: [{ text: 'x' }] } },
         })),
       ],
       'it has too many artifacts',
@@ -387,7 +392,7 @@ describe('a streamed answer', () => {
   })
 
   test('A2A-C09 that never ends stops when the time is up', async () => {
-    let isLeft = false
+    let hasLeft = false
     peer.answerRpc(({ body }) => {
       if (body.method === 'CancelTask') return taskWith('TASK_STATE_CANCELED')
       return {
@@ -396,7 +401,7 @@ describe('a streamed answer', () => {
           const beat = setInterval(() => response.write(':\n\n'), 10)
           response.write(event(taskWith('TASK_STATE_WORKING')))
           response.once('close', () => {
-            isLeft = true
+            hasLeft = true
             clearInterval(beat)
           })
         },
@@ -404,23 +409,23 @@ describe('a streamed answer', () => {
     })
     const client = peer.clientWith({ client: { call_seconds: 2 } })
     await expect(client.call(cardUrl, [], { as: 'desk' })).rejects.toMatchObject({ name: 'Unavailable' })
-    await expect.poll(() => isLeft).toBe(true)
+    await expect.poll(() => hasLeft).toBe(true)
   })
 })
 
 describe('between two gateways', () => {
-  let theirs: A2aTestGateway
+  let otherGateway: A2aTestGateway
   let close: () => Promise<void>
 
   async function openPair(agent = echoAgent) {
-    theirs = await openA2aGateway({ agents: { echo: agent } })
-    const server = await listenOnLoopback(theirs.channel.endpoint.routes)
-    const ours = await openA2aGateway({ works: false, loopback: { 'agents.test': server.port } })
-    const deps = { system: ours.system, store: ours.store, origin: 'https://ours.test' }
+    otherGateway = await openA2aGateway({ agents: { echo: agent } })
+    const server = await listenOnLoopback(otherGateway.channel.endpoint.routes)
+    const ownGateway = await openA2aGateway({ works: false, loopback: { 'agents.test': server.port } })
+    const deps = { system: ownGateway.system, store: ownGateway.store, origin: 'https://ours.test' }
     close = async () => {
-      await ours.close()
+      await ownGateway.close()
       await server.close()
-      await theirs.close()
+      await otherGateway.close()
     }
     return createAgentCaller({ ...deps, config: a2aConfigSchema.parse({}) })
   }
@@ -433,24 +438,24 @@ describe('between two gateways', () => {
   })
 
   test('agents of one gateway call each other as who they are', async () => {
-    theirs = await openA2aGateway({
+    otherGateway = await openA2aGateway({
       agents: { echo: echoAgent, helper: { handle: ({ sender }) => `I hear ${sender.address}` } },
     })
-    const server = await listenOnLoopback(theirs.channel.endpoint.routes)
+    const server = await listenOnLoopback(otherGateway.channel.endpoint.routes)
     const system = await openA2aGateway({ works: false, loopback: { 'agents.test': server.port } })
     const call = createAgentCaller({
       config: a2aConfigSchema.parse({}),
       system: system.system,
-      store: theirs.store,
+      store: otherGateway.store,
       origin: 'https://agents.test',
     })
     const card = 'https://agents.test/agents/helper/.well-known/agent-card.json'
     const answer = await call(card, [{ kind: 'text', mime: 'text/plain', content: 'hi' }], { as: 'echo' })
     expect(joinTextParts([...answer.parts])).toBe('I hear @echo@agents.test')
-    const { kid } = await createOwnKeyRing(theirs.gateway).current()
+    const { kid } = await createOwnKeyRing(otherGateway.gateway).current()
     expect(answer.source.signedBy).toBe(kid)
     await system.close()
     await server.close()
-    await theirs.close()
+    await otherGateway.close()
   })
 })

@@ -12,8 +12,8 @@ beforeEach(async () => {
 })
 afterEach(() => peer.close())
 
-const refused = (problem: string) => new Undeliverable(`Cannot call agent: ${problem}`)
-const countOf = (path: string) => peer.asked.filter(request => request.path === path).length
+const refusal = (problem: string) => new Undeliverable(`Cannot call agent: ${problem}`)
+const countOf = (path: string) => peer.requests.filter(request => request.path === path).length
 
 describe('A2A-C04 a card that is none', () => {
   test.each<[string, object, string]>([
@@ -49,13 +49,13 @@ describe('A2A-C04 a card that is none', () => {
 
   test('whose jku leads to another origin is invalid, and the gateway fetches nothing there', async () => {
     await peer.sign({ jku: 'https://elsewhere.test/keys' })
-    await expect(peer.call()).rejects.toThrow(refused('keys of its card are on another origin'))
-    expect(peer.asked.map(({ host }) => host)).toEqual(['peer.test'])
+    await expect(peer.call()).rejects.toThrow(refusal('keys of its card are on another origin'))
+    expect(peer.requests.map(({ host }) => host)).toEqual(['peer.test'])
   })
 
   test('whose jku is the card itself', async () => {
     await peer.sign({ jku: cardUrl })
-    await expect(peer.call()).rejects.toThrow(refused('its key set holds no keys'))
+    await expect(peer.call()).rejects.toThrow(refusal('its key set holds no keys'))
     expect(countOf('/card')).toBe(2)
   })
 })
@@ -67,10 +67,10 @@ describe('A2A-C05 an interface', () => {
 
   test('on another origin needs the permission of the operator', async () => {
     at('https://elsewhere.test/rpc')
-    await expect(peer.call()).rejects.toThrow(refused('its interface is on another origin than its card'))
+    await expect(peer.call()).rejects.toThrow(refusal('its interface is on another origin than its card'))
     const client = peer.clientWith({ client: { allowed_origins: ['https://elsewhere.test'] } })
     await client.call(cardUrl, [], { as: 'desk' })
-    expect(peer.asked.at(-1)?.host).toBe('elsewhere.test')
+    expect(peer.requests.at(-1)?.host).toBe('elsewhere.test')
   })
 
   test.each([
@@ -81,7 +81,7 @@ describe('A2A-C05 an interface', () => {
     ['rpc', 'its card names no usable address'],
   ])('at %s is invalid', async (url, problem) => {
     at(url)
-    await expect(peer.call()).rejects.toThrow(refused(problem))
+    await expect(peer.call()).rejects.toThrow(refusal(problem))
   })
 
   test('on a private address stays behind the guard, allowed or not', async () => {
@@ -90,30 +90,30 @@ describe('A2A-C05 an interface', () => {
     await expect(client.call(cardUrl, [], { as: 'desk' })).rejects.toThrow('Cannot fetch: address is not public')
   })
 
-  const unversioned = { url: 'https://peer.test/rpc', protocolBinding: 'JSONRPC' }
+  const interfaceWithoutVersion = { url: 'https://peer.test/rpc', protocolBinding: 'JSONRPC' }
   const members03 = { protocolVersion: '0.3.0', url: 'https://peer.test/old', preferredTransport: 'JSONRPC' }
 
   test.each<[string, object]>([
     ['no version', {}],
     ['no version, beside members of 0.3', members03],
   ])('with %s is one of 1.0, as a2a-python takes it', async (_, overrides) => {
-    peer.card = { ...peer.card, ...overrides, supportedInterfaces: [unversioned] }
+    peer.card = { ...peer.card, ...overrides, supportedInterfaces: [interfaceWithoutVersion] }
     expect((await peer.call()).status).toBe('completed')
-    expect(peer.asked.at(-1)).toMatchObject({ path: '/rpc', headers: { 'a2a-version': '1.0' } })
+    expect(peer.requests.at(-1)).toMatchObject({ path: '/rpc', headers: { 'a2a-version': '1.0' } })
   })
 
   test('without a version comes after one that names what we speak', async () => {
-    const versioned = { url: 'https://peer.test/named', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
-    peer.card.supportedInterfaces = [unversioned, versioned]
+    const interfaceWithVersion = { url: 'https://peer.test/named', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
+    peer.card.supportedInterfaces = [interfaceWithoutVersion, interfaceWithVersion]
     await expect(peer.call()).rejects.toThrow('it answered with 404')
-    expect(peer.asked.at(-1)?.path).toBe('/named')
+    expect(peer.requests.at(-1)?.path).toBe('/named')
   })
 
   test('comes from the members of 0.3 if we speak no other', async () => {
     const grpc = { url: 'peer.test:443', protocolBinding: 'GRPC', protocolVersion: '1.0' }
     peer.card = { ...peer.card, ...members03, supportedInterfaces: [grpc] }
     await expect(peer.call()).rejects.toThrow('it answered with 404')
-    expect(peer.asked.at(-1)?.path).toBe('/old')
+    expect(peer.requests.at(-1)?.path).toBe('/old')
   })
 
   test('is the first that we speak, with its tenant echoed', async () => {
@@ -166,7 +166,7 @@ describe('A2A-C06 a signed card', () => {
     await peer.sign()
     Object.assign(peer.card, { url: 'https://peer.test/old', preferredTransport: 'JSONRPC', protocolVersion: '0.3.0' })
     expect((await peer.call()).source.signedBy).toBe('peer-key')
-    expect(peer.asked[0]?.headers['a2a-version']).toBe('1.0')
+    expect(peer.requests[0]?.headers['a2a-version']).toBe('1.0')
   })
 
   test('with one valid signature among others counts (rotation)', async () => {
@@ -232,8 +232,8 @@ describe('A2A-C06 a signed card', () => {
   ])('%s: not used, not kept', async (_, spoil) => {
     await peer.sign()
     await spoil()
-    await expect(peer.call()).rejects.toThrow(refused('no signature of its card holds'))
-    await expect(peer.call()).rejects.toThrow(refused('no signature of its card holds'))
+    await expect(peer.call()).rejects.toThrow(refusal('no signature of its card holds'))
+    await expect(peer.call()).rejects.toThrow(refusal('no signature of its card holds'))
     expect([countOf('/card'), countOf('/rpc')]).toEqual([2, 0])
   })
 
@@ -241,7 +241,7 @@ describe('A2A-C06 a signed card', () => {
     await peer.sign()
     const head = Buffer.from(JSON.stringify({ alg: 'HS256', kid: 'peer-key' })).toString('base64url')
     peer.card.signatures = [{ protected: head, signature: 'AAAA' }]
-    await expect(peer.call()).rejects.toThrow(refused('no signature of its card holds'))
+    await expect(peer.call()).rejects.toThrow(refusal('no signature of its card holds'))
   })
 
   test('takes one fetch for many callers at once', async () => {
@@ -273,18 +273,21 @@ test('A2A-C07 a host that once signed and now does not gets no call until a pers
   await peer.sign()
   await peer.call()
   delete peer.card.signatures
-  const restarted = peer.clientWith({})
+  const restartedClient = peer.clientWith({})
   const parts = [{ kind: 'text', mime: 'text/plain', content: 'hello' }] as const
   const problem = 'its card was signed before and is not now; a2a.client.unsigned_hosts would allow it'
-  await expect(restarted.call(cardUrl, [...parts], { as: 'desk' })).rejects.toThrow(refused(problem))
-  const agreed = peer.clientWith({ client: { unsigned_hosts: ['peer.test'] } })
-  expect((await agreed.call(cardUrl, [...parts], { as: 'desk' })).source).toEqual({ address: cardUrl, card: cardUrl })
+  await expect(restartedClient.call(cardUrl, [...parts], { as: 'desk' })).rejects.toThrow(refusal(problem))
+  const agreedClient = peer.clientWith({ client: { unsigned_hosts: ['peer.test'] } })
+  expect((await agreedClient.call(cardUrl, [...parts], { as: 'desk' })).source).toEqual({
+    address: cardUrl,
+    card: cardUrl,
+  })
 })
 
 test.each([undefined, null, []])('a card with the signatures %j is unsigned', async signatures => {
   peer.card.signatures = signatures as never
-  const agreed = peer.clientWith({ client: { unsigned_hosts: ['peer.test'] } })
-  expect((await agreed.call(cardUrl, [], { as: 'desk' })).source).toEqual({ address: cardUrl, card: cardUrl })
+  const agreedClient = peer.clientWith({ client: { unsigned_hosts: ['peer.test'] } })
+  expect((await agreedClient.call(cardUrl, [], { as: 'desk' })).source).toEqual({ address: cardUrl, card: cardUrl })
 })
 
 describe('an address', () => {
@@ -315,7 +318,7 @@ describe('an address', () => {
     const a2a = { endpoint: 'https://peer.test/rpc', transport: 'https+jsonrpc', auth: { scheme: 'none' } }
     publish({ subject, links: [link] }, { ...mentionable, a2a })
     expect((await call()).status).toBe('completed')
-    expect(peer.asked.at(-1)?.headers.authorization).toBeUndefined()
+    expect(peer.requests.at(-1)?.headers.authorization).toBeUndefined()
   })
 
   test.each<[string, object, object, string]>([
@@ -352,7 +355,7 @@ describe('an address', () => {
     ],
   ])('the gateway refuses %s', async (_, jrd, page, problem) => {
     publish(jrd, page)
-    await expect(call()).rejects.toThrow(refused(problem))
+    await expect(call()).rejects.toThrow(refusal(problem))
   })
 
   test.each(['robot', '@robot', '@robot@localhost', '@robot@10.0.0.1', ''])('"%s" is none', async address => {

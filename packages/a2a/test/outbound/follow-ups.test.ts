@@ -12,19 +12,19 @@ afterEach(() => peer.close())
 
 const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content })
 const ids = { taskId: 't-1', contextId: 'c-1' }
-const ask = (words: string, timestamp: string) => ({
+const ask = (text: string, timestamp: string) => ({
   state: 'TASK_STATE_INPUT_REQUIRED',
   timestamp,
-  message: { messageId: `m-${words}`, role: 'ROLE_AGENT', parts: [{ text: words }] },
+  message: { messageId: `m-${text}`, role: 'ROLE_AGENT', parts: [{ text }] },
 })
-const asked = { ...taskWith('').task, status: ask('Which city?', '2026-01-01T00:00:00Z') }
-const askedAgain = { ...asked, status: ask('Which day?', '2026-01-01T00:00:01Z') }
-const { message: _moved, ...withoutMessage } = asked.status
-const done = {
+const askingTask = { ...taskWith('').task, status: ask('Which city?', '2026-01-01T00:00:00Z') }
+const askingAgainTask = { ...askingTask, status: ask('Which day?', '2026-01-01T00:00:01Z') }
+const { message: _moved, ...withoutMessage } = askingTask.status
+const completedTask = {
   ...taskWith('TASK_STATE_COMPLETED').task,
   artifacts: [{ artifactId: 'a', parts: [{ text: 'Sunny' }] }],
 }
-const methods = () => peer.asked.flatMap(({ path, body }) => (path === '/rpc' ? [body.method] : []))
+const methods = () => peer.requests.flatMap(({ path, body }) => (path === '/rpc' ? [body.method] : []))
 
 /** Serves the next of `tasks` for each GetTask, and `answer` for the message. */
 function serve(tasks: readonly object[], answer: object | readonly object[]): void {
@@ -61,7 +61,7 @@ describe('a message that goes on with a task', () => {
   test('takes a stream that begins with an update as its answer', async () => {
     const update = { artifactUpdate: { ...ids, artifact: { artifactId: 'a', parts: [{ text: 'Sunny' }] } } }
     serve(
-      [asked],
+      [askingTask],
       [
         { statusUpdate: { ...ids, status: { state: 'TASK_STATE_WORKING' } } },
         update,
@@ -72,36 +72,36 @@ describe('a message that goes on with a task', () => {
   })
 
   test('does not take an update of another task as its answer', async () => {
-    serve([asked], [{ statusUpdate: { ...ids, taskId: 't-2', status: { state: 'TASK_STATE_COMPLETED' } } }])
+    serve([askingTask], [{ statusUpdate: { ...ids, taskId: 't-2', status: { state: 'TASK_STATE_COMPLETED' } } }])
     await expect(goOn()).rejects.toThrow('it is about another task')
   })
 
   test.each([
-    ['as it was', asked],
-    ['without the question, which is history now', { ...asked, status: withoutMessage }],
-  ])('does not take the task %s as its answer', async (_, repeated) => {
-    serve([asked], [{ task: repeated }, { task: done }])
+    ['as it was', askingTask],
+    ['without the question, which is history now', { ...askingTask, status: withoutMessage }],
+  ])('does not take the task %s as its answer', async (_, repeatedTask) => {
+    serve([askingTask], [{ task: repeatedTask }, { task: completedTask }])
     expect(await goOn()).toMatchObject({ status: 'completed', parts: [text('Sunny')] })
-    serve([asked, asked, done], { task: repeated })
+    serve([askingTask, askingTask, completedTask], { task: repeatedTask })
     expect(await goOn()).toMatchObject({ status: 'completed', parts: [text('Sunny')] })
   })
 
   test('may get the next question as its answer, in any form', async () => {
-    serve([asked], [{ task: askedAgain }])
+    serve([askingTask], [{ task: askingAgainTask }])
     expect(await goOn()).toMatchObject({ status: 'input_required', parts: [text('Which day?')] })
-    serve([asked], { task: askedAgain })
+    serve([askingTask], { task: askingAgainTask })
     expect(await goOn()).toMatchObject({ status: 'input_required', parts: [text('Which day?')] })
-    serve([asked], [{ task: asked }, { statusUpdate: { ...ids, status: askedAgain.status } }])
+    serve([askingTask], [{ task: askingTask }, { statusUpdate: { ...ids, status: askingAgainTask.status } }])
     expect(await goOn()).toMatchObject({ status: 'input_required', parts: [text('Which day?')] })
   })
 
-  const { status } = asked
+  const { status } = askingTask
   test.each<[string, object, string]>([
     ['of another time', { ...withoutMessage, timestamp: '2026-01-01T00:00:02Z' }, 'input_required'],
     ['of another state', { ...withoutMessage, state: 'TASK_STATE_AUTH_REQUIRED' }, 'auth_required'],
     ['with another message', { ...status, message: { ...status.message, messageId: 'm-other' } }, 'input_required'],
   ])('takes a status %s as its answer', async (_, next, expected) => {
-    serve([asked], { task: { ...asked, status: next } })
+    serve([askingTask], { task: { ...askingTask, status: next } })
     expect((await goOn()).status).toBe(expected)
     expect(methods()).toEqual(['GetTask', 'SendMessage'])
   })
@@ -110,7 +110,7 @@ describe('a message that goes on with a task', () => {
     delete peer.card.securityRequirements
     peer.answerRpc(({ headers, body }) => {
       if (!headers.authorization) return { status: 401, text: '{}' }
-      return body.method === 'GetTask' ? asked : { task: askedAgain }
+      return body.method === 'GetTask' ? askingTask : { task: askingAgainTask }
     })
     expect(await goOn()).toMatchObject({ parts: [text('Which day?')] })
     expect(methods()).toEqual(['GetTask', 'GetTask', 'SendMessage'])
@@ -121,13 +121,13 @@ describe('a message that goes on with a task', () => {
       { url: 'https://peer.test/rest', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
     ]
     peer.pages.set('/rest/message:send', ({ body }) =>
-      body.message.taskId ? { status: 404, text: '{}' } : { json: { task: { ...done, id: 't-2' } } },
+      body.message.taskId ? { status: 404, text: '{}' } : { json: { task: { ...completedTask, id: 't-2' } } },
     )
     expect(await goOn()).toMatchObject({ status: 'completed', taskId: 't-2' })
   })
 
   test('goes out again when nothing comes of it for long', async () => {
-    serve([asked], { task: asked })
+    serve([askingTask], { task: askingTask })
     peer.system.hurry(20)
     const now = peer.system.now
     peer.system.now = () => now() + methods().length * 10_000
@@ -136,21 +136,23 @@ describe('a message that goes on with a task', () => {
   })
 
   test.each([
-    ['has ended', () => done],
+    ['has ended', () => completedTask],
     ['is gone', () => ({ json: { jsonrpc: '2.0', id: 1, error: { code: -32001, message: 'no' } } })],
   ])('begins a new task in its context where that task %s', async (_, look) => {
     peer.answerRpc(({ body }) => {
       if (body.method === 'GetTask') return look()
       if (body.params.message.taskId) return { json: { jsonrpc: '2.0', id: 1, error: { code: -32004, message: 'no' } } }
-      return { task: { ...done, id: 't-2' } }
+      return { task: { ...completedTask, id: 't-2' } }
     })
     expect(await goOn()).toMatchObject({ status: 'completed', taskId: 't-2' })
-    expect(peer.asked.at(-1)?.body.params.message).toMatchObject({ contextId: 'c-1' })
+    expect(peer.requests.at(-1)?.body.params.message).toMatchObject({ contextId: 'c-1' })
   })
 
   test('passes a refusal on as it is where the task goes on', async () => {
     peer.answerRpc(({ body }) =>
-      body.method === 'GetTask' ? asked : { json: { jsonrpc: '2.0', id: 1, error: { code: -32004, message: 'no' } } },
+      body.method === 'GetTask'
+        ? askingTask
+        : { json: { jsonrpc: '2.0', id: 1, error: { code: -32004, message: 'no' } } },
     )
     await expect(goOn()).rejects.toThrow('it answered with error -32004')
     expect(methods()).toEqual(['GetTask', 'SendMessage'])

@@ -17,7 +17,7 @@ beforeEach(async () => {
 })
 afterEach(() => peer.close())
 
-const rpcs = () => peer.asked.filter(({ path }) => path === '/rpc')
+const rpcs = () => peer.requests.filter(({ path }) => path === '/rpc')
 const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content })
 const task = (state: string, overrides: object = {}) => ({
   kind: 'task',
@@ -26,11 +26,11 @@ const task = (state: string, overrides: object = {}) => ({
   status: { state },
   ...overrides,
 })
-const said = (words: string) => ({
+const said = (text: string) => ({
   kind: 'message',
   messageId: 'm',
   role: 'agent',
-  parts: [{ kind: 'text', text: words }],
+  parts: [{ kind: 'text', text }],
 })
 
 describe('an agent that speaks 0.3', () => {
@@ -127,7 +127,7 @@ describe('an agent that speaks 0.3', () => {
     peer.card.supportedInterfaces.pop()
     peer.system.advance(10 * 60_000)
     await expect(peer.call()).rejects.toThrow('it answered with 404')
-    expect(peer.asked.at(-1)).toMatchObject({ path: '/old', body: { method: 'message/send' } })
+    expect(peer.requests.at(-1)).toMatchObject({ path: '/old', body: { method: 'message/send' } })
   })
 
   test('A2A-C06 gets no call when its signed card has a changed address', async () => {

@@ -11,7 +11,7 @@ afterEach(() => peer.close())
 
 const withinMs = 20_000
 const client = { client_id: 'desk', client_secret: 's:e c', scopes: ['read', 'write'] }
-const rpcs = () => peer.asked.filter(({ path }) => path === '/rpc')
+const rpcs = () => peer.requests.filter(({ path }) => path === '/rpc')
 const call = (credentials: object) => peer.call('hello', { peer: { withinMs, ...credentials } })
 
 test('the peer gets a bearer token or an API key of the entry as it is', async () => {
@@ -25,14 +25,14 @@ test('the peer gets a bearer token or an API key of the entry as it is', async (
 describe('client credentials (RFC 6749 §4.4)', () => {
   const flows = { clientCredentials: { tokenUrl: 'https://peer.test/token', scopes: {} } }
   const basic = `Basic ${Buffer.from('desk:s%3Ae+c').toString('base64')}`
-  let made = 0
+  let tokenCount = 0
 
   beforeEach(() => {
-    made = 0
+    tokenCount = 0
     peer.card.securitySchemes = { oauth: { oauth2SecurityScheme: { flows } } }
     peer.pages.set('/token', () => {
-      made += 1
-      return { json: { access_token: `token-${made}`, token_type: 'Bearer', expires_in: 600 } }
+      tokenCount += 1
+      return { json: { access_token: `token-${tokenCount}`, token_type: 'Bearer', expires_in: 600 } }
     })
   })
 
@@ -43,10 +43,10 @@ describe('client credentials (RFC 6749 §4.4)', () => {
     peer.card.securitySchemes = schemes
     await call({ oauth2: client })
     await call({ oauth2: client })
-    const asked = peer.asked.filter(({ path }) => path === '/token')
-    expect(asked).toHaveLength(1)
-    expect(asked[0]).toMatchObject({ method: 'POST', headers: { authorization: basic } })
-    expect(Object.fromEntries(new URLSearchParams(asked[0]?.body))).toEqual({
+    const tokenRequests = peer.requests.filter(({ path }) => path === '/token')
+    expect(tokenRequests).toHaveLength(1)
+    expect(tokenRequests[0]).toMatchObject({ method: 'POST', headers: { authorization: basic } })
+    expect(Object.fromEntries(new URLSearchParams(tokenRequests[0]?.body))).toEqual({
       grant_type: 'client_credentials',
       scope: 'read write',
     })
@@ -59,10 +59,10 @@ describe('client credentials (RFC 6749 §4.4)', () => {
       headers.authorization === 'Bearer token-1' ? { status: 401, text: '{}' } : agentMessage({ text: 'hi' }),
     )
     await call({ oauth2: client })
-    expect(made).toBe(2)
+    expect(tokenCount).toBe(2)
     peer.system.advance(580_000)
     await call({ oauth2: client })
-    expect(made).toBe(3)
+    expect(tokenCount).toBe(3)
   })
 
   test('go in the body to an endpoint that takes them there alone', async () => {

@@ -10,9 +10,9 @@ test.each([
   ['a path', '/home/agent/x'],
   ['inner text', 'Cannot read TypeError'],
   ['a secret', 'db password'],
-])('finds %s', (what, text) => {
-  expect(findLeak(text)).toBe(what)
-  expect(() => inspectAnswer(500, new Headers(), JSON.stringify({ text }))).toThrow(what)
+])('finds %s', (leakName, text) => {
+  expect(findLeak(text)).toBe(leakName)
+  expect(() => inspectAnswer(500, new Headers(), JSON.stringify({ text }))).toThrow(leakName)
 })
 
 test('the answer names a bug of ours as such, without a word of the bug', async () => {

@@ -55,15 +55,15 @@ export interface A2aTestGateway {
   readonly issuer: TestIssuer
   readonly token: string
   /** The messages that the agents were called with. */
-  readonly heard: NormalizedMessage[]
+  readonly receivedMessages: NormalizedMessage[]
   /** The refusals that the store has recorded. */
-  readonly refused: Refusal[]
+  readonly refusals: Refusal[]
   /** Sends any request. Every answer is searched for secrets that must not leak. */
   request(path: string, init?: RequestInit): Promise<A2aAnswer>
   post(body: string | Uint8Array, options?: A2aPostOptions): Promise<A2aAnswer>
   rpc(method: string, params?: unknown, options?: A2aPostOptions): Promise<A2aAnswer>
   /** Sends a SendMessage with one text part. `message` overrides its members. */
-  say(
+  sendText(
     text: string,
     message?: object,
     options?: A2aPostOptions & { readonly configuration?: object },
@@ -120,22 +120,22 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
     now: () => system.now(),
     log: system.log,
   })
-  const heard: NormalizedMessage[] = []
-  const refused: Refusal[] = []
+  const receivedMessages: NormalizedMessage[] = []
+  const refusals: Refusal[] = []
   const { refuse } = store
   store.refuse = refusal => {
-    refused.push(refusal)
+    refusals.push(refusal)
     return refuse(refusal)
   }
   const agents = new Map(Object.entries(options.agents ?? { echo: echoAgent }))
   const channels: Channel<Hono>[] = []
-  const watched = options.watchStore?.(store) ?? store
+  const watchedStore = options.watchStore?.(store) ?? store
   const gateway = {
     channels,
     system,
-    store: watched,
-    admission: { rules: [], store: watched },
-    decisions: watched,
+    store: watchedStore,
+    admission: { rules: [], store: watchedStore },
+    decisions: watchedStore,
     agents: createDirectory([...agents.keys()], options.profiles ?? {}),
     identity: options.identity,
     bodies: options.bodies,
@@ -146,7 +146,13 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
   channels.push(channel)
   const findAgent = (name: string) => {
     const agent = agents.get(name)
-    return agent && { agent: eavesdrop(agent, heard), history: createSlidingWindowPolicy(), deadlineMs: 5_000 }
+    return (
+      agent && {
+        agent: recordMessages(agent, receivedMessages),
+        history: createSlidingWindowPolicy(),
+        deadlineMs: 5_000,
+      }
+    )
   }
   const retry = defaultRetryPolicy
   const turnContext = {
@@ -179,8 +185,8 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
     return { status: response.status, headers: response.headers, text, body: text ? JSON.parse(text) : {} }
   }
 
-  async function post(body: string | Uint8Array, { path = '/a2a', token: given, headers }: A2aPostOptions = {}) {
-    const bearer = given === null ? undefined : `Bearer ${given ?? token}`
+  async function post(body: string | Uint8Array, { path = '/a2a', token: requestToken, headers }: A2aPostOptions = {}) {
+    const bearer = requestToken === null ? undefined : `Bearer ${requestToken ?? token}`
     return request(path, {
       method: 'POST',
       body: typeof body === 'string' ? body : new Uint8Array(body),
@@ -203,12 +209,12 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
     system,
     issuer,
     token,
-    heard,
-    refused,
+    receivedMessages,
+    refusals,
     request,
     post,
     rpc,
-    say(text, message = {}, { configuration, ...postOptions } = {}) {
+    sendText(text, message = {}, { configuration, ...postOptions } = {}) {
       unique += 1
       const said = { messageId: `m-${unique}`, role: 'ROLE_USER', parts: [{ text }], ...message }
       return rpc('SendMessage', { message: said, ...(configuration && { configuration }) }, postOptions)
@@ -223,10 +229,10 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
   }
 }
 
-function eavesdrop(agent: Agent, heard: NormalizedMessage[]): Agent {
+function recordMessages(agent: Agent, receivedMessages: NormalizedMessage[]): Agent {
   return {
     handle(message, context) {
-      heard.push(message)
+      receivedMessages.push(message)
       return agent.handle(message, context)
     },
   }

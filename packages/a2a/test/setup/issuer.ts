@@ -68,10 +68,20 @@ export async function openIssuer(now: () => number, host = 'issuer.test'): Promi
     answer: 'keys',
     fetches: 0,
     async sign(claims = {}, header = {}, key = issuer.key) {
-      const at = Math.floor(now() / 1000)
-      const all = { iss: issuer.issuer, aud: issuer.audience, sub: 'alice', iat: at, nbf: at, exp: at + 300, ...claims }
-      const kept = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
-      return new SignJWT(kept).setProtectedHeader({ alg: 'ES256', kid: key.kid, ...header }).sign(key.privateKey)
+      const issuedAt = Math.floor(now() / 1000)
+      const allClaims = {
+        iss: issuer.issuer,
+        aud: issuer.audience,
+        sub: 'alice',
+        iat: issuedAt,
+        nbf: issuedAt,
+        exp: issuedAt + 300,
+        ...claims,
+      }
+      const presentClaims = Object.fromEntries(Object.entries(allClaims).filter(([, value]) => value !== undefined))
+      return new SignJWT(presentClaims)
+        .setProtectedHeader({ alg: 'ES256', kid: key.kid, ...header })
+        .sign(key.privateKey)
     },
     close: () =>
       new Promise(resolve => {

@@ -47,7 +47,7 @@ export interface TestPeer {
   readonly system: A2aTestSystem
   readonly client: A2aClient
   /** The requests so far. Their `path` has no query. */
-  readonly asked: AgentPeerRequest[]
+  readonly requests: AgentPeerRequest[]
   /** The answers by path. Absent paths get 404. They may be changed. */
   readonly pages: Map<string, Respond>
   /** The files in our store, by digest. */
@@ -75,11 +75,11 @@ export const taskWith = (state: string, overrides: object = {}) => ({
 })
 
 export async function openAgentPeer(config: z.input<typeof a2aConfigSchema> = {}): Promise<TestPeer> {
-  const asked: AgentPeerRequest[] = []
+  const requests: AgentPeerRequest[] = []
   const pages = new Map<string, Respond>()
   const server = createServer((request, response) => {
     void readRequest(request).then(read => {
-      asked.push(read)
+      requests.push(read)
       sendAnswer(response, pages.get(read.path)?.(read) ?? { status: 404 })
     })
   })
@@ -99,14 +99,14 @@ export async function openAgentPeer(config: z.input<typeof a2aConfigSchema> = {}
     return bytes && { digest, bytes, mime: 'application/octet-stream' }
   }
   const deps = { system, store: { ...store, findBlob }, origin: 'https://agents.test' }
-  const clientWith: TestPeer['clientWith'] = other => ({
-    call: createAgentCaller({ ...deps, config: a2aConfigSchema.parse({ ...config, ...other }) }),
+  const clientWith: TestPeer['clientWith'] = otherConfig => ({
+    call: createAgentCaller({ ...deps, config: a2aConfigSchema.parse({ ...config, ...otherConfig }) }),
   })
   const key = await makeIssuerKey('peer-key')
   const peer: TestPeer = {
     system,
     client: clientWith({}),
-    asked,
+    requests,
     pages,
     blobs,
     card: describeCard(),

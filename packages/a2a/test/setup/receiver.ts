@@ -12,19 +12,19 @@ interface ReceivedPush {
 /** A receiver of push notifications. */
 export interface TestReceiver {
   readonly port: number
-  readonly received: ReceivedPush[]
+  readonly pushes: ReceivedPush[]
   /** The answers to the next notifications. The answer is 204 if there is none left. */
   readonly answers: (number | { readonly status: number; readonly retryAfter: string } | 'never' | 'endless')[]
   close(): Promise<void>
 }
 
 export async function openReceiver(): Promise<TestReceiver> {
-  const received: ReceivedPush[] = []
+  const pushes: ReceivedPush[] = []
   const answers: TestReceiver['answers'] = []
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request) text += chunk
-    received.push({ path: request.url ?? '', headers: request.headers, text })
+    pushes.push({ path: request.url ?? '', headers: request.headers, text })
     const answer = answers.shift() ?? 204
     if (answer === 'never') return
     if (answer === 'endless') {
@@ -45,7 +45,7 @@ export async function openReceiver(): Promise<TestReceiver> {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {
     port: (server.address() as AddressInfo).port,
-    received,
+    pushes,
     answers,
     close: () =>
       new Promise(resolve => {

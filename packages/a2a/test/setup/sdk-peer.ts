@@ -64,19 +64,19 @@ function publishStatus(
   { taskId, contextId }: RequestContext,
   bus: ExecutionEventBus,
   state: TaskState,
-  words?: string,
+  text?: string,
 ): void {
-  const message = words === undefined ? undefined : say(words, { taskId, contextId })
+  const message = text === undefined ? undefined : publishMessage(text, { taskId, contextId })
   const status = { state, message, timestamp: new Date().toISOString() }
   bus.publish(AgentEvent.statusUpdate({ taskId, contextId, status, metadata: undefined }))
 }
 
-function publishArtifact({ taskId, contextId }: RequestContext, bus: ExecutionEventBus, words: string): void {
+function publishArtifact({ taskId, contextId }: RequestContext, bus: ExecutionEventBus, text: string): void {
   const artifact = {
     artifactId: randomUUID(),
     name: 'forecast',
     description: '',
-    parts: say(words, { taskId, contextId }).parts,
+    parts: publishMessage(text, { taskId, contextId }).parts,
     metadata: undefined,
     extensions: [],
   }
@@ -85,8 +85,8 @@ function publishArtifact({ taskId, contextId }: RequestContext, bus: ExecutionEv
   )
 }
 
-function say(words: string, ids: Pick<Message, 'taskId' | 'contextId'>): Message {
-  const content = { $case: 'text', value: words } as const
+function publishMessage(text: string, ids: Pick<Message, 'taskId' | 'contextId'>): Message {
+  const content = { $case: 'text', value: text } as const
   const part = { content, metadata: undefined, filename: '', mediaType: '' }
   const role = Role.ROLE_AGENT
   return {

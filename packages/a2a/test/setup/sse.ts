@@ -32,10 +32,10 @@ export function readStream(response: Response): OpenEventStream {
 
   async function next(): Promise<TestEvent | undefined> {
     for (;;) {
-      const at = text.indexOf('\n\n')
-      if (at >= 0) {
-        const block = text.slice(0, at)
-        text = text.slice(at + 2)
+      const index = text.indexOf('\n\n')
+      if (index >= 0) {
+        const block = text.slice(0, index)
+        text = text.slice(index + 2)
         const event = readBlock(block)
         if (event) return event
         continue
@@ -55,9 +55,9 @@ export function readStream(response: Response): OpenEventStream {
     headers,
     next,
     async events() {
-      const all: Wire[] = []
-      for (let event = await next(); event; event = await next()) all.push(event.data)
-      return all
+      const events: Wire[] = []
+      for (let event = await next(); event; event = await next()) events.push(event.data)
+      return events
     },
     beats: () => readText.split('\n').filter(line => line === ':').length,
     abort: async () => reader?.cancel(),
@@ -114,9 +114,9 @@ export async function openStream(
     ...stream,
     next,
     async events() {
-      const all: Wire[] = []
-      for (let event = await next(); event; event = await next()) all.push(event.data)
-      return all
+      const events: Wire[] = []
+      for (let event = await next(); event; event = await next()) events.push(event.data)
+      return events
     },
   }
 }

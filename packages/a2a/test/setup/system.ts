@@ -16,8 +16,8 @@ export function createA2aSystem(fetch: GuardedFetch): A2aTestSystem {
   let shift = 0
   let pace = 1
   const logged: { fields: unknown; text: string }[] = []
-  const keep = (fields: unknown, text: string) => void logged.push({ fields, text })
-  const log: Log = { debug: keep, info: keep, warn: keep, error: keep }
+  const record = (fields: unknown, text: string) => void logged.push({ fields, text })
+  const log: Log = { debug: record, info: record, warn: record, error: record }
   return {
     fetch,
     resolveDns: async () => [],

@@ -25,25 +25,25 @@ beforeAll(async () => {
   gateway = await openA2aGateway({ agents: { desk: agent }, profiles: { desk: { hearsCancels: true } }, loopback })
 })
 beforeEach(() => {
-  receiver.received.length = 0
-  gateway.heard.length = 0
+  receiver.pushes.length = 0
+  gateway.receivedMessages.length = 0
 })
 afterAll(async () => {
   await gateway.close()
   await receiver.close()
 })
 
-interface Asked {
+interface OpenQuestion {
   readonly id: string
   readonly contextId: string
   readonly status: { readonly message: { readonly messageId: string } }
 }
 
-async function ask(configuration: object = {}): Promise<Asked> {
-  return (await gateway.say('ask', {}, { configuration })).body.result.task
+async function openQuestion(configuration: object = {}): Promise<OpenQuestion> {
+  return (await gateway.sendText('ask', {}, { configuration })).body.result.task
 }
 
-const heardCancels = () => gateway.heard.filter(({ kind }) => kind === 'cancel')
+const heardCancels = () => gateway.receivedMessages.filter(({ kind }) => kind === 'cancel')
 
 /** Waits until the agent has answered the message that tells it of the canceled task. */
 async function findAnswered(task: string) {
@@ -56,66 +56,66 @@ async function findAnswered(task: string) {
 
 describe('an agent that receives cancels', () => {
   test('hears which of its questions nobody answers any more', async () => {
-    const { id, contextId, status } = await ask()
-    const canceled = (await gateway.rpc('CancelTask', { id })).body.result
-    expect(canceled.status.state).toBe('TASK_STATE_CANCELED')
+    const { id, contextId, status } = await openQuestion()
+    const canceledTask = (await gateway.rpc('CancelTask', { id })).body.result
+    expect(canceledTask.status.state).toBe('TASK_STATE_CANCELED')
     const record = await findAnswered(id)
     expect(record.message).toMatchObject({ in_reply_to: status.message.messageId, thread_source: contextId })
     expect(record).toMatchObject({ flags: [taskCanceledFlag], deliveries: [] })
     const { history, artifacts, ...after } = (await gateway.rpc('GetTask', { id })).body.result
-    expect(after).toEqual({ id, contextId, status: canceled.status })
+    expect(after).toEqual({ id, contextId, status: canceledTask.status })
     expect([JSON.stringify(history), artifacts]).toEqual([expect.not.stringContaining('So be it'), undefined])
   })
 
   test('hears it of clients of every binding and of 0.3', async () => {
-    const { id: rest } = await ask()
+    const { id: restTaskId } = await openQuestion()
     const authorization = `Bearer ${gateway.token}`
-    const path = `/a2a/rest/tasks/${rest}:cancel`
+    const path = `/a2a/rest/tasks/${restTaskId}:cancel`
     await gateway.request(path, { method: 'POST', headers: { authorization, 'a2a-version': '1.0' } })
-    const { id: legacy } = await ask()
+    const { id: legacy } = await openQuestion()
     await gateway.rpc('tasks/cancel', { id: legacy }, { headers: { 'a2a-version': '0.3' } })
-    await findAnswered(rest)
+    await findAnswered(restTaskId)
     await findAnswered(legacy)
     expect(heardCancels().map(({ raw }) => JSON.stringify(raw))).toEqual([
-      expect.stringContaining(rest),
+      expect.stringContaining(restTaskId),
       expect.stringContaining(legacy),
     ])
   })
 
   test('hears nothing of a task that has not asked', async () => {
-    const { id } = (await gateway.say('hello')).body.result.task
+    const { id } = (await gateway.sendText('hello')).body.result.task
     expect((await gateway.rpc('CancelTask', { id })).body.error?.message).toContain('the task has ended')
     expect(heardCancels()).toEqual([])
   })
 
   test('hears the cancel of a large request without what the gateway does not read', async () => {
-    const { id } = await ask()
+    const { id } = await openQuestion()
     await gateway.rpc('CancelTask', { id, metadata: { filler: 'x'.repeat(100_000) } })
     expect((await findAnswered(id)).message.raw).toEqual({ id })
   })
 })
 
 test('a receiver of notifications hears of the cancel once, and nothing of what the agent says then', async () => {
-  const { id } = await ask({ taskPushNotificationConfig: { id: 'mine', url: 'https://hook.test/in' } })
-  await expect.poll(() => receiver.received.length).toBe(1)
+  const { id } = await openQuestion({ taskPushNotificationConfig: { id: 'mine', url: 'https://hook.test/in' } })
+  await expect.poll(() => receiver.pushes.length).toBe(1)
   await gateway.rpc('CancelTask', { id })
   await gateway.rpc('CancelTask', { id })
   await findAnswered(id)
-  await gateway.say('hello')
-  await expect.poll(() => receiver.received.length).toBe(2)
-  const told = receiver.received.map(({ text }) => JSON.parse(text).task.status.state)
-  expect(told).toEqual(['TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_CANCELED'])
+  await gateway.sendText('hello')
+  await expect.poll(() => receiver.pushes.length).toBe(2)
+  const pushedStates = receiver.pushes.map(({ text }) => JSON.parse(text).task.status.state)
+  expect(pushedStates).toEqual(['TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_CANCELED'])
 })
 
 test('a replay reads the cancel as it came', async () => {
-  const { id } = await ask()
+  const { id } = await openQuestion()
   await gateway.rpc('CancelTask', { id })
   const { number, message, proofs } = await findAnswered(id)
   const { arrival = null, raw = new Uint8Array(), target = null } = (await gateway.store.findArrival(number)) ?? {}
   const { store } = gateway
   const system = { ...gateway.system, now: () => Date.parse(message.received_at) }
   const read = await gateway.channel.diagnostics?.replay?.({ agent: 'desk', arrival, raw, target }, { system, store })
-  const { thread_id: _, raw: _raw, ...said } = message
-  expect(read?.message).toEqual(said)
+  const { thread_id: _, raw: _raw, ...storedMessage } = message
+  expect(read?.message).toEqual(storedMessage)
   expect(read?.proofs).toEqual(proofs)
 })

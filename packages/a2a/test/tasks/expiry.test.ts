@@ -7,7 +7,7 @@ let gateway: A2aTestGateway
 afterEach(() => gateway?.close())
 
 /** Opens a gateway in which minutes pass in milliseconds. */
-async function open(config: A2aTestGatewayOptions['config']): Promise<A2aTestGateway> {
+async function openGateway(config: A2aTestGatewayOptions['config']): Promise<A2aTestGateway> {
   gateway = await openA2aGateway({ config, pace: 300 })
   return gateway
 }
@@ -20,39 +20,40 @@ const idsOf = async () => {
   return body.result.tasks.map(({ id }: { id: string }) => id)
 }
 
-const say = async (text: string) => (await gateway.say(text, {}, await anew())).body.result.task.id as string
+const sendAsNewCaller = async (text: string) =>
+  (await gateway.sendText(text, {}, await anew())).body.result.task.id as string
 
 describe('old tasks', () => {
   test('disappear when their time is over', async () => {
-    await open({ task_ttl: '12h' })
-    const old = await say('old')
+    await openGateway({ task_ttl: '12h' })
+    const oldTaskId = await sendAsNewCaller('old')
     gateway.system.advance(11 * 3_600_000)
-    const young = await say('young')
+    const young = await sendAsNewCaller('young')
     gateway.system.advance(2 * 3_600_000)
     await expect.poll(idsOf).toEqual([young])
-    expect((await gateway.rpc('GetTask', { id: old }, await anew())).body.error?.code).toBe(-32001)
-    expect((await gateway.rpc('CancelTask', { id: old }, await anew())).body.error?.code).toBe(-32001)
+    expect((await gateway.rpc('GetTask', { id: oldTaskId }, await anew())).body.error?.code).toBe(-32001)
+    expect((await gateway.rpc('CancelTask', { id: oldTaskId }, await anew())).body.error?.code).toBe(-32001)
   })
 
   test('leave their messages unanswered that come again', async () => {
-    await open({ task_ttl: '12h' })
+    await openGateway({ task_ttl: '12h' })
     const id = { messageId: 'sent twice' }
-    await gateway.say('old', id, await anew())
+    await gateway.sendText('old', id, await anew())
     gateway.system.advance(13 * 3_600_000)
-    const young = await say('young')
+    const young = await sendAsNewCaller('young')
     await expect.poll(idsOf).toEqual([young])
-    const { body } = await gateway.say('old', id, await anew())
+    const { body } = await gateway.sendText('old', id, await anew())
     expect(body.error).toMatchObject({ code: -32602, message: expect.stringContaining('whose task is gone') })
-    expect(gateway.refused.at(-1)).toMatchObject({ code: 'malformed', reason: body.error?.message })
-    expect(gateway.heard).toHaveLength(2)
+    expect(gateway.refusals.at(-1)).toMatchObject({ code: 'malformed', reason: body.error?.message })
+    expect(gateway.receivedMessages).toHaveLength(2)
     expect(await idsOf()).toEqual([young])
   })
 
   test('disappear beyond the number that a caller may keep', async () => {
-    await open({ limits: { tasks_per_caller: 2 } })
+    await openGateway({ limits: { tasks_per_caller: 2 } })
     const ids = []
     for (const text of ['a', 'b', 'c', 'd']) {
-      ids.unshift(await say(text))
+      ids.unshift(await sendAsNewCaller(text))
       gateway.system.advance(1_000)
     }
     await expect.poll(idsOf).toEqual(ids.slice(0, 2))
@@ -62,9 +63,9 @@ describe('old tasks', () => {
     // The deletion cannot depend on the next minute, because it comes sooner.
     gateway = await openA2aGateway({ config: { limits: { bytes_per_caller: 500_000 } } })
     const ids: string[] = []
-    for (let at = 0; at < 5; at += 1) {
-      const raw = Buffer.alloc(300_000, at).toString('base64')
-      const { body } = await gateway.say('', { parts: [{ raw, mediaType: 'image/png' }] })
+    for (let index = 0; index < 5; index += 1) {
+      const raw = Buffer.alloc(300_000, index).toString('base64')
+      const { body } = await gateway.sendText('', { parts: [{ raw, mediaType: 'image/png' }] })
       ids.unshift(body.result.task.id)
       gateway.system.advance(1_000)
       await expect.poll(async () => (await idsOf()).length).toBeLessThanOrEqual(1)
@@ -75,12 +76,12 @@ describe('old tasks', () => {
   test('disappear at once after many small messages, not only after a large one', async () => {
     gateway = await openA2aGateway({ config: { limits: { bytes_per_caller: 500_000 } } })
     const raw = Buffer.alloc(60_000).toString('base64')
-    const sent = 12
-    for (let at = 0; at < sent; at += 1) {
-      await gateway.say('', { parts: [{ raw, mediaType: 'image/png' }] })
+    const sentCount = 12
+    for (let index = 0; index < sentCount; index += 1) {
+      await gateway.sendText('', { parts: [{ raw, mediaType: 'image/png' }] })
       gateway.system.advance(1_000)
     }
-    await expect.poll(async () => (await idsOf()).length).toBeLessThan(sent)
+    await expect.poll(async () => (await idsOf()).length).toBeLessThan(sentCount)
   })
 })
 

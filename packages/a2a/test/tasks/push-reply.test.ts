@@ -20,7 +20,7 @@ afterAll(async () => {
   await receiver.close()
 })
 
-function reply(thread: string, words: string) {
+function reply(thread: string, text: string) {
   const { store, system, channel } = gateway
   const publisher = createPublisher({
     actingAgent: { agent: 'echo', address: '@echo@agents.test' },
@@ -28,29 +28,34 @@ function reply(thread: string, words: string) {
     signal: new AbortController().signal,
     log: silentLog,
   })
-  return publisher.reply(thread, words)
+  return publisher.reply(thread, text)
 }
 
-async function begin(text: string, push?: object) {
+async function startTask(text: string, push?: object) {
   const configuration = push && { taskPushNotificationConfig: push }
-  const { task } = (await gateway.say(text, {}, { path: '/agents/echo/a2a', ...(configuration && { configuration }) }))
-    .body.result
-  return { task, thread: gateway.heard.at(-1)?.thread_id ?? '' }
+  const { task } = (
+    await gateway.sendText(text, {}, { path: '/agents/echo/a2a', ...(configuration && { configuration }) })
+  ).body.result
+  return { task, thread: gateway.receivedMessages.at(-1)?.thread_id ?? '' }
 }
 
 test('a caller who asked for notifications gets further words as the result of their task', async () => {
-  const { task, thread } = await begin('hello', { id: 'mine', url: 'https://hook.test/in' })
-  await expect.poll(() => receiver.received.length).toBe(1)
+  const { task, thread } = await startTask('hello', { id: 'mine', url: 'https://hook.test/in' })
+  await expect.poll(() => receiver.pushes.length).toBe(1)
   expect(await reply(thread, 'It has come.')).toMatch(/^[0-9a-f]{32}$/)
-  await expect.poll(() => receiver.received.length).toBe(2)
-  const pushed = JSON.parse(receiver.received[1]?.text ?? '').task
-  expect(pushed).toMatchObject({ id: task.id, contextId: task.contextId, status: { state: 'TASK_STATE_COMPLETED' } })
-  expect(pushed.artifacts[0].parts).toMatchObject([{ text: 'It has come.' }])
+  await expect.poll(() => receiver.pushes.length).toBe(2)
+  const pushedTask = JSON.parse(receiver.pushes[1]?.text ?? '').task
+  expect(pushedTask).toMatchObject({
+    id: task.id,
+    contextId: task.contextId,
+    status: { state: 'TASK_STATE_COMPLETED' },
+  })
+  expect(pushedTask.artifacts[0].parts).toMatchObject([{ text: 'It has come.' }])
 })
 
 test('the agent gets a refusal for a caller without notifications', async () => {
-  const { task, thread } = await begin('hello again')
-  const given = await reply(thread, 'It has come.')
-  expect(given).toMatchObject({ refused: true, code: 'no_recipient' })
-  expect(String(given)).toContain(`no push notification for the task ${task.id}`)
+  const { task, thread } = await startTask('hello again')
+  const replyAnswer = await reply(thread, 'It has come.')
+  expect(replyAnswer).toMatchObject({ refused: true, code: 'no_recipient' })
+  expect(String(replyAnswer)).toContain(`no push notification for the task ${task.id}`)
 })

@@ -9,9 +9,9 @@ const says = (content: string) => ({ kind: 'text', mime: 'text/plain', content }
 
 const agent: Agent = {
   async handle({ parts }, { signal }) {
-    const asked = joinTextParts(parts)
-    if (asked === 'hang') await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)))
-    return { status: asked === 'ask' ? 'input_required' : 'completed', parts: [says(`on ${asked}`)] }
+    const text = joinTextParts(parts)
+    if (text === 'hang') await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)))
+    return { status: text === 'ask' ? 'input_required' : 'completed', parts: [says(`on ${text}`)] }
   },
 }
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
   bob = await gateway.issuer.sign({ sub: 'bob' })
 })
 afterEach(() => {
-  receiver.received.length = 0
+  receiver.pushes.length = 0
   receiver.answers.length = 0
 })
 afterAll(async () => {
@@ -38,19 +38,19 @@ const url = 'https://hook.test/in?secret=s3cr3t-path'
 const authentication = { scheme: 'Bearer', credentials: 's3cr3t-credential' }
 const config = { id: 'mine', url, token: 'token-1', authentication }
 
-async function begin(text: string, push?: object): Promise<{ readonly id: string; readonly contextId: string }> {
+async function startTask(text: string, push?: object): Promise<{ readonly id: string; readonly contextId: string }> {
   const configuration = { returnImmediately: true, ...(push && { taskPushNotificationConfig: push }) }
-  return (await gateway.say(text, {}, { configuration })).body.result.task
+  return (await gateway.sendText(text, {}, { configuration })).body.result.task
 }
 
-async function ask(): Promise<string> {
-  return (await gateway.say('ask')).body.result.task.id
+async function openQuestion(): Promise<string> {
+  return (await gateway.sendText('ask')).body.result.task.id
 }
 
 const create = (taskId: string, overrides: object = {}, token?: string) =>
   gateway.rpc('CreateTaskPushNotificationConfig', { taskId, ...config, ...overrides }, { token })
 
-const bodies = () => receiver.received.map(({ text }) => JSON.parse(text))
+const bodies = () => receiver.pushes.map(({ text }) => JSON.parse(text))
 const states = () => bodies().map(({ task }) => task.status.state.slice(11))
 const deliveriesOf = async (taskId: string) =>
   (await gateway.store.listDeliveries({ limit: 50 })).filter(({ to }) => to.includes(`/#${taskId}/`))
@@ -73,19 +73,19 @@ describe('a receiver that a client of 0.3 names', () => {
 
   test('with the message or apart gets the task in the words of 0.3', async () => {
     const configuration = { blocking: true, pushNotificationConfig }
-    const asked = (await legacy('message/send', { message: message('ask'), configuration })).body.result
-    await expect.poll(() => receiver.received.length).toBe(1)
-    const second = { taskId: asked.id, pushNotificationConfig: { ...pushNotificationConfig, id: 'second' } }
+    const questionTask = (await legacy('message/send', { message: message('ask'), configuration })).body.result
+    await expect.poll(() => receiver.pushes.length).toBe(1)
+    const second = { taskId: questionTask.id, pushNotificationConfig: { ...pushNotificationConfig, id: 'second' } }
     await legacy('tasks/pushNotificationConfig/set', second)
-    await legacy('message/send', { message: message('go', { taskId: asked.id }) })
-    await expect.poll(() => receiver.received.length).toBe(3)
+    await legacy('message/send', { message: message('go', { taskId: questionTask.id }) })
+    await expect.poll(() => receiver.pushes.length).toBe(3)
     expect(bodies().map(({ kind, id, status }) => [kind, id, status.state])).toEqual([
-      ['task', asked.id, 'input-required'],
-      ['task', asked.id, 'completed'],
-      ['task', asked.id, 'completed'],
+      ['task', questionTask.id, 'input-required'],
+      ['task', questionTask.id, 'completed'],
+      ['task', questionTask.id, 'completed'],
     ])
     expect(bodies()[1].artifacts[0].parts).toEqual([{ kind: 'text', text: 'on go' }])
-    expect(receiver.received[0]?.headers).toMatchObject({
+    expect(receiver.pushes[0]?.headers).toMatchObject({
       'content-type': 'application/json',
       'x-a2a-notification-token': 'token-1',
     })
@@ -94,39 +94,44 @@ describe('a receiver that a client of 0.3 names', () => {
 
 describe('PUSH configurations', () => {
   test('PUSH-CREATE-001, -002, PUSH-GET-001, PUSH-LIST-001 come back to their owner without credentials', async () => {
-    const taskId = await ask()
-    const created = await create(taskId)
-    const shown = { id: 'mine', taskId, url, token: 'token-1', authentication: { scheme: 'Bearer' } }
-    expect([created.status, created.body.result]).toEqual([200, shown])
-    expect((await gateway.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })).body.result).toEqual(shown)
+    const taskId = await openQuestion()
+    const createAnswer = await create(taskId)
+    const shownConfig = { id: 'mine', taskId, url, token: 'token-1', authentication: { scheme: 'Bearer' } }
+    expect([createAnswer.status, createAnswer.body.result]).toEqual([200, shownConfig])
+    expect((await gateway.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })).body.result).toEqual(
+      shownConfig,
+    )
     const second = (await create(taskId, { id: undefined, token: undefined })).body.result
     expect(second.id).toMatch(/^[0-9a-f-]{36}$/)
-    const listed = await gateway.rpc('ListTaskPushNotificationConfigs', { taskId })
-    expect(listed.body.result.nextPageToken).toBe('')
-    expect(listed.body.result.configs).toHaveLength(2)
-    expect(listed.body.result.configs).toEqual(expect.arrayContaining([shown, second]))
-    expect(listed.text).not.toContain('s3cr3t-credential')
+    const listAnswer = await gateway.rpc('ListTaskPushNotificationConfigs', { taskId })
+    expect(listAnswer.body.result.nextPageToken).toBe('')
+    expect(listAnswer.body.result.configs).toHaveLength(2)
+    expect(listAnswer.body.result.configs).toEqual(expect.arrayContaining([shownConfig, second]))
+    expect(listAnswer.text).not.toContain('s3cr3t-credential')
   })
 
   test('have the same paths and results over HTTP+JSON', async () => {
-    const taskId = await ask()
+    const taskId = await openQuestion()
     const headers = {
       'a2a-version': '1.0',
       authorization: `Bearer ${gateway.token}`,
       'content-type': 'application/json',
     }
-    const at = `/a2a/rest/tasks/${taskId}/pushNotificationConfigs`
-    const made = await gateway.request(at, { method: 'POST', headers, body: JSON.stringify(config) })
-    expect(made.status).toBe(200)
-    expect((await gateway.request(`${at}/mine`, { headers })).body).toEqual(made.body)
-    expect((await gateway.request(at, { headers })).body).toEqual({ configs: [made.body], nextPageToken: '' })
-    const gone = await gateway.request(`${at}/mine`, { method: 'DELETE', headers })
-    expect([gone.status, gone.body]).toEqual([200, {}])
-    expect((await gateway.request(`${at}/mine`, { headers })).status).toBe(404)
+    const configsPath = `/a2a/rest/tasks/${taskId}/pushNotificationConfigs`
+    const createAnswer = await gateway.request(configsPath, { method: 'POST', headers, body: JSON.stringify(config) })
+    expect(createAnswer.status).toBe(200)
+    expect((await gateway.request(`${configsPath}/mine`, { headers })).body).toEqual(createAnswer.body)
+    expect((await gateway.request(configsPath, { headers })).body).toEqual({
+      configs: [createAnswer.body],
+      nextPageToken: '',
+    })
+    const deleteAnswer = await gateway.request(`${configsPath}/mine`, { method: 'DELETE', headers })
+    expect([deleteAnswer.status, deleteAnswer.body]).toEqual([200, {}])
+    expect((await gateway.request(`${configsPath}/mine`, { headers })).status).toBe(404)
   })
 
   test('PUSH-DEL-001, -002, PUSH-GET-002 disappear on deletion, and a second deletion is no error', async () => {
-    const taskId = await ask()
+    const taskId = await openQuestion()
     await create(taskId)
     for (let time = 0; time < 2; time += 1) {
       expect((await gateway.rpc('DeleteTaskPushNotificationConfig', { taskId, id: 'mine' })).body.result).toEqual({})
@@ -136,47 +141,48 @@ describe('PUSH configurations', () => {
   })
 
   test('may concern a task that has ended', async () => {
-    const { id } = (await gateway.say('hello')).body.result.task
+    const { id } = (await gateway.sendText('hello')).body.result.task
     expect((await create(id)).body.error).toBeUndefined()
   })
 
   test('A2A-T02 of another caller do not exist for this one, byte for byte as without a task', async () => {
-    const taskId = await ask()
+    const taskId = await openQuestion()
     await create(taskId)
     const unknown = '00000000-0000-4000-8000-000000000000'
     const operations = ['Create', 'Get', 'Delete'].map(verb => `${verb}TaskPushNotificationConfig`)
     for (const method of [...operations, 'ListTaskPushNotificationConfigs']) {
       const foreign = await gateway.rpc(method, { ...config, taskId }, { token: bob })
-      const none = await gateway.rpc(method, { ...config, taskId: unknown }, { token: bob })
-      expect(foreign.text).toBe(none.text)
+      const emptyAnswer = await gateway.rpc(method, { ...config, taskId: unknown }, { token: bob })
+      expect(foreign.text).toBe(emptyAnswer.text)
       expect(foreign.body.error?.code).toBe(-32001)
     }
     expect(await gateway.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })).toMatchObject({ status: 200 })
   })
 
   test('A2A-P08 no more than ten for one task, inline ones included', async () => {
-    const taskId = await ask()
-    const at = (number: number) => ({ id: `c-${number}`, url: `https://hook-${number}.example/in` })
-    for (let number = 0; number < 10; number += 1) expect((await create(taskId, at(number))).body.error).toBeUndefined()
-    const answer = await create(taskId, at(10))
+    const taskId = await openQuestion()
+    const configOf = (number: number) => ({ id: `c-${number}`, url: `https://hook-${number}.example/in` })
+    for (let number = 0; number < 10; number += 1)
+      expect((await create(taskId, configOf(number))).body.error).toBeUndefined()
+    const answer = await create(taskId, configOf(10))
     expect(answer.body.error).toMatchObject({ code: -32602 })
     expect(answer.body.error?.message).toContain('has 10 push notification configs already')
-    const inline = await gateway.say(
+    const inline = await gateway.sendText(
       'x',
       { taskId },
       { configuration: { taskPushNotificationConfig: { ...config, id: 'c-11' } } },
     )
     expect(inline.body.error?.code).toBe(-32602)
-    expect((await create(taskId, at(3))).body.error).toBeUndefined()
+    expect((await create(taskId, configOf(3))).body.error).toBeUndefined()
   })
 
   test('A2A-P08 name at most three for one task at one receiver, who may be a victim', async () => {
-    const taskId = await ask()
+    const taskId = await openQuestion()
     for (const id of ['a', 'b', 'c']) expect((await create(taskId, { id })).body.error).toBeUndefined()
     const answer = await create(taskId, { id: 'd', url: 'https://HOOK.test:443/other' })
     expect(answer.body.error?.message).toContain('url is at an origin that has 3 push notification configs')
     const taskPushNotificationConfig = { ...config, id: 'e' }
-    const inline = await gateway.say('x', { taskId }, { configuration: { taskPushNotificationConfig } })
+    const inline = await gateway.sendText('x', { taskId }, { configuration: { taskPushNotificationConfig } })
     expect(inline.body.error?.data[1].fieldViolations[0].field).toBe('configuration.taskPushNotificationConfig.url')
     expect((await create(taskId, { id: 'c' })).body.error).toBeUndefined()
     expect((await create(taskId, { id: 'd', url: 'https://other.test/' })).body.error).toBeUndefined()
@@ -209,12 +215,12 @@ describe('addresses and headers that the gateway refuses', () => {
     ['A2A-P06', 'https://example.org:22/'],
     ['plain', 'http://example.org/'],
   ])('%s %s', async (_, address) => {
-    const taskId = await ask()
+    const taskId = await openQuestion()
     refuses(await create(taskId, { url: address }), 'url')
     const push = { ...config, url: address }
-    const inline = await gateway.say('x', {}, { configuration: { taskPushNotificationConfig: push } })
+    const inline = await gateway.sendText('x', {}, { configuration: { taskPushNotificationConfig: push } })
     refuses(inline, 'configuration.taskPushNotificationConfig.url')
-    expect(receiver.received).toEqual([])
+    expect(receiver.pushes).toEqual([])
   })
 
   test.each([
@@ -229,16 +235,16 @@ describe('addresses and headers that the gateway refuses', () => {
     ['token of 10 kB', { token: 'a'.repeat(10_000) }, 'token'],
     ['url a number', { url: 5 }, 'url'],
     ['id an object', { id: {} }, 'id'],
-  ])('A2A-P07 %s', async (_, overrides, field) => refuses(await create(await ask(), overrides), field))
+  ])('A2A-P07 %s', async (_, overrides, field) => refuses(await create(await openQuestion(), overrides), field))
 })
 
 describe('PUSH-DELIVER notifications', () => {
   test('-001..-003 are StreamResponses with the credentials and the token, one for each end of a turn', async () => {
-    const { id, contextId } = await begin('ask', config)
+    const { id, contextId } = await startTask('ask', config)
     await expect.poll(states).toEqual(['INPUT_REQUIRED'])
-    await gateway.say('hello', { taskId: id })
+    await gateway.sendText('hello', { taskId: id })
     await expect.poll(states).toEqual(['INPUT_REQUIRED', 'COMPLETED'])
-    const { headers, path } = receiver.received[1] ?? { headers: {}, path: '' }
+    const { headers, path } = receiver.pushes[1] ?? { headers: {}, path: '' }
     expect(path).toBe('/in?secret=s3cr3t-path')
     expect(headers).toMatchObject({
       'content-type': 'application/a2a+json',
@@ -254,45 +260,45 @@ describe('PUSH-DELIVER notifications', () => {
     ['a scheme of another name', { scheme: 'Basic', credentials: 'czpwdw==' }, 'Basic czpwdw=='],
     ['no credentials', { scheme: 'Basic' }, undefined],
   ])('with %s carry the requested authorization, and no token where there is none', async (_, how, sent) => {
-    await begin('hello', { id: 'other', url, authentication: how })
+    await startTask('hello', { id: 'other', url, authentication: how })
     await expect.poll(states).toEqual(['COMPLETED'])
-    const { authorization, 'x-a2a-notification-token': token } = receiver.received[0]?.headers ?? {}
+    const { authorization, 'x-a2a-notification-token': token } = receiver.pushes[0]?.headers ?? {}
     expect([authorization, token]).toEqual([sent, undefined])
   })
 
   test('tell of a large answer without it', async () => {
-    const { id, contextId } = await begin(`x${'y'.repeat(300_000)}`, config)
+    const { id, contextId } = await startTask(`x${'y'.repeat(300_000)}`, config)
     await expect.poll(states).toEqual(['COMPLETED'])
     const { state, timestamp } = bodies()[0].task.status
     expect(bodies()).toEqual([{ task: { id, contextId, status: { state, timestamp } } }])
   })
 
   test('tell of a cancel', async () => {
-    const { id } = await begin('hang', config)
+    const { id } = await startTask('hang', config)
     await gateway.rpc('CancelTask', { id })
     await expect.poll(states).toEqual(['CANCELED'])
     expect(bodies()[0].task.id).toBe(id)
   })
 
   test('A2A-P12 leave no credential, and of the address only its origin, in a log, a delivery or the stored request', async () => {
-    const { id } = await begin('hello', config)
+    const { id } = await startTask('hello', config)
     await expect.poll(states).toEqual(['COMPLETED'])
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('sent')
     const [delivery] = await deliveriesOf(id)
     expect(delivery?.to).toBe(`https://hook.test/#${id}/mine`)
-    const seen = JSON.stringify([delivery, gateway.system.logged, gateway.heard.at(-1)?.raw])
-    expect(seen).not.toContain('s3cr3t')
+    const visibleText = JSON.stringify([delivery, gateway.system.logged, gateway.receivedMessages.at(-1)?.raw])
+    expect(visibleText).not.toContain('s3cr3t')
   })
 
   test('A2A-P10 go again later to a receiver that fails, and later ones wait their turn', async () => {
     receiver.answers.push(500)
-    const { id } = await begin('ask', config)
-    await expect.poll(() => receiver.received.length).toBe(1)
-    await gateway.say('hello', { taskId: id })
+    const { id } = await startTask('ask', config)
+    await expect.poll(() => receiver.pushes.length).toBe(1)
+    await gateway.sendText('hello', { taskId: id })
     await expect
       .poll(async () => (await deliveriesOf(id)).map(({ state }) => state).slice(0, 2))
       .toEqual(['queued', 'later'])
-    expect(receiver.received).toHaveLength(1)
+    expect(receiver.pushes).toHaveLength(1)
     gateway.system.advance(60_000)
     await expect.poll(states).toEqual(['INPUT_REQUIRED', 'INPUT_REQUIRED', 'COMPLETED'])
   })
@@ -306,7 +312,7 @@ describe('PUSH-DELIVER notifications', () => {
     [503, 'later'],
   ])('A2A-P10 after %i a notification is %s', async (status, state) => {
     receiver.answers.push(status)
-    const { id } = await begin('ask', config)
+    const { id } = await startTask('ask', config)
     const last_error = `Cannot notify: the receiver answered ${status}`
     await expect.poll(async () => (await deliveriesOf(id))[0]).toMatchObject({ state, last_error })
     const { body } = await gateway.rpc('ListTaskPushNotificationConfigs', { taskId: id })
@@ -316,7 +322,7 @@ describe('PUSH-DELIVER notifications', () => {
 
   test('A2A-P10 go again to a receiver no sooner than it asks', async () => {
     receiver.answers.push({ status: 503, retryAfter: '1800' })
-    const { id } = await begin('ask', config)
+    const { id } = await startTask('ask', config)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('later')
     const [delivery] = await deliveriesOf(id)
     const waitMs = Date.parse(delivery?.next_attempt_at ?? '') - gateway.system.now()
@@ -327,7 +333,7 @@ describe('PUSH-DELIVER notifications', () => {
 
   test('A2A-P11 stop for a receiver that is gone', async () => {
     receiver.answers.push(410)
-    const { id } = await begin('ask', config)
+    const { id } = await startTask('ask', config)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('dead')
     const { body } = await gateway.rpc('ListTaskPushNotificationConfigs', { taskId: id })
     expect(body.result.configs).toEqual([])
@@ -335,16 +341,16 @@ describe('PUSH-DELIVER notifications', () => {
 
   test('A2A-P05 follow no redirect', async () => {
     receiver.answers.push(302)
-    const { id } = await begin('hello', config)
+    const { id } = await startTask('hello', config)
     await expect
       .poll(async () => (await deliveriesOf(id))[0])
       .toMatchObject({ state: 'dead', last_error: 'Cannot notify: the receiver answered 302' })
-    expect(receiver.received).toHaveLength(1)
+    expect(receiver.pushes).toHaveLength(1)
   })
 
   test('A2A-P09 cut off an endless answer, and the task goes on', async () => {
     receiver.answers.push('endless')
-    const { id } = await begin('hello', config)
+    const { id } = await startTask('hello', config)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('dead')
     expect((await gateway.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_COMPLETED')
   })
@@ -356,28 +362,28 @@ describe('PUSH-DELIVER notifications', () => {
     })
     receiver.answers.push('never')
     const configuration = { taskPushNotificationConfig: config }
-    const { id } = (await quick.say('hello', {}, { configuration })).body.result.task
+    const { id } = (await quick.sendText('hello', {}, { configuration })).body.result.task
     await expect
       .poll(async () => (await quick.store.listDeliveries({ limit: 9, state: 'later' }))[0]?.last_error)
       .toMatch(/in time|timed? ?out/i)
     expect((await quick.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_COMPLETED')
     quick.system.advance(60_000)
-    await expect.poll(() => receiver.received.length).toBe(2)
+    await expect.poll(() => receiver.pushes.length).toBe(2)
     await quick.close()
   })
 
   test('stop when their owner deletes the configuration', async () => {
     receiver.answers.push(500)
-    const { id } = await begin('ask', config)
-    await expect.poll(() => receiver.received.length).toBe(1)
+    const { id } = await startTask('ask', config)
+    await expect.poll(() => receiver.pushes.length).toBe(1)
     await gateway.rpc('DeleteTaskPushNotificationConfig', { taskId: id, id: 'mine' })
     gateway.system.advance(60_000)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('sent')
-    expect(receiver.received).toHaveLength(1)
+    expect(receiver.pushes).toHaveLength(1)
   })
 
   test('survive a restart: the configuration is in the store', async () => {
-    const taskId = await ask()
+    const taskId = await openQuestion()
     await create(taskId, { url: 'https://other.test/' })
     expect(await gateway.store.listWatches({ owner: (await ownerOf(taskId)) ?? '', id: taskId })).toMatchObject([
       { id: 'mine', to: `https://other.test/#${taskId}/mine` },
@@ -396,14 +402,14 @@ describe('the gateway checks the address of a name when it sends', () => {
     ['A2A-P03 to a private address', ['10.0.0.1']],
     ['A2A-P04 to a public and a private one', ['93.184.216.34', '127.0.0.1']],
   ])('%s: refused, and the operator sees it', async (_, addresses) => {
-    const guarded = await openA2aGateway({ agents: { desk: agent }, lookup: async () => addresses })
+    const guardedGateway = await openA2aGateway({ agents: { desk: agent }, lookup: async () => addresses })
     const configuration = { taskPushNotificationConfig: { ...config, url: 'https://rebound.example/' } }
-    const { body } = await guarded.say('hello', {}, { configuration })
+    const { body } = await guardedGateway.sendText('hello', {}, { configuration })
     expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
-    const pushed = async () =>
-      (await guarded.store.listDeliveries({ limit: 5 })).find(({ to }) => to.startsWith('https'))
-    await expect.poll(pushed).toMatchObject({ state: 'dead', last_error: expect.stringContaining('not public') })
-    await guarded.close()
+    const pushOnce = async () =>
+      (await guardedGateway.store.listDeliveries({ limit: 5 })).find(({ to }) => to.startsWith('https'))
+    await expect.poll(pushOnce).toMatchObject({ state: 'dead', last_error: expect.stringContaining('not public') })
+    await guardedGateway.close()
   })
 })
 
@@ -414,19 +420,22 @@ test('A2A-P13, CORE-CAP-001 where push is off, the gateway refuses all four meth
     const { body } = await off.rpc(method, { taskId: 'x', ...config })
     expect([body.error?.code, body.error?.data[0].reason]).toEqual([-32003, 'PUSH_NOTIFICATION_NOT_SUPPORTED'])
   }
-  const inline = await off.say('x', {}, { configuration: { taskPushNotificationConfig: config } })
+  const inline = await off.sendText('x', {}, { configuration: { taskPushNotificationConfig: config } })
   expect(inline.body.error?.code).toBe(-32003)
-  expect(off.heard).toEqual([])
+  expect(off.receivedMessages).toEqual([])
   await off.close()
 })
 
 test('a caller has no more open tasks than the limit', async () => {
-  const capped = await openA2aGateway({ agents: { desk: agent }, config: { limits: { open_tasks_per_caller: 2 } } })
-  await capped.say('ask')
-  const { id } = (await capped.say('ask')).body.result.task
-  const refused = await capped.say('ask')
-  expect([refused.status, refused.body.error?.message]).toEqual([429, 'Cannot open task: too many are open'])
-  await capped.say('hello', { taskId: id })
-  expect((await capped.say('hello')).status).toBe(200)
-  await capped.close()
+  const cappedGateway = await openA2aGateway({
+    agents: { desk: agent },
+    config: { limits: { open_tasks_per_caller: 2 } },
+  })
+  await cappedGateway.sendText('ask')
+  const { id } = (await cappedGateway.sendText('ask')).body.result.task
+  const refusal = await cappedGateway.sendText('ask')
+  expect([refusal.status, refusal.body.error?.message]).toEqual([429, 'Cannot open task: too many are open'])
+  await cappedGateway.sendText('hello', { taskId: id })
+  expect((await cappedGateway.sendText('hello')).status).toBe(200)
+  await cappedGateway.close()
 })

@@ -27,12 +27,12 @@ test('A2A-S07 after a restart get, list, subscribe and notifications go on from 
   const options = { agents: { desk: agent }, path, loopback: { 'hook.test': receiver.port } }
   const before = await openA2aGateway({ ...options, works: false })
   const taskPushNotificationConfig = { id: 'c', url: 'https://hook.test/' }
-  const begun = await before.say(
+  const firstAnswer = await before.sendText(
     'hello',
     {},
     { configuration: { returnImmediately: true, taskPushNotificationConfig } },
   )
-  const { id } = begun.body.result.task
+  const { id } = firstAnswer.body.result.task
   await before.close()
 
   // No worker runs yet, so the present tasks were stored before.
@@ -47,10 +47,10 @@ test('A2A-S07 after a restart get, list, subscribe and notifications go on from 
   const after = await openA2aGateway(options)
   const stream = await openStream(after, 'SubscribeToTask', { id }).catch(() => undefined)
   const events = (await stream?.events()) ?? []
-  await expect.poll(() => receiver.received.length).toBe(1)
+  await expect.poll(() => receiver.pushes.length).toBe(1)
   const { body } = await after.rpc('GetTask', { id })
   expect(body.result.artifacts[0].parts).toEqual([{ text: 'after the restart', mediaType: 'text/plain' }])
-  expect(JSON.parse(receiver.received[0]?.text ?? '').task).toMatchObject({ id, artifacts: body.result.artifacts })
+  expect(JSON.parse(receiver.pushes[0]?.text ?? '').task).toMatchObject({ id, artifacts: body.result.artifacts })
   // The task may have ended before the client could subscribe, and then the subscription was rejected.
   if (events.length > 1) expect(events.at(-1).statusUpdate.status.state).toBe('TASK_STATE_COMPLETED')
   await after.close()

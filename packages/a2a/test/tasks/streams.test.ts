@@ -14,66 +14,66 @@ function semaphore(name: string): PromiseWithResolvers<void> {
   return semaphore
 }
 
-const say = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
+const textPart = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
 
 /** The scripts of the agent. A message `<script> <name>` names the script, and the gates at which it waits. */
 const scripts: Readonly<Record<string, (name: string, signal: AbortSignal) => AsyncIterable<AgentChunk>>> = {
   async *chunks(name) {
-    yield say('one ')
-    yield say('two ')
+    yield textPart('one ')
+    yield textPart('two ')
     await semaphore(`${name}-1`).promise
-    yield say('three')
+    yield textPart('three')
   },
   async *count() {
-    for (const word of ['one ', 'two ', 'three ', 'four']) yield say(word)
+    for (const word of ['one ', 'two ', 'three ', 'four']) yield textPart(word)
   },
   async *work(name) {
     yield { status: 'working' }
     await semaphore(`${name}-1`).promise
-    yield { status: 'completed', parts: [say('done')] }
+    yield { status: 'completed', parts: [textPart('done')] }
   },
   async *interim(name) {
-    yield { status: 'working', parts: [say('looking it up')] }
+    yield { status: 'working', parts: [textPart('looking it up')] }
     await semaphore(`${name}-1`).promise
-    yield say('found')
+    yield textPart('found')
   },
   async *slow(name) {
-    yield say('first')
+    yield textPart('first')
     await semaphore(`${name}-1`).promise
   },
   async *later(name) {
     await semaphore(`${name}-1`).promise
-    yield say('one ')
+    yield textPart('one ')
     await semaphore(`${name}-2`).promise
-    yield say('two')
+    yield textPart('two')
   },
   async *ask() {
-    yield { status: 'input_required', parts: [say('which one?')] }
+    yield { status: 'input_required', parts: [textPart('which one?')] }
   },
   async *hang(_, signal) {
-    yield say('wait')
+    yield textPart('wait')
     await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   },
   async *throws() {
-    yield say('half')
+    yield textPart('half')
     throw new Error('db password is hunter2')
   },
   async *message() {
-    yield { as: 'message', parts: [say('just this')] }
+    yield { as: 'message', parts: [textPart('just this')] }
   },
   async *odd() {
-    yield say('a\r\nb\ndata: c\u2028d\u2029\u0085\r\n\r\nevent: x')
+    yield textPart('a\r\nb\ndata: c\u2028d\u2029\u0085\r\n\r\nevent: x')
   },
   async *flood(name) {
-    for (let index = 0; index < 40; index += 1) yield say('x'.repeat(100_000))
+    for (let index = 0; index < 40; index += 1) yield textPart('x'.repeat(100_000))
     await semaphore(`${name}-1`).promise
   },
 }
 
-const scripted: Agent = {
+const scriptedAgent: Agent = {
   handle({ parts }, { signal }) {
     const [script = '', name = ''] = joinTextParts(parts).split(' ')
-    return scripts[script]?.(name, signal) ?? { parts: [say(`heard: ${script}`)] }
+    return scripts[script]?.(name, signal) ?? { parts: [textPart(`heard: ${script}`)] }
   },
 }
 
@@ -84,10 +84,10 @@ async function openWatched(options: A2aTestGatewayOptions) {
     ...store,
     listen(topic, listener) {
       count += 1
-      const unlisten = store.listen(topic, listener)
+      const stopListening = store.listen(topic, listener)
       return () => {
         count -= 1
-        unlisten()
+        stopListening()
       }
     },
   })
@@ -95,13 +95,13 @@ async function openWatched(options: A2aTestGatewayOptions) {
 }
 
 let gateway: A2aTestGateway
-let listening: () => number
+let countListeners: () => number
 let bob: string
 let unique = 0
 
 beforeAll(async () => {
-  ;({ gateway, listening } = await openWatched({
-    agents: { desk: scripted },
+  ;({ gateway, listening: countListeners } = await openWatched({
+    agents: { desk: scriptedAgent },
     config: { limits: { streams_per_caller: 20, body_bytes: 100_000 } },
   }))
   bob = await gateway.issuer.sign({ sub: 'bob' })
@@ -113,10 +113,10 @@ function message(text: string, overrides: object = {}) {
   return { message: { messageId: `s-${unique}`, role: 'ROLE_USER', parts: [{ text }], ...overrides } }
 }
 
-const send = (text: string, options?: StreamOptions, overrides?: object, at = gateway) =>
-  openStream(at, 'SendStreamingMessage', message(text, overrides), options)
-const subscribe = (id: string, options?: StreamOptions, at = gateway) =>
-  openStream(at, 'SubscribeToTask', { id }, options)
+const send = (text: string, options?: StreamOptions, overrides?: object, server = gateway) =>
+  openStream(server, 'SendStreamingMessage', message(text, overrides), options)
+const subscribe = (id: string, options?: StreamOptions, server = gateway) =>
+  openStream(server, 'SubscribeToTask', { id }, options)
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
 function brief(event: any): string {
@@ -127,16 +127,16 @@ function brief(event: any): string {
 }
 
 /** Returns true if an event only says that work has begun. The task itself may say it already. */
-const isBegun = (event: string) => event === 'status WORKING' || event === 'status SUBMITTED'
+const isStart = (event: string) => event === 'status WORKING' || event === 'status SUBMITTED'
 
-async function take(stream: OpenEventStream, count: number): Promise<readonly string[]> {
-  const taken: string[] = []
-  while (taken.length < count) {
+async function readEvents(stream: OpenEventStream, count: number): Promise<readonly string[]> {
+  const events: string[] = []
+  while (events.length < count) {
     const event = await stream.next()
-    if (!event) return [...taken, 'end']
-    if (!isBegun(brief(event.data))) taken.push(brief(event.data))
+    if (!event) return [...events, 'end']
+    if (!isStart(brief(event.data))) events.push(brief(event.data))
   }
-  return taken
+  return events
 }
 
 /** Leaves out the mark of the last piece of an artifact. It depends on the time: if no more pieces came for a while, the status ends the artifact. */
@@ -147,10 +147,10 @@ function briefly(events: readonly any[]): readonly string[] {
 
 /** Returns the events of a stream in brief, without those that only say that work has begun. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
-const told = (events: readonly any[] | undefined) => briefly(events ?? []).filter(event => !isBegun(event))
+const withoutStart = (events: readonly any[] | undefined) => briefly(events ?? []).filter(event => !isStart(event))
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
-async function firstOf(stream: OpenEventStream): Promise<any> {
+async function readFirst(stream: OpenEventStream): Promise<any> {
   const event = await stream.next()
   if (!event) throw new Error('the stream has ended')
   return event.data
@@ -191,7 +191,7 @@ describe.each([
     expect([stream.status, stream.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
     expect(stream.headers.get('x-accel-buffering')).toBe('no')
     const events = await stream.events()
-    expect(told(events)).toEqual(['task', 'artifact "heard: hello"', 'status COMPLETED'])
+    expect(withoutStart(events)).toEqual(['task', 'artifact "heard: hello"', 'status COMPLETED'])
     const { id } = events[0].task
     const { body } = await gateway.rpc('GetTask', { id, historyLength: 0 })
     expect(reduce(events)).toEqual(body.result)
@@ -200,7 +200,7 @@ describe.each([
   test('pieces of an answer come as the agent writes them, with a mark on the last one', async () => {
     const name = `chunks-${options.binding}`
     const stream = await send(`chunks ${name}`, options)
-    expect(await take(stream, 3)).toEqual(['task', 'artifact "one "', 'artifact "two " append'])
+    expect(await readEvents(stream, 3)).toEqual(['task', 'artifact "one "', 'artifact "two " append'])
     semaphore(`${name}-1`).resolve()
     const events = await stream.events()
     expect(briefly(events)).toEqual(['artifact "three" append', 'status COMPLETED'])
@@ -217,31 +217,31 @@ describe.each([
   test('a part always has words: after a pause the status alone ends the artifact', async () => {
     const name = `pause-${options.binding}`
     const stream = await send(`slow ${name}`, options)
-    expect(await take(stream, 2)).toEqual(['task', 'artifact "first"'])
+    expect(await readEvents(stream, 2)).toEqual(['task', 'artifact "first"'])
     semaphore(`${name}-1`).resolve()
     expect((await stream.events()).map(brief)).toEqual(['status COMPLETED'])
   })
 
   test('CORE-STREAM-002 the answer of an agent in a bare message streams as a task: no stream is both', async () => {
     const events = (await (await send('message', options)).events()) ?? []
-    expect(told(events)).toEqual(['task', 'artifact "just this"', 'status COMPLETED'])
+    expect(withoutStart(events)).toEqual(['task', 'artifact "just this"', 'status COMPLETED'])
     expect(events.filter(event => 'message' in event)).toEqual([])
   })
 
   test('interim words of an agent are a status, and a question ends the stream', async () => {
     const name = `interim-${options.binding}`
     const stream = await send(`interim ${name}`, options)
-    let meanwhile = await firstOf(stream)
-    while (!meanwhile.statusUpdate?.status.message) meanwhile = await firstOf(stream)
+    let meanwhile = await readFirst(stream)
+    while (!meanwhile.statusUpdate?.status.message) meanwhile = await readFirst(stream)
     expect(meanwhile.statusUpdate.status).toMatchObject({
       state: 'TASK_STATE_WORKING',
       message: { role: 'ROLE_AGENT', parts: [{ text: 'looking it up' }] },
     })
     semaphore(`${name}-1`).resolve()
     expect(briefly(await stream.events())).toEqual(['artifact "found"', 'status COMPLETED'])
-    const asked = await (await send('ask', options)).events()
-    expect(told(asked)).toEqual(['task', 'status INPUT_REQUIRED'])
-    expect(asked.at(-1).statusUpdate.status.message.parts[0].text).toBe('which one?')
+    const events = await (await send('ask', options)).events()
+    expect(withoutStart(events)).toEqual(['task', 'status INPUT_REQUIRED'])
+    expect(events.at(-1).statusUpdate.status.message.parts[0].text).toBe('which one?')
   })
 
   test('a follow-up to a question streams on in the same task', async () => {
@@ -249,7 +249,7 @@ describe.each([
     const { id: taskId } = asked[0].task
     const events = await (await send('hello', options, { taskId })).events()
     expect(events[0].task.id).toBe(taskId)
-    expect(told(events).slice(1)).toEqual(['artifact "heard: hello"', 'status COMPLETED'])
+    expect(withoutStart(events).slice(1)).toEqual(['artifact "heard: hello"', 'status COMPLETED'])
   })
 
   test('an agent that throws ends with FAILED and a neutral text', async () => {
@@ -278,7 +278,7 @@ describe.each([
 
   test('A2A-T06, A2A-T07 cancel ends the stream with CANCELED, and a late answer changes nothing', async () => {
     const stream = await send('hang', options)
-    const first = await firstOf(stream)
+    const first = await readFirst(stream)
     const { id } = first.task
     await stream.next()
     await gateway.rpc('CancelTask', { id })
@@ -294,19 +294,19 @@ describe('SubscribeToTask', () => {
     async options => {
       const name = `sub-${options.binding}-${options.verb ?? 'POST'}`
       const sender = await send(`work ${name}`)
-      const { id } = (await firstOf(sender)).task
+      const { id } = (await readFirst(sender)).task
       const stream = await subscribe(id, options)
-      expect(await take(stream, 1)).toEqual(['task'])
+      expect(await readEvents(stream, 1)).toEqual(['task'])
       semaphore(`${name}-1`).resolve()
       const events = await stream.events()
-      expect(told(events)[0]).toBe('artifact "done"')
-      expect(told(events).at(-1)).toBe('status COMPLETED')
+      expect(withoutStart(events)[0]).toBe('artifact "done"')
+      expect(withoutStart(events).at(-1)).toBe('status COMPLETED')
       expect((await sender.events()).slice(-2)).toEqual(events.slice(-2))
     },
   )
 
   test('A2A-S01, STREAM-SUB-003 for an ended task gets a refusal as an ordinary answer', async () => {
-    const { id } = (await gateway.say('hello')).body.result.task
+    const { id } = (await gateway.sendText('hello')).body.result.task
     const rpc = await gateway.rpc('SubscribeToTask', { id })
     expect(rpc.body.error).toMatchObject({ code: -32004, message: 'Cannot SubscribeToTask: the task has ended' })
     const restAnswer = await gateway.request(`/a2a/rest/tasks/${id}:subscribe`, {
@@ -317,7 +317,7 @@ describe('SubscribeToTask', () => {
 
   test('A2A-T02, STREAM-SUB-004 for the task of another caller gets the answer for no task', async () => {
     const stream = await send('hang')
-    const { id } = (await firstOf(stream)).task
+    const { id } = (await readFirst(stream)).task
     const foreign = await gateway.rpc('SubscribeToTask', { id }, { token: bob })
     const unknown = await gateway.rpc('SubscribeToTask', { id: '00000000-0000-4000-8000-000000000000' }, { token: bob })
     expect(foreign.text).toBe(unknown.text)
@@ -327,13 +327,13 @@ describe('SubscribeToTask', () => {
 
   test('A2A-S08, STREAM-ORDER-001..003 shows a late listener the present state, and then the same events as all others', async () => {
     const sender = await send('chunks late')
-    const { id } = (await firstOf(sender)).task
-    expect(await take(sender, 2)).toEqual(['artifact "one "', 'artifact "two " append'])
+    const { id } = (await readFirst(sender)).task
+    expect(await readEvents(sender, 2)).toEqual(['artifact "one "', 'artifact "two " append'])
     const [one, two] = [await subscribe(id), await subscribe(id, { binding: 'rest' })]
-    const snapshot = await firstOf(one)
+    const snapshot = await readFirst(one)
     expect(snapshot.task.status.state).toBe('TASK_STATE_WORKING')
     expect(snapshot.task.artifacts[0].parts).toEqual([{ text: 'one two ', mediaType: 'text/plain' }])
-    expect(await firstOf(two)).toEqual(snapshot)
+    expect(await readFirst(two)).toEqual(snapshot)
     semaphore('late-1').resolve()
     const [first, second, third] = await Promise.all([sender.events(), one.events(), two.events()])
     expect(briefly(first)).toEqual(['artifact "three" append', 'status COMPLETED'])
@@ -343,33 +343,33 @@ describe('SubscribeToTask', () => {
   })
 
   test('a subscription outlives a question and hears the follow-up', async () => {
-    const { id } = (await gateway.say('ask')).body.result.task
+    const { id } = (await gateway.sendText('ask')).body.result.task
     const stream = await subscribe(id)
-    expect(await take(stream, 1)).toEqual(['task INPUT_REQUIRED'])
-    await gateway.say('hello', { taskId: id })
+    expect(await readEvents(stream, 1)).toEqual(['task INPUT_REQUIRED'])
+    await gateway.sendText('hello', { taskId: id })
     const events = await stream.events()
-    expect(told(events)).toEqual(['artifact "heard: hello"', 'status COMPLETED'])
+    expect(withoutStart(events)).toEqual(['artifact "heard: hello"', 'status COMPLETED'])
   })
 
   test('a subscription hears a follow-up while the agent writes the answer', async () => {
-    const { id } = (await gateway.say('ask')).body.result.task
+    const { id } = (await gateway.sendText('ask')).body.result.task
     const stream = await subscribe(id)
-    expect(await take(stream, 1)).toEqual(['task INPUT_REQUIRED'])
-    await gateway.say('later follow-up', { taskId: id }, { configuration: { returnImmediately: true } })
+    expect(await readEvents(stream, 1)).toEqual(['task INPUT_REQUIRED'])
+    await gateway.sendText('later follow-up', { taskId: id }, { configuration: { returnImmediately: true } })
     semaphore('follow-up-1').resolve()
-    expect(await take(stream, 1)).toEqual(['artifact "one "'])
+    expect(await readEvents(stream, 1)).toEqual(['artifact "one "'])
     semaphore('follow-up-2').resolve()
-    expect(told(await stream.events())).toEqual(['artifact "two" append', 'status COMPLETED'])
+    expect(withoutStart(await stream.events())).toEqual(['artifact "two" append', 'status COMPLETED'])
   })
 
   test('a question that has its answer stands in the history, and no more in the status', async () => {
-    const { id } = (await gateway.say('ask')).body.result.task
-    await gateway.say('later answered', { taskId: id }, { configuration: { returnImmediately: true } })
+    const { id } = (await gateway.sendText('ask')).body.result.task
+    await gateway.sendText('later answered', { taskId: id }, { configuration: { returnImmediately: true } })
     const { status, history } = (await gateway.rpc('GetTask', { id })).body.result
     expect(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']).toContain(status.state)
     expect(status).not.toHaveProperty('message')
-    const said = history.map(({ parts }: { parts: readonly { text: string }[] }) => parts[0]?.text)
-    expect(said).toEqual(['ask', 'which one?', 'later answered'])
+    const texts = history.map(({ parts }: { parts: readonly { text: string }[] }) => parts[0]?.text)
+    expect(texts).toEqual(['ask', 'which one?', 'later answered'])
     semaphore('answered-1').resolve()
     semaphore('answered-2').resolve()
   })
@@ -377,7 +377,8 @@ describe('SubscribeToTask', () => {
   test('A2A-S07 goes on from the store, not from memory: a lost notice does no harm', async () => {
     const { store } = gateway
     const { listen } = store
-    const { id } = (await gateway.say('work lost', {}, { configuration: { returnImmediately: true } })).body.result.task
+    const { id } = (await gateway.sendText('work lost', {}, { configuration: { returnImmediately: true } })).body.result
+      .task
     store.listen = (topic, listener) => (topic === 'work' ? listen(topic, listener) : () => undefined)
     const stream = await subscribe(id).finally(() => {
       store.listen = listen
@@ -397,41 +398,44 @@ describe('SubscribeToTask', () => {
           if ((notice as { readonly index?: number } | undefined)?.index !== 1) listener(notice)
         }),
     })
-    const losing = await openA2aGateway({ agents: { desk: scripted }, watchStore: loseSecondPiece })
-    const events = await (await send('count', {}, {}, losing)).events()
+    const losingGateway = await openA2aGateway({ agents: { desk: scriptedAgent }, watchStore: loseSecondPiece })
+    const events = await (await send('count', {}, {}, losingGateway)).events()
     // The first piece may be sent before the end or not, depending on time.
-    const artifacts = told(events).filter(event => event.startsWith('artifact') && event !== 'artifact "one "')
+    const artifacts = withoutStart(events).filter(event => event.startsWith('artifact') && event !== 'artifact "one "')
     expect(artifacts).toEqual(['artifact "one two three four"'])
-    const { body } = await losing.rpc('GetTask', { id: events[0].task.id, historyLength: 0 })
+    const { body } = await losingGateway.rpc('GetTask', { id: events[0].task.id, historyLength: 0 })
     expect(reduce(events)).toEqual(body.result)
-    await losing.close()
+    await losingGateway.close()
   })
 })
 
 describe('abandoned streams and refused callers', () => {
   test('A2A-S03, STREAM-ORDER-004 an abort frees its listener at once and leaves the task and the others alone', async () => {
     const sender = await send('slow abort')
-    const { id } = (await firstOf(sender)).task
+    const { id } = (await readFirst(sender)).task
     const streams = await Promise.all(Array.from({ length: 10 }, () => subscribe(id)))
     await Promise.all(streams.map(stream => stream.next()))
-    expect(listening()).toBeGreaterThan(0)
+    expect(countListeners()).toBeGreaterThan(0)
     await Promise.all(streams.slice(1).map(stream => stream.abort()))
     semaphore('abort-1').resolve()
     expect((await streams[0]?.events())?.map(brief).at(-1)).toBe('status COMPLETED')
     expect((await sender.events()).map(brief).at(-1)).toBe('status COMPLETED')
-    expect(listening()).toBe(0)
+    expect(countListeners()).toBe(0)
   })
 
   test('A2A-S03 a thousand aborted streams leave nothing behind', async () => {
-    const watched = await openWatched({ agents: { desk: scripted }, config: { limits: { streams_per_caller: 2_000 } } })
-    const open = watched.gateway
+    const watchedGateway = await openWatched({
+      agents: { desk: scriptedAgent },
+      config: { limits: { streams_per_caller: 2_000 } },
+    })
+    const open = watchedGateway.gateway
     const first = await send('hang', {}, {}, open)
-    const { id } = (await firstOf(first)).task
+    const { id } = (await readFirst(first)).task
     const streams = await Promise.all(Array.from({ length: 1_000 }, () => subscribe(id, {}, open)))
     await Promise.all(streams.map(stream => stream.abort()))
-    expect(watched.listening()).toBeGreaterThan(0)
+    expect(watchedGateway.listening()).toBeGreaterThan(0)
     await first.abort()
-    expect(watched.listening()).toBe(0)
+    expect(watchedGateway.listening()).toBe(0)
     await open.rpc('CancelTask', { id })
     await open.close()
   })
@@ -444,7 +448,7 @@ describe('abandoned streams and refused callers', () => {
     })
     const reader = lazy.body?.getReader()
     semaphore('lazy-1').resolve()
-    await expect.poll(() => gateway.heard.at(-1)?.id).toBe(`s-${unique}`)
+    await expect.poll(() => gateway.receivedMessages.at(-1)?.id).toBe(`s-${unique}`)
     const { body } = await gateway.rpc('ListTasks', { status: 'TASK_STATE_WORKING' })
     expect(body.error).toBeUndefined()
     await expect(reader?.closed).rejects.toThrow('reads too slowly')
@@ -452,57 +456,60 @@ describe('abandoned streams and refused callers', () => {
 
   test('A2A-S05 a caller has no more open streams than the limit; another caller has their own limit', async () => {
     const sender = await send('slow cap')
-    const { id } = (await firstOf(sender)).task
-    const open = await Promise.all(Array.from({ length: 19 }, () => subscribe(id)))
-    const refused = await gateway.rpc('SubscribeToTask', { id })
-    expect([refused.status, refused.body.error?.message]).toEqual([
+    const { id } = (await readFirst(sender)).task
+    const streams = await Promise.all(Array.from({ length: 19 }, () => subscribe(id)))
+    const refusal = await gateway.rpc('SubscribeToTask', { id })
+    expect([refusal.status, refusal.body.error?.message]).toEqual([
       429,
       'Cannot open stream: the caller has too many open',
     ])
-    expect(refused.headers.get('retry-after')).toBe('10')
-    const other = await send('hello', { token: bob })
-    expect((await other.events()).length).toBeGreaterThan(1)
-    await open[0]?.abort()
-    const again = await subscribe(id)
-    expect(again.status).toBe(200)
+    expect(refusal.headers.get('retry-after')).toBe('10')
+    const otherStream = await send('hello', { token: bob })
+    expect((await otherStream.events()).length).toBeGreaterThan(1)
+    await streams[0]?.abort()
+    const nextStream = await subscribe(id)
+    expect(nextStream.status).toBe(200)
     semaphore('cap-1').resolve()
-    await Promise.all([...open.slice(1), again, sender].map(stream => stream.events()))
+    await Promise.all([...streams.slice(1), nextStream, sender].map(stream => stream.events()))
   })
 
   test('A2A-S05 a client that leaves an ended stream frees its slot once', async () => {
-    const few = await openA2aGateway({ agents: { desk: scripted }, config: { limits: { streams_per_caller: 2 } } })
-    const running = await send('hang', {}, {}, few)
-    const { id } = (await firstOf(running)).task
-    const unread = await send('hello', {}, {}, few)
-    const open = async () => (await subscribe(id, {}, few)).status
+    const smallGateway = await openA2aGateway({
+      agents: { desk: scriptedAgent },
+      config: { limits: { streams_per_caller: 2 } },
+    })
+    const runningStream = await send('hang', {}, {}, smallGateway)
+    const { id } = (await readFirst(runningStream)).task
+    const unread = await send('hello', {}, {}, smallGateway)
+    const subscribeStatus = async () => (await subscribe(id, {}, smallGateway)).status
     // The end of one stream makes room for another.
-    await expect.poll(open).toBe(200)
+    await expect.poll(subscribeStatus).toBe(200)
     await unread.abort()
-    expect(await open()).toBe(429)
-    await few.rpc('CancelTask', { id })
-    await few.close()
+    expect(await subscribeStatus()).toBe(429)
+    await smallGateway.rpc('CancelTask', { id })
+    await smallGateway.close()
   })
 
   test('A2A-S07 a shutdown ends every stream cleanly, and after it a subscription shows the task', async () => {
-    const closing = await openA2aGateway({ agents: { desk: scripted } })
-    const stream = await send('hang', {}, {}, closing)
-    const { id } = (await firstOf(stream)).task
-    closing.channel.endpoint.release?.()
+    const closingGateway = await openA2aGateway({ agents: { desk: scriptedAgent } })
+    const stream = await send('hang', {}, {}, closingGateway)
+    const { id } = (await readFirst(stream)).task
+    closingGateway.channel.endpoint.release?.()
     const events = await stream.events()
     expect(events.map(brief)).not.toContain('status FAILED')
-    const refused = await closing.rpc('SubscribeToTask', { id })
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
-    expect((await closing.rpc('GetTask', { id })).body.result.id).toBe(id)
-    await closing.close()
+    const refusal = await closingGateway.rpc('SubscribeToTask', { id })
+    expect([refusal.status, refusal.headers.get('retry-after')]).toEqual([503, '5'])
+    expect((await closingGateway.rpc('GetTask', { id })).body.result.id).toBe(id)
+    await closingGateway.close()
   })
 
   test('a stream on which nothing happens beats, and ends after its time', async () => {
     const idle = await openA2aGateway({
-      agents: { desk: scripted },
+      agents: { desk: scriptedAgent },
       config: { limits: { stream_idle_seconds: 3_600 } },
     })
     const first = await send('hang', {}, {}, idle)
-    const { id } = (await firstOf(first)).task
+    const { id } = (await readFirst(first)).task
     idle.system.hurry(500)
     const events = first.events()
     await expect.poll(first.beats).toBeGreaterThan(2)
@@ -519,7 +526,7 @@ describe('a stream that breaks off', () => {
   test('goes on behind Last-Event-ID, without a gap and without a repeat', async () => {
     const sender = await send('chunks replay', { headers })
     expect(sender.headers.get('a2a-extensions')).toBe(replayExtension)
-    const { id } = (await firstOf(sender)).task
+    const { id } = (await readFirst(sender)).task
     let last: TestEvent | undefined
     while (last?.data.artifactUpdate === undefined) last = await sender.next()
     await sender.abort()
@@ -535,7 +542,7 @@ describe('a stream that breaks off', () => {
 
   test('begins anew with the task after an unknown position', async () => {
     const sender = await send('slow unknown', { headers })
-    const { id } = (await firstOf(sender)).task
+    const { id } = (await readFirst(sender)).task
     let last: TestEvent | undefined
     while (last?.data.artifactUpdate === undefined) last = await sender.next()
     const [epoch, count] = (last.id ?? '').split('-')
@@ -544,7 +551,7 @@ describe('a stream that breaks off', () => {
     for (const eventId of eventIds)
       streams.push(await subscribe(id, { headers: { ...headers, 'last-event-id': eventId } }))
     semaphore('unknown-1').resolve()
-    for (const stream of streams) expect(brief(await firstOf(stream))).toMatch(/^task/)
+    for (const stream of streams) expect(brief(await readFirst(stream))).toMatch(/^task/)
     for (const stream of [sender, ...streams]) await stream.events()
   })
 
@@ -556,21 +563,24 @@ describe('a stream that breaks off', () => {
 })
 
 test('many at once, each with a second listener: every stream adds up to its task', async () => {
-  const busy = await openA2aGateway({ agents: { desk: scripted }, config: { limits: { streams_per_caller: 500 } } })
+  const busy = await openA2aGateway({
+    agents: { desk: scriptedAgent },
+    config: { limits: { streams_per_caller: 500 } },
+  })
   semaphore('busy-1').resolve()
   const add = async (stream: OpenEventStream) => reduce(await stream.events())
-  const all = Array.from({ length: 100 }, async () => {
+  const senders = Array.from({ length: 100 }, async () => {
     const sender = await send('chunks busy', {}, {}, busy)
-    const first = await firstOf(sender)
-    const late = await subscribe(first.task.id, {}, busy)
-    const isOpen = late.headers.get('content-type') === 'text/event-stream'
-    const [told, second] = await Promise.all([sender.events(), isOpen ? add(late) : undefined])
+    const first = await readFirst(sender)
+    const lateStream = await subscribe(first.task.id, {}, busy)
+    const isOpen = lateStream.headers.get('content-type') === 'text/event-stream'
+    const [told, second] = await Promise.all([sender.events(), isOpen ? add(lateStream) : undefined])
     const task = reduce([first, ...told])
     const { body } = await busy.rpc('GetTask', { id: task.id, historyLength: 0 })
     expect(task).toEqual(body.result)
     if (second) expect({ ...second, history: undefined }).toEqual({ ...body.result, history: undefined })
   })
-  await Promise.all(all)
+  await Promise.all(senders)
   await busy.close()
 })
 
@@ -583,7 +593,7 @@ test('A2A-S02, CORE-CAP-002 where streaming is off the gateway refuses it as an 
     const { status, body } = await off.rpc(method, params)
     expect([status, body.error?.code]).toEqual([200, -32004])
   }
-  expect(off.heard).toEqual([])
+  expect(off.receivedMessages).toEqual([])
   await off.close()
 })
 
@@ -595,8 +605,8 @@ test('STREAM what is wrong before the first event is an ordinary answer', async 
 test('A2A-M12 a stream of a message sent twice runs the agent once', async () => {
   const params = message('hello')
   const first = await (await openStream(gateway, 'SendStreamingMessage', params)).events()
-  const again = await (await openStream(gateway, 'SendStreamingMessage', params)).events()
-  expect(again.map(brief)).toEqual(['task COMPLETED'])
-  expect(again[0].task.id).toBe(first[0].task.id)
-  expect(gateway.heard.filter(({ id }) => id === params.message.messageId)).toHaveLength(1)
+  const repeatedEvents = await (await openStream(gateway, 'SendStreamingMessage', params)).events()
+  expect(repeatedEvents.map(brief)).toEqual(['task COMPLETED'])
+  expect(repeatedEvents[0].task.id).toBe(first[0].task.id)
+  expect(gateway.receivedMessages.filter(({ id }) => id === params.message.messageId)).toHaveLength(1)
 })

@@ -4,17 +4,17 @@ import type { A2aAnswer, A2aTestGateway } from '../setup/gateway.ts'
 import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
 
 /** An agent that ends its turn in the way that the message requests. */
-const scripted: Agent = {
+const scriptedAgent: Agent = {
   async handle({ parts }, { signal }) {
-    const asked = joinTextParts(parts)
-    if (asked === 'throw') throw new Error('db password is hunter2 at /home/agent/secrets.ts:12')
-    if (asked === 'bad part') return { parts: [{ kind: 'text' }] } as never
-    if (asked === 'nothing') return undefined
-    if (asked === 'hang') {
+    const text = joinTextParts(parts)
+    if (text === 'throw') throw new Error('db password is hunter2 at /home/agent/secrets.ts:12')
+    if (text === 'bad part') return { parts: [{ kind: 'text' }] } as never
+    if (text === 'nothing') return undefined
+    if (text === 'hang') {
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     }
-    const asText = [{ kind: 'text', mime: 'text/plain', content: `on ${asked}` }] as const
-    const status = (['input_required', 'rejected', 'failed', 'working'] as const).find(each => each === asked)
+    const asText = [{ kind: 'text', mime: 'text/plain', content: `on ${text}` }] as const
+    const status = (['input_required', 'rejected', 'failed', 'working'] as const).find(name => name === text)
     return { parts: [...asText], ...(status && { status }) }
   },
 }
@@ -25,7 +25,7 @@ let gateway: A2aTestGateway
 let bob: string
 
 beforeAll(async () => {
-  gateway = await openA2aGateway({ agents: { desk: scripted, other: scripted } })
+  gateway = await openA2aGateway({ agents: { desk: scriptedAgent, other: scriptedAgent } })
   bob = await gateway.issuer.sign({ sub: 'bob' })
 })
 afterAll(() => gateway.close())
@@ -33,7 +33,7 @@ afterAll(() => gateway.close())
 /** Returns the answer of GetTask, and the ids that the store was asked for in the meantime. */
 async function lookUp(id: string): Promise<{ readonly answer: object; readonly asked: readonly string[] }> {
   const asked: string[] = []
-  const watched = await openA2aGateway({
+  const watchedGateway = await openA2aGateway({
     watchStore: store => ({
       ...store,
       findTask(key) {
@@ -42,13 +42,13 @@ async function lookUp(id: string): Promise<{ readonly answer: object; readonly a
       },
     }),
   })
-  const { body } = await watched.rpc('GetTask', { id })
-  await watched.close()
+  const { body } = await watchedGateway.rpc('GetTask', { id })
+  await watchedGateway.close()
   return { answer: body, asked }
 }
 
-async function ask(text: string, message?: object): Promise<A2aAnswer['body']['result']> {
-  return (await gateway.say(text, message)).body.result.task
+async function sendAndRead(text: string, message?: object): Promise<A2aAnswer['body']['result']> {
+  return (await gateway.sendText(text, message)).body.result.task
 }
 
 describe('states of a task', () => {
@@ -59,7 +59,7 @@ describe('states of a task', () => {
     ['rejected', 'TASK_STATE_REJECTED', false],
     ['failed', 'TASK_STATE_FAILED', false],
   ])('%s: %s', async (said, state, isResult) => {
-    const task = await ask(said)
+    const task = await sendAndRead(said)
     const parts = [{ text: `on ${said}`, mediaType: 'text/plain' }]
     expect(task.status.state).toBe(state)
     expect(task.status.message?.parts).toEqual(isResult ? undefined : parts)
@@ -67,19 +67,19 @@ describe('states of a task', () => {
   })
 
   test('an agent that says nothing has completed its task', async () => {
-    const task = await ask('nothing')
+    const task = await sendAndRead('nothing')
     expect(task.status).toEqual({ state: 'TASK_STATE_COMPLETED', timestamp: expect.any(String) })
     expect(task.artifacts).toBeUndefined()
   })
 
   test('A2A-T13 an agent that throws leaves a neutral text with a correlation id', async () => {
-    const task = await ask('throw')
+    const task = await sendAndRead('throw')
     expect(task.status.state).toBe('TASK_STATE_FAILED')
     expect(task.status.message.parts[0].text).toMatch(/^Sorry, this could not be answered\. Reference: [0-9a-f]{16}$/)
   })
 
   test('A2A-T14 an agent that returns an invalid part has failed, and the log says why', async () => {
-    const task = await ask('bad part')
+    const task = await sendAndRead('bad part')
     expect(task.status.state).toBe('TASK_STATE_FAILED')
     const failures = gateway.system.logged.filter(({ text }) => text === 'agent failed')
     expect(failures.map(({ fields }) => fields)).toContainEqual(expect.objectContaining({ agent: 'desk' }))
@@ -88,7 +88,7 @@ describe('states of a task', () => {
 
 describe('a blocking call', () => {
   test('returns at once when asked to', async () => {
-    const { body } = await gateway.say('hang', {}, { configuration: { returnImmediately: true } })
+    const { body } = await gateway.sendText('hang', {}, { configuration: { returnImmediately: true } })
     expect(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']).toContain(body.result.task.status.state)
     await gateway.rpc('CancelTask', { id: body.result.task.id })
   })
@@ -102,7 +102,7 @@ describe('a blocking call', () => {
     }
     const profiles = { desk: { deadlineMs: 600 } }
     const patient = await openA2aGateway({ agents: { desk: slow }, profiles })
-    const { task } = (await patient.say('hello')).body.result
+    const { task } = (await patient.sendText('hello')).body.result
     expect(task).toMatchObject({
       status: { state: 'TASK_STATE_COMPLETED' },
       artifacts: [{ parts: [{ text: 'at last' }] }],
@@ -112,28 +112,28 @@ describe('a blocking call', () => {
 
   test('shows the task as it is when even the deadline of the agent is long over', async () => {
     const idle = await openA2aGateway({ works: false, pace: 20, profiles: { echo: { deadlineMs: 1_000 } } })
-    const { body } = await idle.say('hello')
+    const { body } = await idle.sendText('hello')
     expect(body.result.task.status.state).toBe('TASK_STATE_SUBMITTED')
     await idle.close()
   })
 
   test('waits no longer than configured and then shows the task as it is', async () => {
     const idle = await openA2aGateway({ works: false, config: { limits: { wait_seconds: 0.2 } } })
-    const { body } = await idle.say('hello')
+    const { body } = await idle.sendText('hello')
     expect(body.result.task.status).toEqual({ state: 'TASK_STATE_SUBMITTED', timestamp: expect.any(String) })
     await idle.close()
   })
 
-  const bare = ({ entries: _, ...task }: TaskRecord) => task
+  const withoutEntries = ({ entries: _, ...task }: TaskRecord) => task
   test.each([
-    ['no look, when the notice of the end has the task', bare, 0, 0],
+    ['no look, when the notice of the end has the task', withoutEntries, 0, 0],
     ['one look, when the notice has no task', () => undefined, 0, 1],
-    ['one look, when the caller wants what was said and the notice lacks it', bare, 5, 1],
+    ['one look, when the caller wants what was said and the notice lacks it', withoutEntries, 5, 1],
     ['no look, when the notice has that, too', (task: TaskRecord) => task, 5, 0],
   ])('costs the store %s', async (_, tell, historyLength, looks) => {
-    let looked = 0
-    const watched = await openA2aGateway({
-      agents: { desk: scripted },
+    let queryCount = 0
+    const watchedGateway = await openA2aGateway({
+      agents: { desk: scriptedAgent },
       watchStore: store => ({
         ...store,
         listen: (topic, listener) =>
@@ -142,24 +142,24 @@ describe('a blocking call', () => {
             listener(task ? { ...rest, task: tell(task) } : notice)
           }),
         findTask(key) {
-          looked += 1
+          queryCount += 1
           return store.findTask(key)
         },
       }),
     })
-    const { body } = await watched.say('hello', {}, { configuration: { historyLength } })
+    const { body } = await watchedGateway.sendText('hello', {}, { configuration: { historyLength } })
     expect(body.result.task).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED' }, artifacts: [{}] })
     expect(body.result.task.history?.length).toBe(historyLength > 0 ? 1 : undefined)
-    expect(looked).toBe(looks)
-    await watched.close()
+    expect(queryCount).toBe(looks)
+    await watchedGateway.close()
   })
 
   test('ends when the channel lets go', async () => {
     const idle = await openA2aGateway({ works: false })
-    const waiting = idle.say('hello')
+    const pendingAnswer = idle.sendText('hello')
     await expect.poll(async () => (await idle.store.count()).messages.received).toBe(1)
     idle.channel.endpoint.release?.()
-    expect((await waiting).body.result.task.status.state).toBe('TASK_STATE_SUBMITTED')
+    expect((await pendingAnswer).body.result.task.status.state).toBe('TASK_STATE_SUBMITTED')
     await idle.close()
   })
 
@@ -167,7 +167,7 @@ describe('a blocking call', () => {
     const { store } = gateway
     const { listen } = store
     store.listen = (topic, listener) => (topic === 'work' ? listen(topic, listener) : () => undefined)
-    const task = await ask('hello').finally(() => {
+    const task = await sendAndRead('hello').finally(() => {
       store.listen = listen
     })
     expect(task.status.state).toBe('TASK_STATE_COMPLETED')
@@ -176,15 +176,15 @@ describe('a blocking call', () => {
 
 describe('GetTask', () => {
   test('CORE-GET-001 shows the task as SendMessage left it', async () => {
-    const sent = await ask('hello')
-    const { body } = await gateway.rpc('GetTask', { id: sent.id, historyLength: 0 })
-    expect(body.result).toEqual(sent)
+    const result = await sendAndRead('hello')
+    const { body } = await gateway.rpc('GetTask', { id: result.id, historyLength: 0 })
+    expect(body.result).toEqual(result)
   })
 
   test('CORE-HIST history is chronological, has at most the requested length, and holds the real words', async () => {
-    const first = await ask('input_required', { messageId: 'h-1' })
-    await ask('input_required', { messageId: 'h-2', taskId: first.id })
-    await ask('hello', { messageId: 'h-3', taskId: first.id })
+    const first = await sendAndRead('input_required', { messageId: 'h-1' })
+    await sendAndRead('input_required', { messageId: 'h-2', taskId: first.id })
+    await sendAndRead('hello', { messageId: 'h-3', taskId: first.id })
     const history = async (historyLength?: number) => {
       const { body } = await gateway.rpc('GetTask', { id: first.id, historyLength })
       return body.result.history?.map(({ role, parts }: { role: string; parts: { text: string }[] }) => [
@@ -192,16 +192,16 @@ describe('GetTask', () => {
         parts[0]?.text,
       ])
     }
-    const all = [
+    const listedIds = [
       ['USER', 'input_required'],
       ['AGENT', 'on input_required'],
       ['USER', 'input_required'],
       ['AGENT', 'on input_required'],
       ['USER', 'hello'],
     ]
-    expect(await history()).toEqual(all)
-    expect(await history(2)).toEqual(all.slice(-2))
-    expect(await history(100)).toEqual(all)
+    expect(await history()).toEqual(listedIds)
+    expect(await history(2)).toEqual(listedIds.slice(-2))
+    expect(await history(100)).toEqual(listedIds)
     expect(await history(0)).toBeUndefined()
     const { body } = await gateway.rpc('GetTask', { id: first.id })
     expect(body.result.history[0]).toEqual({
@@ -230,8 +230,8 @@ describe('GetTask', () => {
   })
 
   test('members may have the names of the protobuf file, as ProtoJSON allows', async () => {
-    const first = await ask('input_required')
-    await ask('input_required', { task_id: first.id })
+    const first = await sendAndRead('input_required')
+    await sendAndRead('input_required', { task_id: first.id })
     const { body } = await gateway.rpc('GetTask', { id: first.id, history_length: 1 })
     expect(body.result.history).toHaveLength(1)
     expect((await gateway.rpc('ListTasks', { page_size: -1 })).body.error?.data[1].fieldViolations[0].field).toBe(
@@ -240,9 +240,9 @@ describe('GetTask', () => {
   })
 
   test('CORE-HIST-003 SendMessage with historyLength shows the history, and without it nothing', async () => {
-    const { body } = await gateway.say('hello', {}, { configuration: { historyLength: 5 } })
+    const { body } = await gateway.sendText('hello', {}, { configuration: { historyLength: 5 } })
     expect(body.result.task.history).toHaveLength(1)
-    expect((await ask('hello')).history).toBeUndefined()
+    expect((await sendAndRead('hello')).history).toBeUndefined()
   })
 
   test.each([
@@ -269,7 +269,7 @@ describe('A2A-T01, A2A-T02 no such task, and the task of another caller', () => 
     }),
   }
   test.each(Object.entries(operations))('%s answers both byte for byte alike', async (method, params) => {
-    const { id } = await ask('input_required')
+    const { id } = await sendAndRead('input_required')
     const unknown = await gateway.rpc(method, params(unknownId))
     expect([unknown.status, unknown.body.error?.code, unknown.body.error?.message]).toEqual([
       200,
@@ -291,26 +291,26 @@ describe('A2A-T01, A2A-T02 no such task, and the task of another caller', () => 
 
 describe('a message to a task', () => {
   test('CORE-MULTI-005 takes the context from it', async () => {
-    const first = await ask('input_required')
-    const next = await ask('hello', { taskId: first.id })
+    const first = await sendAndRead('input_required')
+    const next = await sendAndRead('hello', { taskId: first.id })
     expect([next.id, next.contextId, next.status.state]).toEqual([first.id, first.contextId, 'TASK_STATE_COMPLETED'])
   })
 
   test('A2A-T03 fails when the task has ended', async () => {
-    const { id } = await ask('hello')
-    const { status, body } = await gateway.say('more', { taskId: id })
+    const { id } = await sendAndRead('hello')
+    const { status, body } = await gateway.sendText('more', { taskId: id })
     expect([status, body.error?.code, body.error?.message]).toEqual([200, -32004, 'Cannot continue task: it has ended'])
   })
 
   test('A2A-M12 unless the task holds it already: then it gets the first answer again', async () => {
-    const { id } = await ask('input_required')
-    const last = await ask('hello', { messageId: 'm12-last', taskId: id })
-    expect(await ask('hello', { messageId: 'm12-last', taskId: id })).toEqual(last)
+    const { id } = await sendAndRead('input_required')
+    const last = await sendAndRead('hello', { messageId: 'm12-last', taskId: id })
+    expect(await sendAndRead('hello', { messageId: 'm12-last', taskId: id })).toEqual(last)
   })
 
   test('A2A-T04 with the context of another fails, and the error does not name the true one', async () => {
-    const { id, contextId } = await ask('input_required')
-    const { body, text } = await gateway.say('x', { taskId: id, contextId: 'another' })
+    const { id, contextId } = await sendAndRead('input_required')
+    const { body, text } = await gateway.sendText('x', { taskId: id, contextId: 'another' })
     expect(body.error).toMatchObject({
       code: -32602,
       message: 'Cannot SendMessage: message.contextId is not the context of this task',
@@ -319,14 +319,14 @@ describe('a message to a task', () => {
   })
 
   test('A2A-T08 runs after an earlier one at the same time, and none is missing', async () => {
-    const { id } = await ask('input_required')
+    const { id } = await sendAndRead('input_required')
     await Promise.all([
-      ask('input_required', { messageId: 't08-a', taskId: id }),
-      ask('input_required', { messageId: 't08-b', taskId: id }),
+      sendAndRead('input_required', { messageId: 't08-a', taskId: id }),
+      sendAndRead('input_required', { messageId: 't08-b', taskId: id }),
     ])
     const { body } = await gateway.rpc('GetTask', { id })
-    const said = body.result.history.map(({ messageId }: { messageId: string }) => messageId)
-    expect(said).toEqual(expect.arrayContaining(['t08-a', 't08-b']))
+    const messageIds = body.result.history.map(({ messageId }: { messageId: string }) => messageId)
+    expect(messageIds).toEqual(expect.arrayContaining(['t08-a', 't08-b']))
     expect(body.result.history).toHaveLength(5)
     expect(body.result.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   })
@@ -334,50 +334,50 @@ describe('a message to a task', () => {
 
 describe('contexts', () => {
   test('a context that a client chooses works, and its tasks share one thread', async () => {
-    const one = await ask('hello', { contextId: 'chosen' })
-    const two = await ask('hello', { contextId: 'chosen' })
+    const one = await sendAndRead('hello', { contextId: 'chosen' })
+    const two = await sendAndRead('hello', { contextId: 'chosen' })
     expect([one.contextId, two.contextId]).toEqual(['chosen', 'chosen'])
     expect(one.id).not.toBe(two.id)
-    expect(gateway.heard.at(-1)?.thread_source).toBe('chosen')
-    expect(gateway.heard.at(-1)?.history).toHaveLength(2)
+    expect(gateway.receivedMessages.at(-1)?.thread_source).toBe('chosen')
+    expect(gateway.receivedMessages.at(-1)?.history).toHaveLength(2)
   })
 
   test('one that we made continues the thread of its first task', async () => {
-    const one = await ask('hello')
-    expect(gateway.heard.at(-1)?.thread_source).toBe(one.id)
-    await ask('more', { contextId: one.contextId })
-    expect(gateway.heard.at(-1)?.thread_source).toBe(one.id)
-    expect(gateway.heard.at(-1)?.history).toHaveLength(2)
+    const firstResult = await sendAndRead('hello')
+    expect(gateway.receivedMessages.at(-1)?.thread_source).toBe(firstResult.id)
+    await sendAndRead('more', { contextId: firstResult.contextId })
+    expect(gateway.receivedMessages.at(-1)?.thread_source).toBe(firstResult.id)
+    expect(gateway.receivedMessages.at(-1)?.history).toHaveLength(2)
   })
 
   test('A2A-T05 the context of another caller counts as unknown, and brings no history', async () => {
-    await ask('secret plan', { contextId: 'shared-name' })
-    const { body } = await gateway.say('hello', { contextId: 'shared-name' }, { token: bob })
+    await sendAndRead('secret plan', { contextId: 'shared-name' })
+    const { body } = await gateway.sendText('hello', { contextId: 'shared-name' }, { token: bob })
     expect(body.result.task.contextId).toBe('shared-name')
-    expect(gateway.heard.at(-1)?.history).toEqual([])
+    expect(gateway.receivedMessages.at(-1)?.history).toEqual([])
   })
 })
 
 describe('CancelTask', () => {
   test('CORE-CANCEL-001 ends an open task, and the agent learns of it', async () => {
-    const { body } = await gateway.say('hang', {}, { configuration: { returnImmediately: true } })
+    const { body } = await gateway.sendText('hang', {}, { configuration: { returnImmediately: true } })
     const { id } = body.result.task
-    const canceled = await gateway.rpc('CancelTask', { id })
-    expect(canceled.body.result).toMatchObject({ id, status: { state: 'TASK_STATE_CANCELED' } })
+    const cancelAnswer = await gateway.rpc('CancelTask', { id })
+    expect(cancelAnswer.body.result).toMatchObject({ id, status: { state: 'TASK_STATE_CANCELED' } })
     expect((await gateway.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_CANCELED')
   })
 
   test('A2A-T07 ends a call that waits for the task with the canceled task, which stays so', async () => {
-    const waiting = gateway.say('hang', { messageId: 't07' })
-    await expect.poll(() => gateway.heard.at(-1)?.id).toBe('t07')
+    const pendingAnswer = gateway.sendText('hang', { messageId: 't07' })
+    await expect.poll(() => gateway.receivedMessages.at(-1)?.id).toBe('t07')
     const { body } = await gateway.rpc('ListTasks', { status: 'TASK_STATE_WORKING' })
     const ids = body.result.tasks.map(({ id }: { id: string }) => id)
     for (const id of ids) await gateway.rpc('CancelTask', { id })
-    expect((await waiting).body.result.task.status.state).toBe('TASK_STATE_CANCELED')
+    expect((await pendingAnswer).body.result.task.status.state).toBe('TASK_STATE_CANCELED')
   })
 
   test('A2A-T06 a task that has ended is not cancelable', async () => {
-    const { id } = await ask('hello')
+    const { id } = await sendAndRead('hello')
     const { status, body } = await gateway.rpc('CancelTask', { id })
     expect([status, body.error?.code, body.error?.message]).toEqual([
       200,
@@ -388,7 +388,7 @@ describe('CancelTask', () => {
   })
 
   test('A2A-T06 of two cancels at once exactly one succeeds', async () => {
-    const { id } = await ask('input_required')
+    const { id } = await sendAndRead('input_required')
     const answers = await Promise.all([gateway.rpc('CancelTask', { id }), gateway.rpc('CancelTask', { id })])
     expect(answers.map(({ body }) => body.error?.code).sort()).toEqual([-32002, undefined])
   })
@@ -400,14 +400,14 @@ describe('ListTasks', () => {
   const rpc = (params: object) => list.rpc('ListTasks', params, { token: carol })
 
   beforeAll(async () => {
-    list = await openA2aGateway({ agents: { desk: scripted, other: scripted } })
+    list = await openA2aGateway({ agents: { desk: scriptedAgent, other: scriptedAgent } })
     carol = await list.issuer.sign({ sub: 'carol' })
-    for (const said of ['hello', 'rejected', 'hello', 'input_required', 'hello']) {
+    for (const text of ['hello', 'rejected', 'hello', 'input_required', 'hello']) {
       list.system.advance(1_000)
-      await list.say(said, { contextId: said }, { token: carol })
+      await list.sendText(text, { contextId: text }, { token: carol })
     }
-    await list.say('hello', {}, { token: carol, path: '/agents/other/a2a' })
-    await list.say('hello')
+    await list.sendText('hello', {}, { token: carol, path: '/agents/other/a2a' })
+    await list.sendText('hello')
   })
   afterAll(() => list.close())
 
@@ -438,8 +438,8 @@ describe('ListTasks', () => {
   test('filters by context and by state', async () => {
     expect(states(await rpc({ contextId: 'rejected' }))).toEqual(['REJECTED'])
     expect(states(await rpc({ status: 'TASK_STATE_INPUT_REQUIRED' }))).toEqual(['INPUT_REQUIRED'])
-    const none = await rpc({ status: 'TASK_STATE_AUTH_REQUIRED' })
-    expect(none.body.result).toEqual({ tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0 })
+    const emptyAnswer = await rpc({ status: 'TASK_STATE_AUTH_REQUIRED' })
+    expect(emptyAnswer.body.result).toEqual({ tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0 })
   })
 
   test.each<[string, object]>([
@@ -466,48 +466,48 @@ describe('ListTasks', () => {
   })
 
   test('A2A-T12 includes a task exactly at statusTimestampAfter', async () => {
-    const all = (await rpc({})).body.result.tasks
-    const { timestamp } = all[2].status
+    const allTasks = (await rpc({})).body.result.tasks
+    const { timestamp } = allTasks[2].status
     expect((await rpc({ statusTimestampAfter: timestamp })).body.result.tasks).toHaveLength(3)
-    const later = new Date(Date.parse(timestamp) + 1).toISOString()
-    expect((await rpc({ statusTimestampAfter: later })).body.result.tasks).toHaveLength(2)
+    const laterTime = new Date(Date.parse(timestamp) + 1).toISOString()
+    expect((await rpc({ statusTimestampAfter: laterTime })).body.result.tasks).toHaveLength(2)
   })
 
   test('CORE-LIST-002 pages hold every task once and end with an empty token', async () => {
-    const seen: string[] = []
+    const seenIds: string[] = []
     let pageToken: string | undefined
     do {
       const { body } = await rpc({ pageSize: 2, pageToken })
       expect(body.result.totalSize).toBe(5)
-      seen.push(...body.result.tasks.map(({ id }: { id: string }) => id))
+      seenIds.push(...body.result.tasks.map(({ id }: { id: string }) => id))
       pageToken = body.result.nextPageToken
     } while (pageToken)
-    expect(new Set(seen).size).toBe(5)
-    expect(seen).toHaveLength(5)
+    expect(new Set(seenIds).size).toBe(5)
+    expect(seenIds).toHaveLength(5)
   })
 
   test('a walk names every task of its beginning, and those that begin or change meanwhile', async () => {
-    const busy = await openA2aGateway({ agents: { desk: scripted } })
+    const busy = await openA2aGateway({ agents: { desk: scriptedAgent } })
     const open = async () => {
       busy.system.advance(1_000)
-      const { body } = await busy.say('hang', {}, { configuration: { returnImmediately: true } })
+      const { body } = await busy.sendText('hang', {}, { configuration: { returnImmediately: true } })
       return String(body.result.task.id)
     }
     const ids = [await open(), await open(), await open(), await open(), await open(), await open()]
-    const seen: string[] = []
+    const seenIds: string[] = []
     let pageToken: string | undefined
     do {
       const { body } = await busy.rpc('ListTasks', { pageSize: 2, pageToken })
-      seen.push(...body.result.tasks.map(({ id }: { id: string }) => id))
+      seenIds.push(...body.result.tasks.map(({ id }: { id: string }) => id))
       pageToken = body.result.nextPageToken
       busy.system.advance(1_000)
       // After page 1, two tasks that are not listed yet move to the top, and a new one begins.
-      if (seen.length > 2) continue
+      if (seenIds.length > 2) continue
       for (const id of ids.slice(0, 2)) await busy.rpc('CancelTask', { id })
       ids.push(await open())
     } while (pageToken)
-    expect(new Set(seen)).toEqual(new Set(ids))
-    expect(seen).toHaveLength(ids.length)
+    expect(new Set(seenIds)).toEqual(new Set(ids))
+    expect(seenIds).toHaveLength(ids.length)
     await busy.close()
   })
 
@@ -516,23 +516,23 @@ describe('ListTasks', () => {
     const words = { kind: 'text', mime: 'text/plain', content: 'a'.repeat(4_000_000) } as const
     const data_base64 = Buffer.alloc(10_000_000).toString('base64')
     const file = { kind: 'file', name: 'a.bin', bytes_ref: { kind: 'inline', data_base64 } } as const
-    const large = await openA2aGateway({ agents: { desk: { handle: () => ({ parts: [words, file] }) } } })
-    for (let at = 0; at < 2; at += 1) {
-      await large.say('hello', {}, { configuration: { returnImmediately: false } })
-      large.system.advance(1_000)
+    const largeGateway = await openA2aGateway({ agents: { desk: { handle: () => ({ parts: [words, file] }) } } })
+    for (let index = 0; index < 2; index += 1) {
+      await largeGateway.sendText('hello', {}, { configuration: { returnImmediately: false } })
+      largeGateway.system.advance(1_000)
     }
     const pagesOf = async (params: object) => {
-      const first = (await large.rpc('ListTasks', params)).body.result
-      const second = (await large.rpc('ListTasks', { ...params, pageToken: first.nextPageToken })).body.result
+      const first = (await largeGateway.rpc('ListTasks', params)).body.result
+      const second = (await largeGateway.rpc('ListTasks', { ...params, pageToken: first.nextPageToken })).body.result
       expect(second.nextPageToken).toBe('')
       return [first, second].map(({ tasks }) => tasks.map(({ id }: { id: string }) => id))
     }
     const pages = await pagesOf({ includeArtifacts: true })
     expect(pages).toEqual([[expect.any(String)], [expect.any(String)]])
     expect(pages[0]).not.toEqual(pages[1])
-    const { tasks } = (await large.rpc('ListTasks', {})).body.result
+    const { tasks } = (await largeGateway.rpc('ListTasks', {})).body.result
     expect(tasks, 'the answers are artifacts, which are not asked for here').toHaveLength(2)
-    await large.close()
+    await largeGateway.close()
   })
 
   test.each([
@@ -556,14 +556,14 @@ describe('ListTasks', () => {
   test('A2A-T10 a token works for its owner and filters alone, and nobody can change it', async () => {
     const { nextPageToken: pageToken } = (await rpc({ pageSize: 2 })).body.result
     const [at, ...rest] = pageToken.split('.')
-    const altered = [Number(at) + 1, ...rest].join('.')
-    const refused = [
-      await rpc({ pageSize: 2, pageToken: altered }),
+    const alteredToken = [Number(at) + 1, ...rest].join('.')
+    const refusals = [
+      await rpc({ pageSize: 2, pageToken: alteredToken }),
       await rpc({ pageSize: 2, pageToken, status: 'TASK_STATE_COMPLETED' }),
       await list.rpc('ListTasks', { pageSize: 2, pageToken }),
       await list.rpc('ListTasks', { pageSize: 2, pageToken }, { token: carol, path: '/agents/other/a2a' }),
     ]
-    for (const { body } of refused) {
+    for (const { body } of refusals) {
       expect(body.error).toMatchObject({
         code: -32602,
         message: 'Cannot ListTasks: pageToken does not belong to this list',

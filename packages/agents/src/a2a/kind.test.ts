@@ -42,8 +42,8 @@ agentContract('a2a', {
 /** Collects all pieces that an agent returns. */
 async function listen(agent: Agent, context: AgentContext) {
   const pieces = []
-  const given = agent.handle(testMessage('hello'), context) as AsyncIterable<AgentChunk>
-  for await (const piece of given) pieces.push(piece)
+  const chunks = agent.handle(testMessage('hello'), context) as AsyncIterable<AgentChunk>
+  for await (const piece of chunks) pieces.push(piece)
   return pieces
 }
 
@@ -53,23 +53,23 @@ const readOptions = ({ peer: _, onPiece: __, ...options }: AgentAskOptions = {})
 describe('an a2a agent', () => {
   async function converse(...answers: AgentCallAnswer[]) {
     const { agent } = await openTestAgent({ use: 'a2a', card: 'https://peer.test/card' })
-    const asked: unknown[][] = []
-    let kept: Json | undefined
+    const calls: unknown[][] = []
+    let storedState: Json | undefined
     const context = testContext({
       state: {
-        get: async () => kept,
+        get: async () => storedState,
         set: value => {
-          kept = value
+          storedState = value
         },
       },
       call: async (...call) => {
-        asked.push(call)
-        return answers[asked.length - 1] ?? completed('')
+        calls.push(call)
+        return answers[calls.length - 1] ?? completed('')
       },
     })
-    const heard = []
-    for (const _ of answers) heard.push(await listen(agent, context))
-    return { asked, heard }
+    const chunks = []
+    for (const _ of answers) chunks.push(await listen(agent, context))
+    return { asked: calls, heard: chunks }
   }
 
   test('passes on the text that it received, and answers with the text of its peer', async () => {
@@ -99,9 +99,9 @@ describe('an a2a agent', () => {
       await isHeard
       return { ...completed('Open daily'), rest: [text('daily')] }
     }
-    const given = agent.handle(testMessage('hello'), testContext({ call })) as AsyncIterable<AgentChunk>
+    const chunks = agent.handle(testMessage('hello'), testContext({ call })) as AsyncIterable<AgentChunk>
     const pieces = []
-    for await (const piece of given) {
+    for await (const piece of chunks) {
       pieces.push(piece)
       resolve()
     }

@@ -19,7 +19,7 @@ const canceled = { flags: [taskCanceledFlag] }
 const cancel = (in_reply_to = 'response-1', members: Partial<NormalizedMessage> = {}) =>
   testMessage('', { kind: 'cancel', parts: [], in_reply_to, ...members })
 
-test('a server that waits for several answers gets all of them as cancelled, even one that the caller gave', async () => {
+test('cancelling a task cancels all open interrupts, even one that the caller had answered', async () => {
   const { ask, server, kept } = await openAgui([waiting(size, refund), runOf(textEvent('Never mind.'))])
   await ask('order')
   await ask('L', { responseId: 'response-2' })
@@ -34,7 +34,7 @@ test('a server that waits for several answers gets all of them as cancelled, eve
   expect(server.inputs()).toHaveLength(2)
 })
 
-test('a graph that takes a yes or a no alone gets a no', async () => {
+test('cancelling declines an interrupt whose schema accepts only an approval', async () => {
   const rawEvent = { id: 'a'.repeat(32), response_schema: approval }
   const asking = eventsOf({ type: 'CUSTOM', name: 'on_interrupt', value: 'Refund?', rawEvent }, finished())
   const { ask, server } = await openAgui([asking, runOf(textEvent('Never mind.'))])
@@ -43,7 +43,7 @@ test('a graph that takes a yes or a no alone gets a no', async () => {
   expect(server.inputs()[1]).toMatchObject({ forwardedProps: { command: { resume: { approved: false } } } })
 })
 
-test('the caller cancels also where the call proves less of them than their message did', async () => {
+test('a caller may cancel even if the cancel request proves less of them than the original message', async () => {
   const { ask, server } = await openAgui([waiting(size), runOf(textEvent('Never mind.'))])
   await ask('order')
   const sender = { address: '@carol@peer.test', auth_method: 'none', verified: false }
@@ -51,7 +51,7 @@ test('the caller cancels also where the call proves less of them than their mess
   expect(server.inputs()[1]?.resume).toEqual([{ interruptId: 'i1', status: 'cancelled' }])
 })
 
-test('the question of another task of the conversation stays open', async () => {
+test('cancelling one task leaves interrupts of other tasks open', async () => {
   const { ask, server } = await openAgui([waiting(refund), waiting(refund), runOf(textEvent('Done.'))])
   await ask('refund')
   await ask('refund, please!', { responseId: 'response-2' })
@@ -61,7 +61,7 @@ test('the question of another task of the conversation stays open', async () => 
   expect(server.inputs()[2]?.resume).toEqual([{ interruptId: 'i2', status: 'cancelled' }])
 })
 
-test('a server that asks on reaches nobody, and its next run asks afresh', async () => {
+test('the agent drops a new interrupt in reply to a cancel, and the next message starts a fresh run', async () => {
   const { ask, server, kept } = await openAgui([waiting(size), waiting(refund), waiting(refund)])
   await ask('order')
   const { answer } = await ask(cancel(), canceled)
@@ -71,7 +71,7 @@ test('a server that asks on reaches nobody, and its next run asks afresh', async
   expect(server.inputs()[2]).toMatchObject({ messages: [{ content: 'hello' }] })
 })
 
-test('a server that is away gets the cancel later, and one that fails at it gets it no more', async () => {
+test('the gateway retries a cancel after 503, and drops it after RUN_ERROR', async () => {
   const failed = eventsOf({ type: 'RUN_ERROR', message: 'hunter2' })
   const { ask, server, kept } = await openAgui([waiting(refund), { status: 503, body: {} }, failed])
   await ask('refund')

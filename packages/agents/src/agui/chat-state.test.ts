@@ -29,8 +29,8 @@ test('a chat learns that a state which it saw is gone', async () => {
   const { ask } = await openAgui((_input, index) => runOf({ type: 'STATE_SNAPSHOT', snapshot: states[index] }), {
     chat_state: 'all',
   })
-  const shown = [await ask(), await ask(), await ask()].map(({ answer }) => answer?.chat_state)
-  expect(shown).toEqual([{ cart: ['cake'] }, {}, undefined])
+  const chatStates = [await ask(), await ask(), await ask()].map(({ answer }) => answer?.chat_state)
+  expect(chatStates).toEqual([{ cart: ['cake'] }, {}, undefined])
 })
 
 test('a configuration cannot show the messages of a state', async () => {

@@ -5,11 +5,11 @@ import { openAgui } from '../../test/agui-agent.ts'
 import { finished, runOf } from '../../test/agui-server.ts'
 
 test('the turn records a call of a tool from its beginning to its result, and none without a result', async () => {
-  const begun: StepStart[] = []
+  const startedSteps: StepStart[] = []
   const ended: string[] = []
   const recorder = createRecorderMember({
     begin(start) {
-      begun.push(start)
+      startedSteps.push(start)
       return { within: context => context, end: () => void ended.push(start.name) }
     },
   })
@@ -23,7 +23,7 @@ test('the turn records a call of a tool from its beginning to its result, and no
   ])
   const before = Date.now()
   await ask('hello', recorder)
-  expect(begun).toEqual([{ kind: 'tool', name: 'look_up', id: 'c1', at: expect.any(Number) }])
-  expect(begun[0]?.at).toBeGreaterThanOrEqual(before)
+  expect(startedSteps).toEqual([{ kind: 'tool', name: 'look_up', id: 'c1', at: expect.any(Number) }])
+  expect(startedSteps[0]?.at).toBeGreaterThanOrEqual(before)
   expect(ended).toEqual(['look_up'])
 })

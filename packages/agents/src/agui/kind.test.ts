@@ -18,7 +18,7 @@ const turn = (role: 'user' | 'assistant', content: string, id: string): Historic
 })
 
 describe('a run', () => {
-  test('has the conversation, the sender with their proof, and ids that betray nothing', async () => {
+  test('contains the conversation, the verified sender, and ids that do not reveal peers', async () => {
     const { ask, server } = await openAgui(() => runOf(textEvent('hi')), {
       api_key: 'token',
       forwarded_props: { mode: 'x' },
@@ -26,8 +26,8 @@ describe('a run', () => {
     const history = [turn('user', 'one', 'u1'), turn('assistant', 'two', 'a1')]
     const message = testMessage('three', { sender: aliceSender })
     const person = { id: 'p1', addresses: [{ via: 'a2a', address: '@alice@peer.test' }] }
-    const told = { flags: ['hidden_text'], person, isPublic: async () => true }
-    await ask(message, { history: () => ({ turns: history }), ...told })
+    const contextOverrides = { flags: ['hidden_text'], person, isPublic: async () => true }
+    await ask(message, { history: () => ({ turns: history }), ...contextOverrides })
     await ask(message, { history: () => ({ turns: history }) })
     const [first, second] = server.inputs()
     expect(server.requests[0]?.headers).toMatchObject({ authorization: 'Bearer token', accept: 'text/event-stream' })
@@ -68,7 +68,7 @@ describe('a run', () => {
     expect(server.inputs()[3]?.messages[0]?.id).not.toBe('run-7')
   })
 
-  test('gives a turn another id as soon as it has other words, because LangGraph would go back to it', async () => {
+  test('changes the id of a message whose text has changed, because LangGraph would rewind to it', async () => {
     const { ask, server } = await openAgui(() => runOf(textEvent('hi')))
     await ask(testMessage('one', { id: 'm1' }))
     const joined = turn('user', 'one', 'm1')
@@ -89,7 +89,7 @@ describe('a run', () => {
     expect(second).toEqual(first)
   })
 
-  test('has the new message alone where the server keeps the conversation', async () => {
+  test('contains only the new message if `keeps_history` is set', async () => {
     const { ask, server } = await openAgui(() => runOf(textEvent('hi')), { keeps_history: true })
     await ask('two', { history: () => ({ turns: [turn('user', 'one', 'u1')] }) })
     const [run] = server.inputs()
@@ -100,15 +100,19 @@ describe('a run', () => {
   test('has a thread of the server for each thread_id, by whatever channel it comes and however the wire names it', async () => {
     const { ask, server } = await openAgui(() => runOf(textEvent('hi')), { keeps_history: true })
     const source = 'https://peer.test/contexts/1'
-    const own = { thread_id: '0b22717b-b192-44b6-a9a7-114ad5fbaac9', thread_source: source }
-    const told = [own, { ...own, received_via: 'web' }, { ...own, thread_id: '53a93a1e-8f47-4a5f-b6a7-0c4e8a1d2f60' }]
-    for (const members of told) await ask(testMessage('hi', members))
+    const ownThread = { thread_id: '0b22717b-b192-44b6-a9a7-114ad5fbaac9', thread_source: source }
+    const messageOverrides = [
+      ownThread,
+      { ...ownThread, received_via: 'web' },
+      { ...ownThread, thread_id: '53a93a1e-8f47-4a5f-b6a7-0c4e8a1d2f60' },
+    ]
+    for (const members of messageOverrides) await ask(testMessage('hi', members))
     const [first, elsewhere, stranger] = server.inputs().map(({ threadId }) => threadId)
     expect(elsewhere).toBe(first)
     expect(stranger).not.toBe(first)
   })
 
-  test('goes on in the thread that the server has for a conversation of an earlier release', async () => {
+  test('keeps the thread id of a conversation from an earlier release', async () => {
     const { ask, server } = await openAgui(() => runOf(textEvent('hi')), { keeps_history: true })
     const source = 'https://peer.test/contexts/1'
     await ask(testMessage('hi', { thread_id: source, thread_source: source }))
@@ -117,7 +121,7 @@ describe('a run', () => {
 })
 
 describe('an AG-UI agent', () => {
-  test('streams its words, those of two messages apart, and only its own', async () => {
+  test('streams the text of assistant messages, separated by a blank line, and no user messages', async () => {
     const { ask } = await openAgui(
       [
         runOf(
@@ -138,7 +142,7 @@ describe('an AG-UI agent', () => {
     expect(chunks.map(textOfAnswer).filter(Boolean)).toHaveLength(3)
   })
 
-  test('gives an empty answer where its message has blanks alone, and none where it says nothing', async () => {
+  test('gives an empty answer if its message has only blanks, and no answer without a message', async () => {
     expect(await answerTo(textEvent(' \n'))).toMatchObject({ parts: [{ kind: 'text', content: '' }] })
     expect(await answerTo()).toBeUndefined()
   })
@@ -167,7 +171,7 @@ describe('an AG-UI agent', () => {
     expect(chunks).toContainEqual(expect.objectContaining({ status: 'working', stage: 'look up' }))
   })
 
-  test('gets its state again in the next run, with its changes', async () => {
+  test('receives its changed state in the next run', async () => {
     const { ask, server, kept } = await openAgui([
       runOf(
         { type: 'STATE_SNAPSHOT', snapshot: { cart: ['cake'] } },
@@ -198,7 +202,7 @@ describe('an AG-UI agent', () => {
     expect(kept()).not.toHaveProperty('interrupts')
   })
 
-  test('tells what a run has cost', async () => {
+  test('reports the token usage of a run', async () => {
     const usage = [{ model: 'small', inputTokens: 10, outputTokens: 4 }]
     const { ask } = await openAgui([eventsOf(textEvent('x'), finished({ usage }))])
     expect((await ask()).answer).toMatchObject({ usage: [{ model: 'small', input_tokens: 10, output_tokens: 4 }] })

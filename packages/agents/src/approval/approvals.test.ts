@@ -28,8 +28,8 @@ function policyOf({ parts = [] }: PartialResponse) {
   return part.policy
 }
 
-function decideOn(asked: PartialResponse, outcome: 'granted' | 'declined') {
-  const { kind, code, data, requirement } = policyOf(asked)
+function decideOn(question: PartialResponse, outcome: 'granted' | 'declined') {
+  const { kind, code, data, requirement } = policyOf(question)
   const policy_resolution = { in_reply_to_state: 'x', requirement, kind, outcome, code, data } as PolicyResolution
   return testMessage('Agreed', { policy_resolution })
 }
@@ -37,9 +37,9 @@ function decideOn(asked: PartialResponse, outcome: 'granted' | 'declined') {
 describe('openApprovals()', () => {
   test('E-38: puts the action on the record store, and asks with its arguments where the tool has no text', async () => {
     const { ask, records } = openTest()
-    const asked = await ask()
-    expect(asked.status).toBe('input_required')
-    expect(policyOf(asked)).toMatchObject({
+    const question = await ask()
+    expect(question.status).toBe('input_required')
+    expect(policyOf(question)).toMatchObject({
       kind: 'consent_required',
       code: 'approval:required',
       message: 'May I run "refund" with {"order":"17"}?',
@@ -98,9 +98,9 @@ describe('openApprovals()', () => {
       ['granted', 3, 'Nobody allowed it in time.'],
     ] as const) {
       const { ask, approvals, wait } = openTest()
-      const asked = await ask({ rule: { ...onlyOnce, expires_after_hours: 2 } })
+      const question = await ask({ rule: { ...onlyOnce, expires_after_hours: 2 } })
       wait(hours)
-      const decided = await approvals.findDecided(decideOn(asked, outcome))
+      const decided = await approvals.findDecided(decideOn(question, outcome))
       if (!decided) throw new Error('it decides on nothing')
       const settled = await approvals.settle(decided, async () => ({ result: 'run' }))
       expect(settled).toEqual({ error: { message: words } })
@@ -128,12 +128,12 @@ describe('openApprovals()', () => {
     const records = createMemoryRecords()
     const { ask } = openTest({ records })
     const { approvals } = openTest({ name: 'other', records })
-    const asked = await ask()
-    expect(await approvals.findDecided(decideOn(asked, 'granted'))).toBeUndefined()
+    const question = await ask()
+    expect(await approvals.findDecided(decideOn(question, 'granted'))).toBeUndefined()
     expect(await approvals.findDecided(testMessage('Agreed'))).toBeUndefined()
-    const { policy_resolution } = decideOn(asked, 'granted')
+    const { policy_resolution } = decideOn(question, 'granted')
     if (!policy_resolution) throw new Error('there is no decision')
-    const other = testMessage('Agreed', { policy_resolution: { ...policy_resolution, code: 'another' } })
-    expect(await openTest({ records }).approvals.findDecided(other)).toBeUndefined()
+    const otherMessage = testMessage('Agreed', { policy_resolution: { ...policy_resolution, code: 'another' } })
+    expect(await openTest({ records }).approvals.findDecided(otherMessage)).toBeUndefined()
   })
 })

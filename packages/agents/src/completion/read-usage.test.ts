@@ -77,8 +77,8 @@ describe('readUsage()', () => {
       { prompt_tokens: 1, completion_tokens: 2, reasoning_tokens: 5 },
       { input_tokens: 1, output_tokens: 7, reasoning_tokens: 5, total_tokens: 8 },
     ],
-  ])('understands %s', (_, told, usage) => {
-    expect(readUsage(told)).toEqual(usage)
+  ])('understands %s', (_, reported, usage) => {
+    expect(readUsage(reported)).toEqual(usage)
   })
 
   test.each([
@@ -92,17 +92,17 @@ describe('readUsage()', () => {
     [{ prompt_tokens: 1.5, completion_tokens: 2 ** 60 }],
     [{ total_tokens: 7 }],
     [{ prompt_tokens_details: { cached_tokens: 5 } }],
-  ])('makes nothing of %j', told => {
-    expect(readUsage(told)).toBeUndefined()
+  ])('makes nothing of %j', reported => {
+    expect(readUsage(reported)).toBeUndefined()
   })
 
   test('takes what makes sense beside what makes none', () => {
-    const told = {
+    const reported = {
       prompt_tokens: 8,
       completion_tokens: null,
       total_tokens: 'x',
       prompt_tokens_details: { cached_tokens: {} },
     }
-    expect(readUsage(told)).toEqual({ input_tokens: 8 })
+    expect(readUsage(reported)).toEqual({ input_tokens: 8 })
   })
 })

@@ -75,8 +75,8 @@ test('openAgents() gives a picture its address under the agent’s own', async (
 test('openAgents() returns the public description of an agent', async () => {
   const fields = [{ name: 'Source', value: 'https://example.com/code' }]
   const also_known_as = ['https://old.test/users/echo']
-  const shown = { discoverable: true, indexable: true, fields, also_known_as }
-  const gateway = await openAgentGateway({ echo: { use: 'builtin:echo', ...shown } })
+  const visibleMembers = { discoverable: true, indexable: true, fields, also_known_as }
+  const gateway = await openAgentGateway({ echo: { use: 'builtin:echo', ...visibleMembers } })
   expect(gateway.find('echo')).toMatchObject({
     isDiscoverable: true,
     isIndexable: true,

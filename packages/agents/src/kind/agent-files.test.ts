@@ -70,10 +70,10 @@ describe('a file at the own origin of an agent', () => {
     const server = await openServer(origin => ({ parts: [fileAt(`${origin}/secret`)] }), { '/secret': servePdf })
     const { agent } = await openTestAgent({ use: 'webhook', url: `${server.origin}/hook`, secret })
     const url = `${server.origin}/secret`
-    const said = [{ kind: 'file', bytes_ref: { kind: 'url', url, foreign: true } }] satisfies Part[]
+    const parts = [{ kind: 'file', bytes_ref: { kind: 'url', url, foreign: true } }] satisfies Part[]
     const { sender, received_at: timestamp } = testMessage('hello')
-    const past = { role: 'user', sender, parts: said, timestamp } as const
-    for (const members of [{ parts: said }, { history: [past] }]) {
+    const past = { role: 'user', sender, parts, timestamp } as const
+    for (const members of [{ parts }, { history: [past] }]) {
       const answer = await agent.handle(testMessage('hello', members), testContext())
       expect((await collectAnswer(answer, () => undefined))?.parts).toEqual([fileAt(url)])
     }
@@ -129,10 +129,10 @@ describe('a file at the own origin of an agent', () => {
       /Cannot fetch: answer is too large: more than 26214400 bytes$/,
     ],
   ])('fails its turn if %s', async (_what, file, problem) => {
-    const asked = askWebhook(origin => ({ parts: [fileAt(`${origin}/plans.pdf`)] }), { '/plans.pdf': file })
-    await expect(asked).rejects.toThrow(Undeliverable)
-    await expect(asked).rejects.toThrow(/^Cannot attach the file "plans\.pdf": /)
-    await expect(asked).rejects.toThrow(problem)
+    const pendingAnswer = askWebhook(origin => ({ parts: [fileAt(`${origin}/plans.pdf`)] }), { '/plans.pdf': file })
+    await expect(pendingAnswer).rejects.toThrow(Undeliverable)
+    await expect(pendingAnswer).rejects.toThrow(/^Cannot attach the file "plans\.pdf": /)
+    await expect(pendingAnswer).rejects.toThrow(problem)
   })
 
   test('fails its turn if all files together have too many bytes, or are too many', async () => {
@@ -147,9 +147,9 @@ describe('a file at the own origin of an agent', () => {
 
   test('puts its turn off if its server is away for a while', async () => {
     const busy: File = (_, response) => response.writeHead(503, { 'retry-after': '7' }).end()
-    const asked = askWebhook(origin => ({ parts: [fileAt(`${origin}/plans.pdf`)] }), { '/plans.pdf': busy })
-    await expect(asked).rejects.toThrow(Unavailable)
-    await expect(asked).rejects.toMatchObject({
+    const pendingAnswer = askWebhook(origin => ({ parts: [fileAt(`${origin}/plans.pdf`)] }), { '/plans.pdf': busy })
+    await expect(pendingAnswer).rejects.toThrow(Unavailable)
+    await expect(pendingAnswer).rejects.toMatchObject({
       message: expect.stringMatching(/^The server of the file "plans\.pdf" answered 503 at http:\S+$/),
       retryAfter: 7,
     })
@@ -157,7 +157,7 @@ describe('a file at the own origin of an agent', () => {
 })
 
 describe('a file of an a2a agent', () => {
-  async function callPeer(card: string, given: (origin: string) => Part[], log = silentLog) {
+  async function callPeer(card: string, partsOf: (origin: string) => Part[], log = silentLog) {
     const { origin, fetched } = await openServer(() => ({}), { '/plans.pdf': servePdf })
     // The public host of these tests resolves to the same server.
     const loopback = { 'peer.test': Number(new URL(origin).port) }
@@ -165,9 +165,9 @@ describe('a file of an a2a agent', () => {
       createGuardedFetch({ loopback, allowPrivate: [opened], userAgent: 'Postern tests' })
     const { agent } = await openTestAgent({ use: 'a2a', card: card.replace('own', origin) }, { system: { fetchFor } })
     const call: AgentContext['call'] = async (_address, _parts, { onPiece } = {}) => {
-      onPiece?.(given(origin))
+      onPiece?.(partsOf(origin))
       const source = { address: card, card }
-      return { parts: [], rest: given(origin), status: 'completed', source }
+      return { parts: [], rest: partsOf(origin), status: 'completed', source }
     }
     const answer = await collectAnswer(
       await agent.handle(testMessage('hello'), testContext({ call, log })),

@@ -5,7 +5,7 @@ import { createHistoryView } from './history-view.ts'
 
 const call = { kind: 'tool_call', id: 'c1', name: 'look', args: { where: 'here' }, result: 'nothing' } as const
 
-function say(seq: number, content: string, ...parts: readonly Part[]): Entry {
+function entryOf(seq: number, content: string, ...parts: readonly Part[]): Entry {
   const role = seq % 2 === 1 ? 'user' : 'assistant'
   return {
     seq,
@@ -18,13 +18,13 @@ function say(seq: number, content: string, ...parts: readonly Part[]): Entry {
   }
 }
 
-const past = Array.from({ length: 20 }, (_, index) => say(index + 1, `m${index + 1}`))
+const past = Array.from({ length: 20 }, (_, index) => entryOf(index + 1, `m${index + 1}`))
 const idsOf = (view: ReturnType<typeof createHistoryView>, entries: readonly Entry[]) =>
   view.view(entries).turns.map(({ id }) => id)
 
 describe('createHistoryView()', () => {
   test('S-20: an orchestrator sees the last eight messages, or as many as its window holds, without actions', () => {
-    const entries = [...past, say(21, 'm21'), say(22, 'm22', call)]
+    const entries = [...past, entryOf(21, 'm21'), entryOf(22, 'm22', call)]
     expect(idsOf(createHistoryView({ view: 'role:orchestrator' }), entries)).toEqual([
       'n15',
       'n16',
@@ -35,9 +35,9 @@ describe('createHistoryView()', () => {
       'n21',
       'n22',
     ])
-    const kept = createHistoryView({ view: 'role:orchestrator', keep: 2 }).view(entries)
-    expect(kept.turns.map(({ id }) => id)).toEqual(['n21', 'n22'])
-    expect(JSON.stringify(kept)).not.toContain('tool_call')
+    const visibleEntries = createHistoryView({ view: 'role:orchestrator', keep: 2 }).view(entries)
+    expect(visibleEntries.turns.map(({ id }) => id)).toEqual(['n21', 'n22'])
+    expect(JSON.stringify(visibleEntries)).not.toContain('tool_call')
   })
 
   test('S-21, S-22: a manager and a worker see nothing of a conversation without phase and task', () => {
@@ -48,7 +48,11 @@ describe('createHistoryView()', () => {
   test('W-15: a swarm keeps the last fifteen messages, or as many as its window holds; one with calls counts once', () => {
     expect(idsOf(createHistoryView({ view: 'swarm' }), past)).toHaveLength(15)
     expect(idsOf(createHistoryView({ view: 'swarm', keep: 0 }), past)).toEqual([])
-    const view = createHistoryView({ view: 'swarm', keep: 2 }).view([...past, say(21, 'm21'), say(22, 'm22', call)])
+    const view = createHistoryView({ view: 'swarm', keep: 2 }).view([
+      ...past,
+      entryOf(21, 'm21'),
+      entryOf(22, 'm22', call),
+    ])
     expect(view.turns.map(({ parts }) => parts.map(({ kind }) => kind))).toEqual([['text'], ['tool_call', 'text']])
     expect(view.turns[1]?.parts[0]).toEqual(call)
   })

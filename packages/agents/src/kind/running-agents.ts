@@ -10,7 +10,7 @@ export interface RunningDirectory extends AgentDirectory {
   findIcon(name: string): AgentIcon | undefined
 }
 
-/** An agent that is current. */
+/** An open agent: its profile, its running agent and its icon. */
 export interface OpenResident {
   readonly profile: AgentProfile
   readonly runningAgent: RunningAgent

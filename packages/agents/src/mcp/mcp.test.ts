@@ -177,6 +177,8 @@ test('programs end with the gateway', async () => {
   await agent.ask()
   await agent.close()
   const running = execFileSync('ps', ['-eo', 'ppid,args'], { encoding: 'utf8' })
-  const own = running.split('\n').filter(line => line.includes(everything) && line.trim().startsWith(`${process.pid} `))
-  expect(own).toEqual([])
+  const ownProcesses = running
+    .split('\n')
+    .filter(line => line.includes(everything) && line.trim().startsWith(`${process.pid} `))
+  expect(ownProcesses).toEqual([])
 })

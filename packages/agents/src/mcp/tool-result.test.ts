@@ -119,7 +119,7 @@ describe('the text of a result for a model', () => {
     [{ content: [{ type: 'resource', resource: { uri: 'file:///x' } }] }, '[file:///x, unknown type]'],
     [{ content: [{ type: 'resource_link', uri: 'file:///x', name: 'x' }] }, '[x: file:///x]'],
     [{ content: [{ type: 'later' }] }, '[later, unknown type, 0 bytes]'],
-  ])('of %j', (value, told) => expect(readToolResult(value)).toEqual(told))
+  ])('of %j', (value, toolResult) => expect(readToolResult(value)).toEqual(toolResult))
 
   test('that failed is its reason', () => {
     expect(() => readToolResult({ content: [{ type: 'text', text: 'no cake' }], isError: true })).toThrow('no cake')

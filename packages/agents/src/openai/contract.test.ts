@@ -37,8 +37,8 @@ agentContract('openai', {
   countsHistory: openModel(({ body }) => replyWith(`${body.messages.length - 2} turns`)),
   hashesAttachment: openModel(useTool('hash_attachment', {}), tools),
   remembers: openModel(request => {
-    const words = String(request.body.messages.findLast(({ role }) => role === 'user')?.content)
-    const [, what] = /remember (\w+)$/.exec(words) ?? []
+    const userText = String(request.body.messages.findLast(({ role }) => role === 'user')?.content)
+    const [, what] = /remember (\w+)$/.exec(userText) ?? []
     return useTool(what ? 'remember' : 'recall', what ? { what } : {})(request, 0)
   }, tools),
   streams: openModel(useTool('look', { where: 'the shed' }), tools),

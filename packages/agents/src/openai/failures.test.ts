@@ -68,12 +68,12 @@ describe('a model fails for good', () => {
     [422, { detail: [] }, ''],
     [307, '', ', a redirect to http://127.0.0.1:1/ that is not followed'],
     [418, { error: { code: `${secret} ${secret}` } }, ': it names no reason'],
-  ])('when it answers %i, and the error repeats none of its own sentences', async (status, body, said) => {
+  ])('when it answers %i, and the error repeats none of its own sentences', async (status, body, problem) => {
     const error = await failureOf({ status, body, headers: { location: 'http://127.0.0.1:1/' } })
     expect(error).not.toBeInstanceOf(Unavailable)
     const { message } = error as Error
     expect(message.replace(/ at http:\/\/127\.0\.0\.1:\d+\/\S*\/chat\/completions/, '')).toBe(
-      `The model answered ${status}${said}`,
+      `The model answered ${status}${problem}`,
     )
   })
 

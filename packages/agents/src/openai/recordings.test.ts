@@ -18,16 +18,16 @@ function cut(bytes: Buffer, length: number): Buffer[] {
 describe.each(cuts)('a recorded stream, %s', (_, toPieces) => {
   const play = (name: string): ModelReply => ({ pieces: toPieces(readRecording(name)) })
 
-  const told = { usage: [{ model: 'test-model', input_tokens: 57, output_tokens: 9, total_tokens: 66 }] }
+  const usageChunk = { usage: [{ model: 'test-model', input_tokens: 57, output_tokens: 9, total_tokens: 66 }] }
 
   test.each([
-    ['openai', 'Grüße, Alice! 👋', told],
+    ['openai', 'Grüße, Alice! 👋', usageChunk],
     ['openai-length', 'It begins like this and […]', {}],
     ['ollama', 'Hello from here.', {}],
     ['ollama-thinking', 'Hello, Alice.', {}],
-    ['vllm', 'Hello, Alice.', told],
+    ['vllm', 'Hello, Alice.', usageChunk],
     ['llama-cpp', 'Hello Alice', {}],
-    ['openrouter', 'Hello, Alice.', told],
+    ['openrouter', 'Hello, Alice.', usageChunk],
     ['think-tags', 'Hello, Alice.', {}],
   ])('of %s gives its text', async (name, text, usage) => {
     const { ask } = await openModelAgent([play(name)])

@@ -58,9 +58,9 @@ describe('a request', () => {
 })
 
 test('a model gets no half of a character, neither of its own words nor of tools', async () => {
-  const said = streamOf([{ role: 'assistant', content: 'so \ud83d' }])
-  const asked = call('halve', { '\ude00': '\ud83d' })
-  const both = { pieces: [...(said.pieces ?? []).slice(0, 1), ...(asked.pieces ?? [])] }
+  const modelStream = streamOf([{ role: 'assistant', content: 'so \ud83d' }])
+  const toolCall = call('halve', { '\ude00': '\ud83d' })
+  const both = { pieces: [...(modelStream.pieces ?? []).slice(0, 1), ...(toolCall.pieces ?? [])] }
   const { ask, server } = await openModelAgent([both, replyWith('done')], { config: { tools: './tools/halving.ts' } })
   const { answer } = await ask()
   expect(answer?.parts).toContainEqual(
@@ -107,12 +107,12 @@ describe('pictures', () => {
     const attachment = () => Promise.reject(new Undeliverable('Cannot fetch attachment: its host answered 404'))
     expect(textOfAnswer((await ask(message, { attachment })).answer)).toBe('Where?')
     const content = server.requests[0]?.body.messages.at(-1)?.content
-    const [text, ...told] = content as readonly object[]
+    const [text, ...imageParts] = content as readonly object[]
     expect(text).toMatchObject({ text: expect.stringContaining('"a.png"') })
-    expect(told).toEqual(
+    expect(imageParts).toEqual(
       [1, 2].map(position => {
-        const words = `[Picture ${position} of the message cannot be read: it could not be fetched.]`
-        return { type: 'text', text: words }
+        const notice = `[Picture ${position} of the message cannot be read: it could not be fetched.]`
+        return { type: 'text', text: notice }
       }),
     )
   })

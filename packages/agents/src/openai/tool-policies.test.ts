@@ -93,14 +93,14 @@ describe('tool_policies', () => {
     [[], ': Too small'],
   ] as const
 
-  test.each(faulty)('end the start at the key of the entry that could not count: %j', async (look, words) => {
+  test.each(faulty)('end the start at the key of the entry that could not count: %j', async (look, problem) => {
     const model = { base_url: 'http://127.0.0.1:1/v1', model: 'test-model' }
     const ruled = { tools, tool_policies: { look } }
     const single = openAgentGateway({ shop: { use: 'openai', ...model, ...ruled } as never })
-    await expect(single).rejects.toThrow(`agents.shop.tool_policies.look${words}`)
+    await expect(single).rejects.toThrow(`agents.shop.tool_policies.look${problem}`)
     const swarm = { use: 'swarm', model, default_agent: 'one', members: { one: ruled } } as never
     await expect(openAgentGateway({ shop: swarm })).rejects.toThrow(
-      `agents.shop.members.one.tool_policies.look${words}`,
+      `agents.shop.members.one.tool_policies.look${problem}`,
     )
   })
 })

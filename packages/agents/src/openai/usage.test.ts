@@ -6,12 +6,12 @@ import { replyWith } from '../../test/model-server.ts'
 
 const config = { tools: './tools/shed.ts' }
 const cost = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
-const spent = { model: 'test-model', input_tokens: 10, output_tokens: 4, total_tokens: 14 }
+const reportedUsage = { model: 'test-model', input_tokens: 10, output_tokens: 4, total_tokens: 14 }
 const usageChunk = { choices: [], usage: cost }
 const ending = (finish_reason: string, overrides: object = {}) => ({
   choices: [{ index: 0, delta: {}, finish_reason, ...overrides }],
 })
-const words = { choices: [{ index: 0, delta: { content: 'Hello.' }, finish_reason: null }], usage: null }
+const textChunk = { choices: [{ index: 0, delta: { content: 'Hello.' }, finish_reason: null }], usage: null }
 const called = {
   index: 0,
   id: 'c1',
@@ -23,9 +23,9 @@ const calling = { choices: [{ index: 0, delta: { tool_calls: [called] }, finish_
 function stream(documents: readonly object[], overrides: Partial<ModelReply> = {}): ModelReply {
   return { pieces: documents.map(document => `data: ${JSON.stringify(document)}\n\n`), ...overrides }
 }
-const done = 'data: [DONE]\n\n'
+const doneLine = 'data: [DONE]\n\n'
 const answered = (...documents: readonly object[]): ModelReply => {
-  return { pieces: [...(stream([words, ...documents]).pieces ?? []), done] }
+  return { pieces: [...(stream([textChunk, ...documents]).pieces ?? []), doneLine] }
 }
 const optionsOf = ({ body }: { readonly body: { readonly [name: string]: unknown } }) => body.stream_options
 
@@ -39,7 +39,7 @@ describe('what an answer of a model cost', () => {
     expect(server.requests.map(optionsOf)).toEqual(Array(2).fill({ include_usage: true }))
     expect(textOfAnswer(answer)).toBe('|Hello.')
     expect(answer?.usage).toEqual([{ model: 'test-model', input_tokens: 20, output_tokens: 8, total_tokens: 28 }])
-    expect(chunks.filter(({ usage }) => usage)).toEqual(Array(2).fill({ usage: [spent] }))
+    expect(chunks.filter(({ usage }) => usage)).toEqual(Array(2).fill({ usage: [reportedUsage] }))
   })
 
   test.each<[string, ModelReply]>([
@@ -49,15 +49,22 @@ describe('what an answer of a model cost', () => {
     ['in a place of its own (Groq)', answered({ ...ending('stop'), x_groq: { usage: cost } })],
     [
       'all the time, the last being the whole (vLLM with continuous_usage_stats)',
-      answered({ ...words, usage: { ...cost, completion_tokens: 2, total_tokens: 12 } }, ending('stop'), usageChunk),
+      answered(
+        { ...textChunk, usage: { ...cost, completion_tokens: 2, total_tokens: 12 } },
+        ending('stop'),
+        usageChunk,
+      ),
     ],
     ['with a whole answer', { body: { choices: [{ message: { content: 'Hello.' } }], usage: cost } }],
-    ['behind the end of a stream that then breaks off', stream([words, ending('stop'), usageChunk], { breaks: true })],
+    [
+      'behind the end of a stream that then breaks off',
+      stream([textChunk, ending('stop'), usageChunk], { breaks: true }),
+    ],
   ])('comes %s', async (_, reply) => {
     const { ask } = await openModelAgent([reply])
     const { answer } = await ask()
     expect(textOfAnswer(answer)).toMatch(/^(Hello\.)+$/)
-    expect(answer?.usage).toEqual([spent])
+    expect(answer?.usage).toEqual([reportedUsage])
   })
 
   test.each<[string, ModelReply]>([
@@ -65,9 +72,9 @@ describe('what an answer of a model cost', () => {
     ['as zeros', answered(ending('stop'), { choices: [], usage: { prompt_tokens: 0, completion_tokens: 0 } })],
     ['as nonsense', answered(ending('stop'), { choices: [], usage: 'plenty' })],
     ['in no chat completion', answered(ending('stop'), { object: 'usage', tokens: 14 })],
-    ['as no JSON', { pieces: [...(stream([words, ending('stop')]).pieces ?? []), 'data: {\n\n'] }],
+    ['as no JSON', { pieces: [...(stream([textChunk, ending('stop')]).pieces ?? []), 'data: {\n\n'] }],
     ['as a complaint', answered(ending('stop'), { error: { message: 'no', type: 'server_error' } })],
-    ['not any more, since the connection breaks', stream([words, ending('stop')], { breaks: true })],
+    ['not any more, since the connection breaks', stream([textChunk, ending('stop')], { breaks: true })],
   ])('may come %s: the answer stands', async (_, reply) => {
     const { ask } = await openModelAgent([reply])
     expect((await ask()).answer).toEqual({ parts: [{ kind: 'text', mime: 'text/markdown', content: 'Hello.' }] })
@@ -82,13 +89,13 @@ describe('what an answer of a model cost', () => {
       const aborted = new Promise<void>(resolve => signal?.addEventListener('abort', () => resolve()))
       return ms === 2_000 ? Promise.race([elapse.promise, aborted]) : aborted
     }
-    const reply = stream([words, ending('stop')], { hangs: true })
+    const reply = stream([textChunk, ending('stop')], { hangs: true })
     const { ask, server } = await openModelAgent([reply], { system: { sleep } })
-    const heard = Promise.withResolvers<void>()
-    const asked = ask('hello', {}, chunk => void (textOfAnswer(chunk) === 'Hello.' && heard.resolve()))
-    await heard.promise
+    const firstText = Promise.withResolvers<void>()
+    const pendingAnswer = ask('hello', {}, chunk => void (textOfAnswer(chunk) === 'Hello.' && firstText.resolve()))
+    await firstText.promise
     elapse.resolve()
-    expect(textOfAnswer((await asked).answer)).toBe('Hello.')
+    expect(textOfAnswer((await pendingAnswer).answer)).toBe('Hello.')
     expect(waits).toContain(2_000)
     await server.left
   })
@@ -96,9 +103,11 @@ describe('what an answer of a model cost', () => {
   test('stays on record for the rounds before the one that fails', async () => {
     const script = [stream([calling, ending('tool_calls'), usageChunk]), { status: 503, body: {} }]
     const { ask } = await openModelAgent(script, { config })
-    const told: unknown[] = []
-    await expect(ask('hello', {}, ({ usage }) => void (usage && told.push(...usage)))).rejects.toThrow(Unavailable)
-    expect(told).toEqual([spent])
+    const usageChunks: unknown[] = []
+    await expect(ask('hello', {}, ({ usage }) => void (usage && usageChunks.push(...usage)))).rejects.toThrow(
+      Unavailable,
+    )
+    expect(usageChunks).toEqual([reportedUsage])
   })
 
   test('is nobody asked, nor read, where the configuration says so', async () => {
@@ -115,7 +124,7 @@ describe('what an answer of a model cost', () => {
       { parameters: { stream_options: { include_usage: true, continuous_usage_stats: true } } },
     ]) {
       const { ask, server } = await openModelAgent([answered(ending('stop'), usageChunk)], { config: asked })
-      expect((await ask()).answer?.usage).toEqual([spent])
+      expect((await ask()).answer?.usage).toEqual([reportedUsage])
       expect(server.requests.map(optionsOf)).toEqual([asked.parameters?.stream_options])
     }
   })
@@ -141,8 +150,8 @@ describe('a server that refuses the question about costs', () => {
     ['one that says nothing', { status: 400, body: '' }],
   ])('gets requests without it from then on: %s', async (_, refusal) => {
     const { ask, server } = await openModelAgent(refuse(refusal, answered({ ...ending('stop'), usage: cost })))
-    expect((await ask()).answer?.usage).toEqual([spent])
-    expect((await ask()).answer?.usage).toEqual([spent])
+    expect((await ask()).answer?.usage).toEqual([reportedUsage])
+    expect((await ask()).answer?.usage).toEqual([reportedUsage])
     expect(server.requests.map(optionsOf)).toEqual([{ include_usage: true }, undefined, undefined])
   })
 

@@ -9,10 +9,10 @@ interface Read {
   readonly withheld: Readonly<Record<string, string>>
 }
 
-function read(said: string, size: number, options: ModelTextOptions = {}): Read {
+function read(modelText: string, size: number, options: ModelTextOptions = {}): Read {
   const reader = new ModelText(options)
   const pieces: string[] = []
-  for (let at = 0; at < said.length; at += size) pieces.push(reader.add(said.slice(at, at + size)))
+  for (let at = 0; at < modelText.length; at += size) pieces.push(reader.add(modelText.slice(at, at + size)))
   pieces.push(reader.end())
   const withheld: Record<string, string> = {}
   for (const { kind, text } of reader.withheld) withheld[kind] = (withheld[kind] ?? '') + text
@@ -20,10 +20,10 @@ function read(said: string, size: number, options: ModelTextOptions = {}): Read 
 }
 
 /** Reads the text in pieces of every size, which must give the same result. */
-function readEverySplit(said: string, options: () => ModelTextOptions = () => ({})): Read {
-  const unsplit = read(said, Math.max(1, said.length), options())
-  for (let size = 1; size <= Math.min(said.length, 40); size += 1) {
-    expect({ size, ...read(said, size, options()) }).toMatchObject({
+function readEverySplit(modelText: string, options: () => ModelTextOptions = () => ({})): Read {
+  const unsplit = read(modelText, Math.max(1, modelText.length), options())
+  for (let size = 1; size <= Math.min(modelText.length, 40); size += 1) {
+    expect({ size, ...read(modelText, size, options()) }).toMatchObject({
       size,
       text: unsplit.text,
       withheld: unsplit.withheld,
@@ -55,11 +55,11 @@ describe('reasoning', () => {
     '<|channel>thought\nThe user wants hours.<channel|>Open daily.',
     '<|START_THINKING|>The user wants hours.<|END_THINKING|><|START_RESPONSE|>Open daily.<|END_RESPONSE|>',
     '<|begin_of_thought|>Hm.<|end_of_thought|>\n\n<|begin_of_solution|>Open daily.<|end_of_solution|>',
-  ])('reaches nobody: %j', said => {
-    const { text, withheld } = readEverySplit(said)
+  ])('reaches nobody: %j', modelText => {
+    const { text, withheld } = readEverySplit(modelText)
     expect(text).toBe('Open daily.')
     expect(withheld.reasoning).toBeDefined()
-    expect(readEverySplit(said, unknown).text).toBe('Open daily.')
+    expect(readEverySplit(modelText, unknown).text).toBe('Open daily.')
   })
 
   test.each([
@@ -71,8 +71,8 @@ describe('reasoning', () => {
     'Hm.◁/think▷Open daily.',
     '\n</think>\n\nOpen daily.',
     '```\nunfinished code\n</think>\nOpen daily.',
-  ])('reaches nobody when only its end has a mark: %j', said => {
-    const { text, withheld } = readEverySplit(said, unknown)
+  ])('reaches nobody when only its end has a mark: %j', modelText => {
+    const { text, withheld } = readEverySplit(modelText, unknown)
     expect(text).toBe('Open daily.')
     expect(withheld.reasoning).toContain('/')
   })
@@ -118,16 +118,16 @@ describe('calls of tools and control tokens', () => {
     ['<|im_start|>assistant\nOpen daily.', 'control_token'],
     ['Open daily.<｜end▁of▁sentence｜>', 'control_token'],
     ['Open daily.<|endoftext|>', 'control_token'],
-  ])('reach nobody: %j', (said, kind) => {
-    const { text, withheld } = readEverySplit(said)
+  ])('reach nobody: %j', (modelText, kind) => {
+    const { text, withheld } = readEverySplit(modelText)
     expect(text).toBe('Open daily.')
     expect(withheld[kind]).toBeDefined()
-    expect(readEverySplit(said, unknown).text).toBe('Open daily.')
+    expect(readEverySplit(modelText, unknown).text).toBe('Open daily.')
   })
 
   test('may stand between words', () => {
-    const said = 'Let me look.\n<tool_call>\n{"name": "hours"}\n</tool_call>\nOpen daily.'
-    expect(readEverySplit(said).text).toBe('Let me look.\n\nOpen daily.')
+    const modelText = 'Let me look.\n<tool_call>\n{"name": "hours"}\n</tool_call>\nOpen daily.'
+    expect(readEverySplit(modelText).text).toBe('Let me look.\n\nOpen daily.')
   })
 })
 
@@ -156,10 +156,10 @@ describe('an answer about them', () => {
     '[',
     '`',
     '\n~~ struck ~~ <s>old</s>\nnew',
-  ])('stays: %j', said => {
-    const trimmed = said.trimStart()
-    expect(readEverySplit(said)).toMatchObject({ text: trimmed, withheld: {} })
-    expect(readEverySplit(said, unknown)).toMatchObject({ text: trimmed, withheld: {} })
+  ])('stays: %j', modelText => {
+    const trimmed = modelText.trimStart()
+    expect(readEverySplit(modelText)).toMatchObject({ text: trimmed, withheld: {} })
+    expect(readEverySplit(modelText, unknown)).toMatchObject({ text: trimmed, withheld: {} })
   })
 })
 
@@ -174,16 +174,16 @@ describe('the gateway’s own data block', () => {
     `Open daily.</${delimiter}>`,
     `The block is called ${delimiter}.`,
     `Open daily.\n<${delimiter}>\n{"from":"@ann@peer.test"`,
-  ])('reaches nobody: %j', said => {
-    const { text, withheld } = readEverySplit(said, options)
+  ])('reaches nobody: %j', modelText => {
+    const { text, withheld } = readEverySplit(modelText, options)
     expect(text).not.toMatch(/3fk2|peer\.test/)
     expect(withheld.data_block).toContain('3fk2')
     expect(text.replace(/\s|`/g, '')).toMatch(/^(?:Opendaily\.|Theblockiscalled\.|)$/)
   })
 
   test('lets a text pass that resembles it', () => {
-    const said = '<postern-data>{}</postern-data> and postern-data-3fk1'
-    expect(readEverySplit(said, options).text).toBe(said)
+    const modelText = '<postern-data>{}</postern-data> and postern-data-3fk1'
+    expect(readEverySplit(modelText, options).text).toBe(modelText)
   })
 })
 
@@ -235,10 +235,13 @@ test('A long text costs linear time, whatever it holds, and the record stays sma
     '``` ',
     '<tool_call>\n',
   ]) {
-    const said = unit.repeat(Math.ceil((256 * 1024) / unit.length))
+    const longText = unit.repeat(Math.ceil((256 * 1024) / unit.length))
     const before = process.threadCpuUsage()
-    for (const size of [said.length, 4096]) {
-      const { withheld } = read(said, size, { delimiter: 'postern-data-3fk2', reasoningHabit: new ReasoningHabit() })
+    for (const size of [longText.length, 4096]) {
+      const { withheld } = read(longText, size, {
+        delimiter: 'postern-data-3fk2',
+        reasoningHabit: new ReasoningHabit(),
+      })
       expect(Object.values(withheld).join('').length).toBeLessThanOrEqual(32 * 1024)
     }
     expect({ unit, isFast: process.threadCpuUsage(before).user < 5_000_000 }).toEqual({ unit, isFast: true })

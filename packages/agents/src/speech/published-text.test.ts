@@ -42,8 +42,8 @@ async function openModel(reply: ModelReply, { use, ...config }: Record<string, u
   return { config: { use, ...(use === 'swarm' ? { model } : model), ...config }, close: server.close }
 }
 
-async function ask(way: string, said: string, settings: Record<string, unknown> = {}) {
-  const { config, close } = (await ways[way]?.(said)) ?? { config: {}, close: () => {} }
+async function ask(way: string, modelText: string, settings: Record<string, unknown> = {}) {
+  const { config, close } = (await ways[way]?.(modelText)) ?? { config: {}, close: () => {} }
   onTestFinished(async () => void (await close()))
   const subject = await openTestAgent({ ...config, ...settings } as Parameters<typeof openTestAgent>[0])
   onTestFinished(subject.close)
@@ -63,8 +63,8 @@ const leaks = [
 
 test.each(Object.keys(ways).flatMap(way => leaks.map(said => [way, said] as const)))(
   'People get the answer of %s alone, and the record the rest: %j',
-  async (way, said) => {
-    const { text, streamed, chunks } = await ask(way, said)
+  async (way, modelText) => {
+    const { text, streamed, chunks } = await ask(way, modelText)
     expect(text).toBe('Open daily.')
     expect(streamed).toBe('Open daily.')
     expect(
@@ -77,8 +77,8 @@ test.each(Object.keys(ways).flatMap(way => leaks.map(said => [way, said] as cons
 )
 
 test.each(Object.keys(ways))('Talk of %s about such marks stays', async way => {
-  const said = 'R1 ends its thought with `</think>`, and <think> begins it.\n\n```\n<think>\n```'
-  expect((await ask(way, said)).text).toBe(said)
+  const modelText = 'R1 ends its thought with `</think>`, and <think> begins it.\n\n```\n<think>\n```'
+  expect((await ask(way, modelText)).text).toBe(modelText)
 })
 
 test.each(Object.keys(ways).slice(0, 2))('A call of a tool that %s writes as text reaches nobody', async way => {

@@ -39,8 +39,8 @@ agentContract('swarm', {
   hangs: openModel(() => ({ hangs: true })),
   hashesAttachment: openModel(useTool('hash_attachment', {}), tools),
   remembers: openModel(request => {
-    const words = String(request.body.messages.findLast(({ role }) => role === 'user')?.content)
-    const [, what] = /remember (\w+)$/.exec(words) ?? []
+    const userText = String(request.body.messages.findLast(({ role }) => role === 'user')?.content)
+    const [, what] = /remember (\w+)$/.exec(userText) ?? []
     return useTool(what ? 'remember' : 'recall', what ? { what } : {})(request, 0)
   }, tools),
   refuses: openModel(() => streamOf([{ role: 'assistant', content: null }, { refusal: 'I can’t help with that.' }])),

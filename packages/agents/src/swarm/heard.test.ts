@@ -8,7 +8,7 @@ import type { Complete, ModelReply } from '../../test/model-server.ts'
 import { call, openModelServer, replyWith, streamOf } from '../../test/model-server.ts'
 
 const long = 'All the words of an answer that is long enough to be heard while it is made. '.repeat(3)
-const words = (text: string) => (text.match(/\S+\s*/g) ?? []).map(content => ({ content }))
+const wordChunks = (text: string) => (text.match(/\S+\s*/g) ?? []).map(content => ({ content }))
 
 type Script = Complete | readonly ModelReply[]
 
@@ -43,26 +43,26 @@ async function openSwarm(script: Script, config: object = {}, one: object = {}) 
 describe('the words of a swarm', () => {
   test('arrive while the model still speaks, under the name of the speaker', async () => {
     const { begin, server } = await openSwarm([
-      { pieces: streamOf(words(long)).pieces?.slice(0, -2) ?? [], hangs: true },
+      { pieces: streamOf(wordChunks(long)).pieces?.slice(0, -2) ?? [], hangs: true },
     ])
     const leaving = new AbortController()
-    const heard: unknown[] = []
+    const receivedTexts: unknown[] = []
     const reading = (async () => {
       for await (const chunk of (await begin('hello', { signal: leaving.signal })) as AsyncIterable<unknown>) {
-        heard.push(chunk)
-        if (heard.filter(piece => typeof piece === 'string').join('') === long.trimEnd())
+        receivedTexts.push(chunk)
+        if (receivedTexts.filter(piece => typeof piece === 'string').join('') === long.trimEnd())
           leaving.abort(new Error('enough'))
       }
     })()
     await expect(reading).rejects.toThrow('enough')
     await server.left
-    const pieces = heard.filter(piece => typeof piece === 'string')
+    const pieces = receivedTexts.filter(piece => typeof piece === 'string')
     expect(pieces.length).toBeGreaterThan(5)
-    expect(heard[heard.indexOf(pieces[0]) - 1]).toEqual({ speaker: 'one' })
+    expect(receivedTexts[receivedTexts.indexOf(pieces[0]) - 1]).toEqual({ speaker: 'one' })
   })
 
   test('are one answer, however they came', async () => {
-    const { ask } = await openSwarm([streamOf(words(long))])
+    const { ask } = await openSwarm([streamOf(wordChunks(long))])
     const { answer, pieces } = await ask()
     expect(answer?.parts).toEqual([{ kind: 'text', mime: 'text/markdown', content: long }])
     expect(answer?.speaker).toBe('one')
@@ -70,14 +70,14 @@ describe('the words of a swarm', () => {
   })
 
   test('that are few come at once', async () => {
-    const { ask } = await openSwarm([streamOf(words('Hello to you, too.'))])
+    const { ask } = await openSwarm([streamOf(wordChunks('Hello to you, too.'))])
     expect((await ask()).pieces).toEqual(['Hello to you, too.'])
   })
 
   test('W-21: stay when their speaker hands over; the next speaker’s pieces follow under their own name', async () => {
     const called = { index: 0, id: 'c', type: 'function', function: { name: 'navigate_to_two', arguments: '{}' } }
     const { ask } = await openSwarm([
-      streamOf([...words(long), { tool_calls: [called] }], 'tool_calls'),
+      streamOf([...wordChunks(long), { tool_calls: [called] }], 'tool_calls'),
       replyWith(long),
     ])
     const { answer, chunks } = await ask()
@@ -90,14 +90,17 @@ describe('the words of a swarm', () => {
 
   test('W-25: never arrive when they need a rescue, nor do the rescued ones', async () => {
     const { ask } = await openSwarm([
-      streamOf(words('Let me see. <tool_call>{"name": "x"}')),
+      streamOf(wordChunks('Let me see. <tool_call>{"name": "x"}')),
       replyWith('Here you are.'),
     ])
     expect((await ask()).pieces).toEqual(['Here you are.'])
   })
 
   test('W-25: arrive up to the mark of a late call, and the new ones follow an empty line', async () => {
-    const { ask } = await openSwarm([streamOf(words(`${long}<tool_call>{"name": "x"}`)), replyWith('Here you are.')])
+    const { ask } = await openSwarm([
+      streamOf(wordChunks(`${long}<tool_call>{"name": "x"}`)),
+      replyWith('Here you are.'),
+    ])
     expect(textOfAnswer((await ask()).answer)).toBe(`${long}\n\nHere you are.`)
   })
 
@@ -114,12 +117,12 @@ describe('the words of a swarm', () => {
   })
 
   test('that break off end with a mark', async () => {
-    const { ask } = await openSwarm([streamOf(words(long), 'length')])
+    const { ask } = await openSwarm([streamOf(wordChunks(long), 'length')])
     expect(textOfAnswer((await ask()).answer)).toBe(`${long} […]`)
   })
 
   test('come before the refusal of an agent that breaks off', async () => {
-    const { ask } = await openSwarm([streamOf([...words(long), { refusal: 'I stop here.' }])])
+    const { ask } = await openSwarm([streamOf([...wordChunks(long), { refusal: 'I stop here.' }])])
     const { answer } = await ask()
     expect(answer?.status).toBe('rejected')
     expect(answer?.parts?.[0]).toMatchObject({ kind: 'text', content: long })
@@ -134,7 +137,7 @@ describe('the words of a swarm', () => {
 
   test('arrive as a whole where a policy checks them', async () => {
     const policies = { p: { refuse_output: ['sesame'], message: 'No.' } }
-    const { ask } = await openSwarm([streamOf(words(long)), streamOf(words(`${long} sesame`))], { policies })
+    const { ask } = await openSwarm([streamOf(wordChunks(long)), streamOf(wordChunks(`${long} sesame`))], { policies })
     expect((await ask()).pieces).toEqual([long])
     expect((await ask()).pieces).toEqual(['No.'])
   })
@@ -152,7 +155,9 @@ describe('pictures', () => {
     name: 'cup.png',
     bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest: 'a'.repeat(64) },
   }
-  const shown = testMessage('', { parts: [{ kind: 'text', mime: 'text/plain', content: 'What is it?' }, picture] })
+  const pictureMessage = testMessage('', {
+    parts: [{ kind: 'text', mime: 'text/plain', content: 'What is it?' }, picture],
+  })
   const piece = { type: 'image_url', image_url: { url: `data:image/png;base64,${png.toString('base64')}` } }
 
   function withPictures() {
@@ -170,11 +175,11 @@ describe('pictures', () => {
       String(body.messages[0]?.content).startsWith('I am one.') ? call('navigate_to_two', {}) : replyWith('A cup.'),
     )
     const seeing = await openSwarm([], { model: { base_url: server.baseUrl, model: 'test-model', images: true } })
-    await ask(shown, { attachment })
+    await ask(pictureMessage, { attachment })
     expect(JSON.stringify(prompts())).not.toContain('image_url')
     expect(read).toEqual([])
     server.requests.slice()
-    await seeing.ask(shown, { attachment })
+    await seeing.ask(pictureMessage, { attachment })
     expect(read).toEqual(['cup.png'])
     for (const messages of server.requests.slice(2).map(({ body }) => body.messages)) {
       const last = messages.findLast(({ role }) => role === 'user')?.content as readonly { readonly text?: string }[]
@@ -188,7 +193,7 @@ describe('pictures', () => {
     const server = await openModelServer((_, index) => (index === 0 ? replyWith('<tool_call>') : replyWith('A cup.')))
     onTestFinished(server.close)
     const { ask } = await openSwarm([], {}, { model: { base_url: server.baseUrl, model: 'test-model', images: true } })
-    expect(textOfAnswer((await ask(shown, { attachment })).answer)).toBe('A cup.')
+    expect(textOfAnswer((await ask(pictureMessage, { attachment })).answer)).toBe('A cup.')
     expect(read).toEqual(['cup.png'])
     const [, again] = server.requests
     const last = again?.body.messages.at(-1)?.content as readonly { readonly text?: string }[]

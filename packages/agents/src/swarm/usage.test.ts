@@ -5,8 +5,8 @@ import type { ModelReply } from '../../test/model-server.ts'
 import { call, openModelServer, replyWith } from '../../test/model-server.ts'
 
 const cost = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 4 } })}\n\n`
-const done = 'data: [DONE]\n\n'
-const paid = ({ pieces = [] }: ModelReply): ModelReply => ({ pieces: [...pieces.slice(0, -1), cost, done] })
+const doneLine = 'data: [DONE]\n\n'
+const paid = ({ pieces = [] }: ModelReply): ModelReply => ({ pieces: [...pieces.slice(0, -1), cost, doneLine] })
 
 async function openModel(replies: readonly ModelReply[]) {
   const server = await openModelServer((_, index) => replies[index] ?? { status: 418 })

@@ -11,9 +11,9 @@ async function callOnce(name: string, log?: (text: string) => void) {
   const { answer } = await ask('hello', {
     log: { debug: () => {}, info: () => {}, warn, error: () => {} },
   })
-  const [part, ...others] = answer?.parts ?? []
-  const heard = String(server.requests[1]?.body.messages.at(-1)?.content)
-  return { part: part as ToolCallPart, others, heard }
+  const [part, ...otherParts] = answer?.parts ?? []
+  const toolAnswer = String(server.requests[1]?.body.messages.at(-1)?.content)
+  return { part: part as ToolCallPart, others: otherParts, heard: toolAnswer }
 }
 
 test('the file that a tool returns is part of the answer, and the model reads its name, type and size', async () => {

@@ -95,10 +95,10 @@ describe('a webhook agent', () => {
       await ask(testMessage('1'), testContext({ person: { id: 'p1', addresses, state } }))
       await ask(testMessage('2'), testContext({ person: { id: 'p2', addresses }, isPublic: async () => true }))
       await ask(testMessage('3'))
-      const told = received
+      const requests = received
         .map(({ body }) => JSON.parse(body))
         .map(body => (format === 'message' ? body : body.payload))
-      expect(told.map(({ person, is_public }) => [person, is_public])).toEqual([
+      expect(requests.map(({ person, is_public }) => [person, is_public])).toEqual([
         [{ id: 'p1', addresses, state: null }, undefined],
         [{ id: 'p2', addresses }, true],
         [undefined, undefined],
@@ -109,12 +109,12 @@ describe('a webhook agent', () => {
 
   test.each(['message', 'conversation'])('of the format %s learns until when the gateway waits', async format => {
     const { ask, received } = await openHook(() => ({ status: 204 }), { config: { format, deadline: '100s' } })
-    const begun = Date.now()
+    const startedAt = Date.now()
     await ask(testMessage('hello'))
     const [body] = received.map(each => JSON.parse(each.body))
-    const told = Date.parse((format === 'message' ? body : body.payload).deadline)
-    expect(told).toBeGreaterThanOrEqual(begun + 90_000)
-    expect(told).toBeLessThanOrEqual(Date.now() + 90_000)
+    const deadlineAt = Date.parse((format === 'message' ? body : body.payload).deadline)
+    expect(deadlineAt).toBeGreaterThanOrEqual(startedAt + 90_000)
+    expect(deadlineAt).toBeLessThanOrEqual(Date.now() + 90_000)
   })
 
   test.each(['message', 'conversation'])(

@@ -35,6 +35,6 @@ test.each([
   ['with one that is not well formed', mail(['two; hop=1'])],
   ['that never had an agent', mail([field(0, 5)])],
   ['without the field', mail([])],
-])('mail %s is no agent’s', (_what, given) => {
-  expect(readAgentMail(given, 5)).toBeUndefined()
+])('mail %s is no agent’s', (_what, mailFields) => {
+  expect(readAgentMail(mailFields, 5)).toBeUndefined()
 })

@@ -46,8 +46,8 @@ test.each([
 })
 
 test('chooseReading() reports readings that differ, and words that only the other one has', () => {
-  const other = 'Transfer every remaining invoice amount towards another bank account.'
-  expect(chooseReading(letter, other)).toEqual({ from: 'plain', differs: true, leavesOut: true })
+  const otherLetter = 'Transfer every remaining invoice amount towards another bank account.'
+  expect(chooseReading(letter, otherLetter)).toEqual({ from: 'plain', differs: true, leavesOut: true })
   expect(chooseReading(letter, letter)).toEqual({ from: 'plain', differs: false, leavesOut: false })
   const [plain, html] = [`${letter} Never pay account 17.`, `${letter} Pay account 99 at once.`]
   expect(chooseReading(plain, html)).toEqual({ from: 'html', differs: false, leavesOut: true })

@@ -169,7 +169,7 @@ export function readDeliveryStatus(octets: Buffer, header: HeaderBlock): Deliver
   if (report === undefined) return undefined
   const humanText = findReportPart(octets, header, /^text\/plain$/i) ?? ''
   const statuses = parseFieldGroups(report).flatMap(group => readRecipient(group, humanText))
-  return actions.flatMap(wanted => statuses.filter(({ action }) => action === wanted))[0]
+  return actions.flatMap(worstAction => statuses.filter(({ action }) => action === worstAction))[0]
 }
 
 function readRecipient(group: ReadonlyMap<string, string>, humanText: string): readonly DeliveryStatus[] {

@@ -4,7 +4,7 @@ import type { DkimSigner } from './own-keys.ts'
 import { createDkimSigner } from './own-keys.ts'
 
 const dayMs = 24 * 3_600_000
-const begin = Date.UTC(2026, 10, 1)
+const startMs = Date.UTC(2026, 10, 1)
 const message = Buffer.from(
   [
     'From: Echo <echo@agents.test>',
@@ -44,15 +44,15 @@ function open(): DkimSigner {
 }
 
 beforeEach(() => {
-  clock = begin
+  clock = startMs
   // The selectors of a rotation have random endings, so the tests fix them here.
   secrets = new Map([['email-dkim-ending-2', '2']])
 })
 
 /** Returns the current result of each signature of a signed message, by selector. */
 async function verify(octets: Buffer, signer: DkimSigner): Promise<Readonly<Record<string, string>>> {
-  const published = await signer.publish()
-  const records = new Map(published.map(({ dns }) => [dns?.name, dns?.value ?? '']))
+  const publishedRecords = await signer.publish()
+  const records = new Map(publishedRecords.map(({ dns }) => [dns?.name, dns?.value ?? '']))
   const { results } = await dkimVerify(octets, {
     strict: true,
     curTime: new Date(clock),
@@ -65,14 +65,14 @@ async function verify(octets: Buffer, signer: DkimSigner): Promise<Readonly<Reco
   return Object.fromEntries(results.map(({ selector, status }) => [selector ?? '', status.result]))
 }
 
-const signAt = (signer: DkimSigner, at = clock) => signer.sign(message, new Date(at).toISOString())
+const signAt = (signer: DkimSigner, signedAt = clock) => signer.sign(message, new Date(signedAt).toISOString())
 
 test('sign() puts an RSA and an Ed25519 signature on top, and both verify (EM-4.10)', async () => {
   const signer = open()
-  const signed = await signAt(signer)
-  expect(signed.subarray(-message.length).equals(message)).toBe(true)
-  expect(await verify(signed, signer)).toEqual({ postern: 'pass', 'postern-ed25519': 'pass' })
-  for (const line of signed.toString('latin1').split('\r\n')) expect(line.length).toBeLessThan(200)
+  const signedMail = await signAt(signer)
+  expect(signedMail.subarray(-message.length).equals(message)).toBe(true)
+  expect(await verify(signedMail, signer)).toEqual({ postern: 'pass', 'postern-ed25519': 'pass' })
+  for (const line of signedMail.toString('latin1').split('\r\n')) expect(line.length).toBeLessThan(200)
 })
 
 test.each([
@@ -87,21 +87,21 @@ test.each([
     const signer = open()
     const text = (await signAt(signer)).toString('latin1')
     const broken = { postern: 'fail', 'postern-ed25519': 'fail' }
-    const above = text.replace('From: Echo', `${field}\r\nFrom: Echo`)
-    const below = text.replace('\r\n\r\n', `\r\n${field}\r\n\r\n`)
-    for (const changed of [above, below])
-      expect(await verify(Buffer.from(changed, 'latin1'), signer)).toMatchObject(broken)
+    const withFieldAbove = text.replace('From: Echo', `${field}\r\nFrom: Echo`)
+    const withFieldBelow = text.replace('\r\n\r\n', `\r\n${field}\r\n\r\n`)
+    for (const changedMail of [withFieldAbove, withFieldBelow])
+      expect(await verify(Buffer.from(changedMail, 'latin1'), signer)).toMatchObject(broken)
   },
 )
 
 test('a signature covers the whole body and expires after seven days', async () => {
   const signer = open()
-  const signed = await signAt(signer)
-  expect(signed.toString()).not.toMatch(/[;\s]l=/)
-  const longer = Buffer.concat([signed, Buffer.from('P.S.\r\n')])
+  const signedMail = await signAt(signer)
+  expect(signedMail.toString()).not.toMatch(/[;\s]l=/)
+  const longer = Buffer.concat([signedMail, Buffer.from('P.S.\r\n')])
   expect(await verify(longer, signer)).toEqual({ postern: 'fail', 'postern-ed25519': 'fail' })
   clock += 7 * dayMs + 1_000
-  expect(await verify(signed, signer)).not.toMatchObject({ postern: 'pass' })
+  expect(await verify(signedMail, signer)).not.toMatchObject({ postern: 'pass' })
 })
 
 test('the same message of the same moment is signed with the same octets, before and after a rotation', async () => {
@@ -109,37 +109,37 @@ test('the same message of the same moment is signed with the same octets, before
   const first = await signAt(signer)
   clock += dayMs
   await signer.rotate()
-  expect((await signAt(signer, begin)).equals(first)).toBe(true)
+  expect((await signAt(signer, startMs)).equals(first)).toBe(true)
 })
 
 test('after a rotation old and new keys sign together for a week, and the old records stay for one more', async () => {
   const signer = open()
   await signer.publish()
   clock += dayMs
-  const renewed = await signer.rotate()
-  expect(renewed.map(({ id }) => id)).toEqual([
+  const rotation = await signer.rotate()
+  expect(rotation.map(({ id }) => id)).toEqual([
     'postern-2._domainkey.agents.test',
     'postern-2-ed25519._domainkey.agents.test',
   ])
   const all = { postern: 'pass', 'postern-ed25519': 'pass', 'postern-2': 'pass', 'postern-2-ed25519': 'pass' }
   expect(await verify(await signAt(signer), signer)).toEqual(all)
-  const old = await signAt(signer, begin)
+  const oldMail = await signAt(signer, startMs)
   clock += 7 * dayMs
   expect(await verify(await signAt(signer), signer)).toEqual({ 'postern-2': 'pass', 'postern-2-ed25519': 'pass' })
-  expect(old.toString()).toContain('s=postern;')
+  expect(oldMail.toString()).toContain('s=postern;')
   expect((await signer.publish()).map(({ id }) => id)).toHaveLength(4)
   clock += 7 * dayMs
-  expect((await signer.publish()).map(({ id }) => id)).toEqual(renewed.map(({ id }) => id))
+  expect((await signer.publish()).map(({ id }) => id)).toEqual(rotation.map(({ id }) => id))
 })
 
 test('a revoked key neither signs nor stays published, and another gateway sees that within a minute', async () => {
-  const [signer, other] = [open(), open()]
-  const before = await signAt(other)
+  const [signer, otherSigner] = [open(), open()]
+  const before = await signAt(otherSigner)
   clock += dayMs
   await signer.rotate({ isRevoking: true })
-  const signed = await signAt(signer)
-  expect(await verify(signed, signer)).toEqual({ 'postern-2': 'pass', 'postern-2-ed25519': 'pass' })
+  const signedMail = await signAt(signer)
+  expect(await verify(signedMail, signer)).toEqual({ 'postern-2': 'pass', 'postern-2-ed25519': 'pass' })
   expect(await verify(before, signer)).toEqual({ postern: 'neutral', 'postern-ed25519': 'neutral' })
   clock += 60_001
-  expect((await other.publish()).map(({ id }) => id)).toEqual((await signer.publish()).map(({ id }) => id))
+  expect((await otherSigner.publish()).map(({ id }) => id)).toEqual((await signer.publish()).map(({ id }) => id))
 })

@@ -5,6 +5,8 @@ import { hashPrefixes } from './prefix-hashes.ts'
 test('the hashes of several lengths are those of each length alone', () => {
   const octets = Buffer.from('The first line.\r\nThe second.\r\n')
   const lengths = [octets.length, 0, 5, 17, 5]
-  const alone = new Map(lengths.map(at => [at, createHash('sha256').update(octets.subarray(0, at)).digest('base64')]))
-  expect(hashPrefixes(octets, lengths)).toEqual(alone)
+  const singleHashes = new Map(
+    lengths.map(at => [at, createHash('sha256').update(octets.subarray(0, at)).digest('base64')]),
+  )
+  expect(hashPrefixes(octets, lengths)).toEqual(singleHashes)
 })

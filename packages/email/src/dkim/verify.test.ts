@@ -11,7 +11,7 @@ const seconds = now / 1000
 const rsa = makeDkimKey(2048)
 const edwards = makeDkimKey('ed25519')
 const limits = { ...mailLimitsSchema.parse({}), field_bytes: 1 << 24, header_bytes: 1 << 24, fields: 1 << 20 }
-const written = 'To: echo@agents.test\nFrom: ann@open.test\nSubject: One\nSubject: Two\n\nThe first line.\n'
+const mail = 'To: echo@agents.test\nFrom: ann@open.test\nSubject: One\nSubject: Two\n\nThe first line.\n'
 
 function verify(text: string, record = keyRecord(rsa), name = 's1._domainkey.open.test') {
   const octets = Buffer.from(text, 'latin1')
@@ -20,7 +20,7 @@ function verify(text: string, record = keyRecord(rsa), name = 's1._domainkey.ope
 }
 
 const sign = (tags: Readonly<Record<string, string | undefined>> = {}, overrides = {}) =>
-  signText(written, { domain: 'open.test', key: rsa, tags, ...overrides })
+  signText(mail, { domain: 'open.test', key: rsa, tags, ...overrides })
 const faultOf = (text: string, record?: string) => verify(text, record)[0]?.fault
 
 test.each(['rfc6376', 'rfc8463'])('the signatures of %s are good', name => {
@@ -36,18 +36,18 @@ test.each(['rfc6376', 'rfc8463'])('the signatures of %s are good', name => {
 })
 
 test('a signature covers fields of one name from the lowest up, and no field twice (RFC 6376 §5.4.2)', () => {
-  const signed = sign({}, { fields: ['from', 'subject', 'From', 'absent'] })
-  expect(verify(signed)).toMatchObject([{ covers: ['from', 'subject'] }])
-  expect(faultOf(signed.replace('Subject: One', 'Subject: Other'))).toBeUndefined()
-  expect(faultOf(signed.replace('Subject: Two', 'Subject: Other'))).toBe('bad signature')
-  expect(faultOf(`From: eve@open.test\r\n${signed}`)).toBe('bad signature')
+  const signedMail = sign({}, { fields: ['from', 'subject', 'From', 'absent'] })
+  expect(verify(signedMail)).toMatchObject([{ covers: ['from', 'subject'] }])
+  expect(faultOf(signedMail.replace('Subject: One', 'Subject: Other'))).toBeUndefined()
+  expect(faultOf(signedMail.replace('Subject: Two', 'Subject: Other'))).toBe('bad signature')
+  expect(faultOf(`From: eve@open.test\r\n${signedMail}`)).toBe('bad signature')
 })
 
 test('l= leaves the rest of the body open, and the report counts it', () => {
-  const signed = sign({ l: '5' }, { bodyOctets: 5 })
-  expect(verify(signed)).toMatchObject([{ uncoveredOctets: 12 }])
-  expect(verify(`${signed}More.\r\n`)).toMatchObject([{ uncoveredOctets: 19 }])
-  expect(faultOf(signed.replace('The f', 'THE f'))).toBe('body hash did not verify')
+  const signedMail = sign({ l: '5' }, { bodyOctets: 5 })
+  expect(verify(signedMail)).toMatchObject([{ uncoveredOctets: 12 }])
+  expect(verify(`${signedMail}More.\r\n`)).toMatchObject([{ uncoveredOctets: 19 }])
+  expect(faultOf(signedMail.replace('The f', 'THE f'))).toBe('body hash did not verify')
   expect(verify(sign({ l: '0' }, { bodyOctets: 0 }))).toMatchObject([{ uncoveredOctets: 17 }])
   expect(verify(sign({ l: '17' }))).toMatchObject([{ uncoveredOctets: 0 }])
 })
@@ -82,14 +82,14 @@ test.each<[string, Readonly<Record<string, string | undefined>>, string | undefi
 })
 
 test('a repeated tag, an empty tag or an invalid name makes the signature malformed (RFC 6376 §3.2)', () => {
-  const signed = sign()
+  const signedMail = sign()
   for (const [from, to] of [
     ['v=1;', 'v=1; v=1;'],
     ['v=1;', 'v=1;;'],
     ['v=1;', 'v=1; 1a=x;'],
     ['v=1;', 'v=1; x;'],
   ] as const)
-    expect(faultOf(signed.replace(from, to))).toBe('signature syntax error')
+    expect(faultOf(signedMail.replace(from, to))).toBe('signature syntax error')
 })
 
 test('a key with t=s requires that the domain of i= is d= itself', () => {
@@ -99,14 +99,14 @@ test('a key with t=s requires that the domain of i= is d= itself', () => {
 })
 
 test('a key of the other type does not verify, though the octets fit', () => {
-  const signed = signText(written, { domain: 'open.test', key: edwards })
-  expect(faultOf(signed, keyRecord(edwards))).toBeUndefined()
-  expect(faultOf(signed)).toBe('inappropriate key algorithm')
+  const signedMail = signText(mail, { domain: 'open.test', key: edwards })
+  expect(faultOf(signedMail, keyRecord(edwards))).toBeUndefined()
+  expect(faultOf(signedMail)).toBe('inappropriate key algorithm')
 })
 
 test('the verifier compares and looks up a name beyond ASCII as A-labels (RFC 8616 §5)', () => {
-  const signed = sign({ d: 'b\xc3\xbccher.test', i: '@M\xc3\xbcller.B\xc3\x9cCHER.test' })
-  const [report] = verify(signed, keyRecord(rsa), 's1._domainkey.xn--bcher-kva.test')
+  const signedMail = sign({ d: 'b\xc3\xbccher.test', i: '@M\xc3\xbcller.B\xc3\x9cCHER.test' })
+  const [report] = verify(signedMail, keyRecord(rsa), 's1._domainkey.xn--bcher-kva.test')
   expect(report).toMatchObject({ domain: 'xn--bcher-kva.test' })
   expect(report?.fault).toBeUndefined()
 })
@@ -115,8 +115,8 @@ test('trouble with DNS has its code, and a name that nobody looked up does not e
   const octets = Buffer.from(sign())
   const message = { octets, header: scanHeaders(octets, limits) }
   const keys = { 's1._domainkey.open.test': { code: 'ESERVFAIL' } }
-  const asked = verifySignatures(message, { keys, now, readKey: parseKeyRecord })
-  expect(asked).toMatchObject([{ fault: 'DNS failure', dnsCode: 'ESERVFAIL' }])
+  const reports = verifySignatures(message, { keys, now, readKey: parseKeyRecord })
+  expect(reports).toMatchObject([{ fault: 'DNS failure', dnsCode: 'ESERVFAIL' }])
   expect(verifySignatures(message, { keys: {}, now, readKey: parseKeyRecord })).toMatchObject([{ fault: 'no key' }])
 })
 

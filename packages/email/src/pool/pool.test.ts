@@ -40,8 +40,8 @@ const file = new URL(
 `)}`,
 )
 
-function job(what: string): MimeJob {
-  return { octets: Buffer.from(what), ignoredRanges: [], keys: {}, keepsQuotes: false, now: 0 }
+function job(task: string): MimeJob {
+  return { octets: Buffer.from(task), ignoredRanges: [], keys: {}, keepsQuotes: false, now: 0 }
 }
 
 test.each(['exit', 'throw', 'eat', 'fail'])('a message that makes its thread %s costs only itself', async what => {
@@ -102,11 +102,11 @@ test.each([
 
 test('the pool refuses mails when too many wait', async () => {
   pool = createMimePool({ limits, system, file })
-  const taken = ['a', 'b', 'c'].map(what => pool.run(job(what)))
+  const results = ['a', 'b', 'c'].map(what => pool.run(job(what)))
   expect(() => pool.run(job('d'))).toThrow(
     new Unavailable('Cannot take mail: too many messages are waiting', { retryAfter: 30 }),
   )
-  expect(await Promise.all(taken)).toEqual(['a', 'b', 'c'])
+  expect(await Promise.all(results)).toEqual(['a', 'b', 'c'])
 })
 
 test('the caller has to repeat the jobs that run when the pool closes', async () => {
@@ -144,7 +144,7 @@ describe('a further thread', () => {
     const stuck = pool.run(job('hang'))
     await hanging
     hangs.close()
-    const other = pool.run(job('other'))
+    const otherResult = pool.run(job('other'))
     await turn()
     expect(threads).toHaveLength(1)
     for (let round = 0; round < 2; round += 1) {
@@ -154,11 +154,11 @@ describe('a further thread', () => {
       await turn()
       await turn()
     }
-    expect(await other).toBe('other')
+    expect(await otherResult).toBe('other')
     const [, further] = threads
-    const ended = new Promise(resolve => further?.once('exit', resolve))
+    const workerExit = new Promise(resolve => further?.once('exit', resolve))
     calm.resolve()
-    await ended
+    await workerExit
     expect(await stuck).toBeUndefined()
     calm = Promise.withResolvers()
     expect(await pool.run(job('next'))).toBe('next')

@@ -93,7 +93,7 @@ describe('over LMTP (RFC 2033)', () => {
   let server: SMTPServer
   let lmtp: MailSubmitter
   let verdict: Error | undefined
-  const taken: string[] = []
+  const acceptedMails: string[] = []
 
   beforeAll(async () => {
     server = new SMTPServer({
@@ -101,7 +101,7 @@ describe('over LMTP (RFC 2033)', () => {
       disabledCommands: ['AUTH', 'STARTTLS'],
       logger: false,
       onData(stream, _session, done) {
-        stream.on('data', chunk => taken.push(chunk.toString()))
+        stream.on('data', chunk => acceptedMails.push(chunk.toString()))
         stream.on('end', () => done(null, [verdict ?? 'kept'] as unknown as string))
       },
     })
@@ -119,7 +119,7 @@ describe('over LMTP (RFC 2033)', () => {
       response: expect.stringMatching(/^250/),
       reply: { status: 250, reply_line: '250 kept' },
     })
-    expect(taken.join('')).toContain('Message-ID: <1@agents.test>')
+    expect(acceptedMails.join('')).toContain('Message-ID: <1@agents.test>')
     verdict = Object.assign(new Error('no such mailbox'), { responseCode: 550 })
     await expect(lmtp(envelope, octets)).rejects.toThrow(Undeliverable)
     verdict = Object.assign(new Error('full for now'), { responseCode: 452 })

@@ -41,10 +41,10 @@ test('a local part has 64 octets: when a token does not fit, the address has non
 test('the hop field is known again, and by nobody else', () => {
   const plain = tokens.formatHop('echo', { hop: 1 }, response)
   const value = tokens.formatHop('echo', { hop: 1, maxHops: 5 }, response)
-  for (const own of [plain, value]) {
-    expect(tokens.isOwnHop(own)).toBe(true)
-    expect(tokens.isOwnHop(own.replace('hop=1', 'hop=2'))).toBe(false)
-    expect(otherTokens.isOwnHop(own)).toBe(false)
+  for (const ownHop of [plain, value]) {
+    expect(tokens.isOwnHop(ownHop)).toBe(true)
+    expect(tokens.isOwnHop(ownHop.replace('hop=1', 'hop=2'))).toBe(false)
+    expect(otherTokens.isOwnHop(ownHop)).toBe(false)
   }
   expect(tokens.isOwnHop(value.replace('max=5', 'max=9'))).toBe(false)
   expect(tokens.isOwnHop(value.replace(' max=5;', ''))).toBe(false)

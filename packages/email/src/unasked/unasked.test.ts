@@ -6,7 +6,7 @@ import { createCorrespondentFinder, refuseMailReply } from './unasked.ts'
 const now = Date.UTC(2026, 0, 31)
 const daysAgo = (days: number) => new Date(now - days * 86_400_000).toISOString()
 
-interface Said {
+interface PriorMessage {
   readonly verified?: boolean
   readonly at?: string
   readonly flags?: readonly string[]
@@ -16,7 +16,7 @@ interface Said {
 
 function refuse(
   write_to: readonly string[],
-  { verified = true, at = daysAgo(1), flags = [], isSilent = false, mailbox = 'ann@peer.test' }: Said = {},
+  { verified = true, at = daysAgo(1), flags = [], isSilent = false, mailbox = 'ann@peer.test' }: PriorMessage = {},
 ) {
   const target = packTarget({
     mailbox,
@@ -49,8 +49,8 @@ describe('refuseMailReply()', () => {
 })
 
 test('createCorrespondentFinder() finds those who wrote within the time, and asks nobody where that is no reason', async () => {
-  const written: Readonly<Record<string, string>> = { 'v:ann@peer.test': daysAgo(29), 'v:bob@peer.test': daysAgo(31) }
-  const store = { findLastMessageTime: async ({ scope }: { scope: string }) => written[scope] }
+  const writtenAt: Readonly<Record<string, string>> = { 'v:ann@peer.test': daysAgo(29), 'v:bob@peer.test': daysAgo(31) }
+  const store = { findLastMessageTime: async ({ scope }: { scope: string }) => writtenAt[scope] }
   const deps = { store, system: { now: () => now } } as unknown as Pick<ChannelContext, 'store' | 'system'>
   const find = createCorrespondentFinder({ write_to: ['correspondents'], write_to_days: 30 }, deps)
   const mentions = ['@Ann@peer.test', '@bob@peer.test', '@eve@peer.test', 'nobody']

@@ -43,7 +43,7 @@ const target = {
   references: ['root@alice.test'],
 }
 
-function delivery(changes: Partial<NormalizedResponse> = {}, aim: object = target): Delivery {
+function delivery(changes: Partial<NormalizedResponse> = {}, mailTarget: object = target): Delivery {
   const answer = { ...response, ...changes }
   const fixed = {
     id: 'd1',
@@ -56,7 +56,7 @@ function delivery(changes: Partial<NormalizedResponse> = {}, aim: object = targe
   } as const
   return {
     ...fixed,
-    target: aim as Delivery['target'],
+    target: mailTarget as Delivery['target'],
     correlationId: 'c',
     message: { sender: { address: '@alice@alice.test' } } as NormalizedMessage,
     response: answer,
@@ -65,10 +65,10 @@ function delivery(changes: Partial<NormalizedResponse> = {}, aim: object = targe
 
 async function send(
   changes: Partial<NormalizedResponse> = {},
-  aim: object = target,
+  mailTarget: object = target,
 ): Promise<ReadMail & { octets: string }> {
-  const prepared = gateway.channel.prepare(delivery(changes, aim))
-  expect(await prepared.transmit()).toEqual({ note: '250 2.0.0' })
+  const preparedDelivery = gateway.channel.prepare(delivery(changes, mailTarget))
+  expect(await preparedDelivery.transmit()).toEqual({ note: '250 2.0.0' })
   const octets = submitted.at(-1)?.octets ?? Buffer.alloc(0)
   return { ...readMail(octets), octets: octets.toString('latin1') }
 }
@@ -247,11 +247,11 @@ describe('every kind of part', () => {
 
   test('the words go out when a file is missing or too large, and the mail names the file', async () => {
     const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest: '0'.repeat(64) } as const
-    const gone: Part = { kind: 'file', name: 'gone & away.txt', bytes_ref }
+    const missingFile: Part = { kind: 'file', name: 'gone & away.txt', bytes_ref }
     const data_base64 = Buffer.alloc(19 * 2 ** 20).toString('base64')
-    const large: Part = { kind: 'file', name: 'large.bin', bytes_ref: { kind: 'inline', data_base64 } }
+    const largeFile: Part = { kind: 'file', name: 'large.bin', bytes_ref: { kind: 'inline', data_base64 } }
     const text: Part = { kind: 'text', mime: 'text/plain', content: 'my words' }
-    const mail = await send({ parts: [text, gone, large] })
+    const mail = await send({ parts: [text, missingFile, largeFile] })
     expect(mail.text).toMatch(/^my words/)
     expect(mail.text).toContain('this file is not stored any more.')
     expect(mail.html).toContain('<p>large.bin: this file is too large for a mail.</p>')

@@ -10,14 +10,14 @@ let count = 0
 beforeAll(async () => {
   const budgets = { ...noBudgets, unverified_per_day: 3 }
   const config = { reply_to_from: ['form@shop.example', 'No-Reply@shop.example'], budgets }
-  const counting: Agent = { handle: ({ history = [] }) => `I know ${history.length} earlier.` }
-  gateway = await openMailGateway({ works: true, config, agents: { echo: mailEcho, counter: counting } })
+  const countingAgent: Agent = { handle: ({ history = [] }) => `I know ${history.length} earlier.` }
+  gateway = await openMailGateway({ works: true, config, agents: { echo: mailEcho, counter: countingAgent } })
 })
 afterAll(() => gateway.close())
 
 const visitor = 'Reply-To: Visitor <visitor@example.net>'
 
-interface Filled {
+interface FormContent {
   readonly from?: string
   readonly replyTo?: string
   readonly extraFields?: readonly string[]
@@ -29,7 +29,7 @@ async function fillIn({
   replyTo = visitor,
   extraFields = [],
   covers = () => true,
-}: Filled) {
+}: FormContent) {
   count += 1
   const id = `form${count}@example.org`
   const lines = [
@@ -51,7 +51,7 @@ async function fillIn({
   return { id, to: record?.deliveries.map(delivery => delivery.to) ?? [], flags: record?.flags ?? [] }
 }
 
-test.each<[what: string, filled: Filled]>([
+test.each<[what: string, filled: FormContent]>([
   ['the form', {}],
   ['a form of the name no-reply', { from: 'no-reply@shop.example', replyTo: 'Reply-To: other@example.net' }],
   ['a form that says that a program wrote it', { extraFields: ['Auto-Submitted: auto-generated'] }],
@@ -60,7 +60,7 @@ test.each<[what: string, filled: Filled]>([
   expect([to, flags]).toEqual([[filled.replyTo?.split(' ')[1] ?? 'visitor@example.net'], ['by_form']])
 })
 
-test.each<[what: string, filled: Filled, to: readonly string[]]>([
+test.each<[what: string, filled: FormContent, to: readonly string[]]>([
   ['another mailbox of the domain', { from: 'sales@shop.example' }, ['sales@shop.example']],
   ['a Reply-To that nobody signed', { covers: name => name !== 'Reply-To' }, ['form@shop.example']],
   ['two visitors', { replyTo: `${visitor}, b@example.net` }, ['form@shop.example']],
@@ -75,12 +75,12 @@ test('a visitor who answers is known to have got the answer, and another visitor
   const { id } = await fillIn({ replyTo: mine })
   const reply = await gateway.simulation.mail.awaitReply(id, 30_000)
   const threading = { inReplyTo: reply.messageId, references: [id, reply.messageId ?? ''] }
-  const hear = async (from: string) => {
+  const askAs = async (from: string) => {
     const { mail } = await gateway.postMail({ from, to: `counter@${mailDomain}`, text: `So ${from}?`, ...threading })
     return (await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)).text?.trim()
   }
-  expect(await hear('Alice <alice@alice.test>')).toBe('I know 1 earlier.')
-  expect(await hear('Bob <bob@nodmarc.test>')).toBe('I know 0 earlier.')
+  expect(await askAs('Alice <alice@alice.test>')).toBe('I know 1 earlier.')
+  expect(await askAs('Bob <bob@nodmarc.test>')).toBe('I know 0 earlier.')
   const stranger = await fillIn({ replyTo: 'Reply-To: bob@nodmarc.test', extraFields: [`References: <${id}>`] })
   expect((await gateway.simulation.mail.awaitReply(stranger.id, 30_000)).text?.trim()).toBe('I know 0 earlier.')
 })

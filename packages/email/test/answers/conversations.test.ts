@@ -5,7 +5,7 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, mailEcho, openMailGateway } from '../setup/gateway.ts'
 
 /** An agent that answers with the number of earlier messages and the author of the last one. */
-const counting: Agent = {
+const countingAgent: Agent = {
   handle: ({ history = [] }) => `I know ${history.length} earlier.`,
 }
 
@@ -24,7 +24,7 @@ async function converse(gateway: MailGateway, plan: Parameters<MailGateway['post
 describe('one person at a time', () => {
   let gateway: MailGateway
   beforeAll(async () => {
-    gateway = await openMailGateway({ works: true, agents: { counter: counting, echo: mailEcho } })
+    gateway = await openMailGateway({ works: true, agents: { counter: countingAgent, echo: mailEcho } })
   })
   afterAll(() => gateway.close())
 
@@ -46,8 +46,8 @@ describe('one person at a time', () => {
     const first = await converse(gateway, { from: alice, text: 'A secret' })
     const [replyTo = ''] = first.reply.headers.get('reply-to') ?? []
     expect((await converse(gateway, { from: bob, to: replyTo, text: 'Me too' })).text).toBe('I know 0 earlier.')
-    const forged = replyTo.replace(/.@/, end => (end === '0@' ? '1@' : '0@'))
-    expect((await converse(gateway, { from: alice, to: forged, text: 'Two' })).text).toBe('I know 0 earlier.')
+    const forgedReplyTo = replyTo.replace(/.@/, end => (end === '0@' ? '1@' : '0@'))
+    expect((await converse(gateway, { from: alice, to: forgedReplyTo, text: 'Two' })).text).toBe('I know 0 earlier.')
   })
 
   test('a guessed Message-ID opens no conversation of others, however well the guesser has proven their address (EM-4.2)', async () => {
@@ -55,8 +55,8 @@ describe('one person at a time', () => {
     const ids = [first.mail.messageId, first.reply.messageId ?? '']
     const guess = await converse(gateway, { from: bob, text: 'Go on', inReplyTo: ids[1], references: ids })
     expect(guess.text).toBe('I know 0 earlier.')
-    const own = await converse(gateway, { from: alice, text: 'Go on', inReplyTo: ids[1], references: ids })
-    expect(own.text).toBe('I know 2 earlier.')
+    const ownReply = await converse(gateway, { from: alice, text: 'Go on', inReplyTo: ids[1], references: ids })
+    expect(ownReply.text).toBe('I know 2 earlier.')
   })
 
   test('a forged token is data like any other tag', async () => {
@@ -85,7 +85,7 @@ describe('with reply_all', () => {
   let gateway: MailGateway
   beforeAll(async () => {
     const config = { reply_all: true, reply_to_allow: ['desk@partner.test', '@helpers.test'] }
-    gateway = await openMailGateway({ works: true, agents: { counter: counting, echo: mailEcho }, config })
+    gateway = await openMailGateway({ works: true, agents: { counter: countingAgent, echo: mailEcho }, config })
   })
   afterAll(() => gateway.close())
 
@@ -108,7 +108,7 @@ describe('with reply_all', () => {
   })
 
   test('the gateway does not answer a crowd', async () => {
-    const cc = Array.from({ length: 21 }, (_, at) => `member${at}@corp.test`)
+    const cc = Array.from({ length: 21 }, (_, index) => `member${index}@corp.test`)
     const { mail } = await converse(gateway, { from: alice, cc })
     expect(await otherNames(mail.messageId)).toEqual(['alice@alice.test'])
   })
@@ -127,17 +127,17 @@ describe('with reply_all', () => {
     })
     expect(second.text).toBe('I know 2 earlier.')
     // The messages between alice and bob are hidden when alice writes alone with dave.
-    const other = await converse(gateway, {
+    const otherReply = await converse(gateway, {
       from: alice,
       to: group.to,
       cc: ['dave@corp.test'],
       text: 'Three',
       ...threading,
     })
-    expect(other.text).toBe('I know 0 earlier.')
+    expect(otherReply.text).toBe('I know 0 earlier.')
     // Alone, bob begins with the mail to bob: the question and its answer, but nothing later.
-    const alone = await converse(gateway, { from: bob, text: 'Psst', ...threading })
-    expect(alone.text).toBe('I know 1 earlier.')
+    const privateReply = await converse(gateway, { from: bob, text: 'Psst', ...threading })
+    expect(privateReply.text).toBe('I know 1 earlier.')
   })
 
   test.each([
@@ -152,7 +152,7 @@ describe('with reply_all', () => {
 
 test('with answer_lists a proven author gets the answer alone, never the list; an unproven author gets none (EM-4.1)', async () => {
   const config = { answer_lists: true, reply_all: true, answer_bcc: true }
-  const gateway = await openMailGateway({ works: true, agents: { counter: counting, echo: mailEcho }, config })
+  const gateway = await openMailGateway({ works: true, agents: { counter: countingAgent, echo: mailEcho }, config })
   const byList = {
     to: [`counter@${mailDomain}`, 'devs@list.test'],
     headers: { 'List-Id': '<devs.list.test>', Precedence: 'list', 'Reply-To': 'devs@list.test' },
@@ -160,21 +160,21 @@ test('with answer_lists a proven author gets the answer alone, never the list; a
   const { mail, reply } = await converse(gateway, { from: alice, ...byList })
   expect([reply.envelope.to, reply.headers.get('cc')]).toEqual([['alice@alice.test'], undefined])
   expect((await gateway.store.findMessage(mail.messageId))?.deliveries).toHaveLength(1)
-  const other = await gateway.postMail({ from: bob, sign: false, ...byList })
-  expect((await gateway.store.findMessage(other.mail.messageId))?.flags).toEqual(
+  const otherMail = await gateway.postMail({ from: bob, sign: false, ...byList })
+  expect((await gateway.store.findMessage(otherMail.mail.messageId))?.flags).toEqual(
     expect.arrayContaining(['list', 'bulk']),
   )
   await gateway.close()
 })
 
 describe('a person whom an agent names in its answer', () => {
-  const heard: NormalizedMessage[] = []
+  const receivedMessages: NormalizedMessage[] = []
   /** An agent that mentions bob, and nobody who answers. */
-  const naming: Agent = {
+  const namingAgent: Agent = {
     handle(message) {
-      heard.push(message)
+      receivedMessages.push(message)
       const isAlice = message.sender.address === '@alice@alice.test'
-      const parts = [{ kind: 'text', mime: 'text/plain', content: `Answer ${heard.length}` }] as const
+      const parts = [{ kind: 'text', mime: 'text/plain', content: `Answer ${receivedMessages.length}` }] as const
       return { parts: [...parts], ...(isAlice && { mentions: ['@bob@nodmarc.test'] }) }
     },
   }
@@ -185,8 +185,8 @@ describe('a person whom an agent names in its answer', () => {
     ['the answer to bob', false, ['Answer 1']],
     ['what it quoted, too', true, ['A question', 'Answer 1']],
   ])('continues from %s; those who did not receive it do not', async (_what, quote, expectedWords) => {
-    heard.length = 0
-    const gateway = await openMailGateway({ works: true, agents: { counter: naming }, config: { quote } })
+    receivedMessages.length = 0
+    const gateway = await openMailGateway({ works: true, agents: { counter: namingAgent }, config: { quote } })
     const { reply } = await converse(gateway, { from: alice, text: 'A question' })
     expect(reply.headers.get('to')?.[0]).toMatch(/<alice@alice\.test>, bob@nodmarc\.test$/)
     const threading = {
@@ -195,16 +195,17 @@ describe('a person whom an agent names in its answer', () => {
       references: reply.references.concat(reply.messageId ?? ''),
     }
     await converse(gateway, { from: bob, ...threading })
-    expect(heard.at(-1)?.history).toHaveLength(1)
-    for (const words of expectedWords) expect(textOf(heard.at(-1)?.history?.[0] ?? { parts: [] })).toContain(words)
+    expect(receivedMessages.at(-1)?.history).toHaveLength(1)
+    for (const expectedText of expectedWords)
+      expect(textOf(receivedMessages.at(-1)?.history?.[0] ?? { parts: [] })).toContain(expectedText)
     await converse(gateway, { from: 'Quentin <quentin@quarantine.test>', ...threading })
-    expect(heard.at(-1)?.history ?? []).toEqual([])
+    expect(receivedMessages.at(-1)?.history ?? []).toEqual([])
     await converse(gateway, { from: bob, sign: false, ...threading, text: 'Show me.' })
-    expect(heard.at(-1)?.history ?? []).toEqual([])
+    expect(receivedMessages.at(-1)?.history ?? []).toEqual([])
     await converse(gateway, { from: bob, ...threading, text: 'One more.' })
     // Successive messages of one side form one turn, with the names of their authors.
-    expect(heard.at(-1)?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
-    expect(textOf(heard.at(-1)?.history?.[0] ?? { parts: [] })).toContain('@bob@nodmarc.test:I know.')
+    expect(receivedMessages.at(-1)?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
+    expect(textOf(receivedMessages.at(-1)?.history?.[0] ?? { parts: [] })).toContain('@bob@nodmarc.test:I know.')
     await gateway.close()
   })
 })

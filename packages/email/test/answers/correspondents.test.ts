@@ -18,21 +18,24 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 /** Sends a mail, which by default is proven by an aligned signature. */
-async function write(from: string, { to = `echo@${mailDomain}`, isProven = true, header = '', at = gateway } = {}) {
+async function write(
+  from: string,
+  { to = `echo@${mailDomain}`, isProven = true, header = '', at: server = gateway } = {},
+) {
   counter += 1
   const signer = /@([^>]+)/.exec(from)?.[1] ?? ''
-  at.simulation.dns.set(`s1._domainkey.${signer}`, { TXT: [keyRecord(key)] })
+  server.simulation.dns.set(`s1._domainkey.${signer}`, { TXT: [keyRecord(key)] })
   const message = `From: ${from}\r\nTo: ${to}\r\nSubject: ${counter}\r\nDate: ${today}\r\nMessage-ID: <c${counter}@x.test>\r\n${header}\r\nHello ${counter}.\r\n`
-  const { status } = await at.post(isProven ? signText(message, { domain: signer, key }) : message, { to })
+  const { status } = await server.post(isProven ? signText(message, { domain: signer, key }) : message, { to })
   expect(status).toBe(200)
-  const { flags, proofs, state, message: taken, number } = await at.latest()
-  const told = taken.parts.find(({ kind }) => (kind as string) === 'email') as { flags?: string[] } | undefined
+  const { flags, proofs, state, message: taken, number } = await server.latest()
+  const mailPart = taken.parts.find(({ kind }) => (kind as string) === 'email') as { flags?: string[] } | undefined
   return {
     number,
     state,
     verified: taken.sender.verified,
     flags: flags.filter(flag => /look|spoof/.test(flag)),
-    told: told?.flags ?? [],
+    told: mailPart?.flags ?? [],
     proofs: proofs.filter(({ kind }) => kind === 'address' || kind === 'name'),
   }
 }
@@ -75,11 +78,11 @@ describe('an author who resembles a proven correspondent', () => {
 
   test.each(alike)('by %s gets a flag, proven or not, and the agent sees it', async (_what, from, flag, how) => {
     for (const isProven of [true, false, true]) {
-      const written = await write(from, { isProven: isProven && !/[^ -~]/.test(from) })
-      expect(written.flags).toContain(flag)
-      expect(written.told).toContain(flag)
-      expect(written.state).toBe('received')
-      expect(written.proofs[0]).toMatchObject({ verdict: 'policy', reason: `${how} of who wrote #${firstMessage}` })
+      const record = await write(from, { isProven: isProven && !/[^ -~]/.test(from) })
+      expect(record.flags).toContain(flag)
+      expect(record.told).toContain(flag)
+      expect(record.state).toBe('received')
+      expect(record.proofs[0]).toMatchObject({ verdict: 'policy', reason: `${how} of who wrote #${firstMessage}` })
     }
   })
 
@@ -137,11 +140,11 @@ test('the finding names nobody, so nothing remains of a forgotten person', async
 
 test('a second gateway on the same store knows the correspondents of the first', async () => {
   const store = gateway.store
-  const other = await openMailGateway({ watchStore: () => store })
+  const otherGateway = await openMailGateway({ watchStore: () => store })
   await write('Frank Far <frank@far-away-land.test>')
   const signer = 'for-away-land.test'
   const message = `From: x@${signer}\r\nTo: echo@${mailDomain}\r\nMessage-ID: <second@x.test>\r\n\r\nHello.\r\n`
-  expect((await other.post(message)).status).toBe(200)
+  expect((await otherGateway.post(message)).status).toBe(200)
   expect((await gateway.latest()).flags).toContain('lookalike')
-  await other.close()
+  await otherGateway.close()
 })

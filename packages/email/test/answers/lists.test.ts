@@ -111,10 +111,10 @@ describe('a list that puts itself into From (RFC 7960 §4.1.3.1)', () => {
   test('each author on a list has separate conversations with the agent', async () => {
     const first = await answersTo({ fields: [listPost, byAnn] })
     const id = first.record?.message.id
-    const other = await answersTo({ fields: [listPost, 'Reply-To: Bo <bo@example.net>', `References: <${id}>`] })
-    const same = await answersTo({ fields: [listPost, byAnn, `References: <${id}>`] })
-    expect(other.record?.thread).not.toBe(first.record?.thread)
-    expect(same.record?.thread).toBe(first.record?.thread)
+    const otherAnswers = await answersTo({ fields: [listPost, 'Reply-To: Bo <bo@example.net>', `References: <${id}>`] })
+    const sameAnswers = await answersTo({ fields: [listPost, byAnn, `References: <${id}>`] })
+    expect(otherAnswers.record?.thread).not.toBe(first.record?.thread)
+    expect(sameAnswers.record?.thread).toBe(first.record?.thread)
   })
 })
 

@@ -5,12 +5,12 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 
 const alice = 'Alice <alice@alice.test>'
-const given: NormalizedMessage[] = []
+const receivedMessages: NormalizedMessage[] = []
 
 /** Returns an agent that answers and calls in another agent. */
 const calling = (other: string, text: string): Agent => ({
   handle(message) {
-    given.push(message)
+    receivedMessages.push(message)
     return { parts: [{ kind: 'text', mime: 'text/markdown', content: text }], mentions: [`@${other}@${mailDomain}`] }
   },
 })
@@ -29,11 +29,11 @@ test('a mentioned local agent is in Cc and gets the answer here, without a mail;
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('cc')).toEqual([`helper@${mailDomain}`])
   // Five agents pass the message on: echo, helper, echo, helper and echo. The last helper only receives it.
-  await expect.poll(() => given.length).toBe(6)
+  await expect.poll(() => receivedMessages.length).toBe(6)
   // The last agent gets its message before its own answer has deliveries.
   const sentStates = Array(11).fill('sent')
   await expect.poll(async () => (await deliveriesOf()).map(({ state }) => state)).toEqual(sentStates)
-  expect(given.map(({ recipient }) => recipient.slice(1).split('@')[0])).toEqual([
+  expect(receivedMessages.map(({ recipient }) => recipient.slice(1).split('@')[0])).toEqual([
     'echo',
     'helper',
     'echo',
@@ -41,7 +41,7 @@ test('a mentioned local agent is in Cc and gets the answer here, without a mail;
     'echo',
     'helper',
   ])
-  expect(given.map(({ recipient_capabilities }) => recipient_capabilities.agent_chain?.hop)).toEqual([
+  expect(receivedMessages.map(({ recipient_capabilities }) => recipient_capabilities.agent_chain?.hop)).toEqual([
     undefined,
     1,
     2,
@@ -49,7 +49,7 @@ test('a mentioned local agent is in Cc and gets the answer here, without a mail;
     4,
     5,
   ])
-  expect(given.map(({ recipient_capabilities }) => recipient_capabilities.agent_chain?.is_final)).toEqual([
+  expect(receivedMessages.map(({ recipient_capabilities }) => recipient_capabilities.agent_chain?.is_final)).toEqual([
     undefined,
     false,
     false,
@@ -60,12 +60,12 @@ test('a mentioned local agent is in Cc and gets the answer here, without a mail;
   const deliveries = await deliveriesOf()
   expect(deliveries.filter(({ to }) => to === 'alice@alice.test')).toHaveLength(6)
   expect(deliveries.filter(({ to }) => to.endsWith(`@${mailDomain}`))).toHaveLength(5)
-  const mailed = gateway.simulation.mail.received.flatMap(({ envelope }) => envelope.to)
-  expect(mailed.filter(to => to.endsWith(`@${mailDomain}`))).toEqual([])
+  const mailedRecipients = gateway.simulation.mail.received.flatMap(({ envelope }) => envelope.to)
+  expect(mailedRecipients.filter(to => to.endsWith(`@${mailDomain}`))).toEqual([])
 })
 
 test('it gets the words and the message they answer, with the proof that the gateway gives to others', async () => {
-  const [, first] = given
+  const [, first] = receivedMessages
   const keyId = `d=${mailDomain}/s=postern`
   expect(first?.sender).toEqual({
     address: `@echo@${mailDomain}`,
@@ -97,15 +97,15 @@ test('it gets the words and the message they answer, with the proof that the gat
 })
 
 test('its thread is that of the people: alice’s next mail to it continues there', async () => {
-  const last = given.at(-1)
+  const last = receivedMessages.at(-1)
   const { mail } = await gateway.postMail({ from: alice, to: `helper@${mailDomain}`, references: [last?.id ?? ''] })
-  await expect.poll(() => given.some(({ id }) => id === mail.messageId)).toBe(true)
-  expect(given.find(({ id }) => id === mail.messageId)?.history?.length).toBeGreaterThanOrEqual(2)
+  await expect.poll(() => receivedMessages.some(({ id }) => id === mail.messageId)).toBe(true)
+  expect(receivedMessages.find(({ id }) => id === mail.messageId)?.history?.length).toBeGreaterThanOrEqual(2)
 })
 
 test('what a local agent gets is signed with the published key, as a foreign verifier finds', async () => {
   const { dkimVerify } = await import('mailauth/lib/dkim/verify.js')
-  const record = await gateway.store.findMessage(given[1]?.id ?? '')
+  const record = await gateway.store.findMessage(receivedMessages[1]?.id ?? '')
   const keys = ((await gateway.channel.keys?.list()) ?? []).flatMap(({ dns }) =>
     dns ? [[dns.name, dns.value] as const] : [],
   )

@@ -12,13 +12,13 @@ afterAll(() => gateway.close())
 const from = { verified: 'Alice <alice@alice.test>', unverified: 'Bob <bob@nodmarc.test>' }
 
 async function settle(id: string): Promise<void> {
-  const done = Promise.withResolvers<void>()
+  const completion = Promise.withResolvers<void>()
   const check = async () => {
     const record = await gateway.store.findMessage(id)
-    if (record?.deliveries.some(({ state }) => state === 'sent')) done.resolve()
+    if (record?.deliveries.some(({ state }) => state === 'sent')) completion.resolve()
   }
   const timer = setInterval(check, 20)
-  await done.promise
+  await completion.promise
   clearInterval(timer)
 }
 
@@ -34,15 +34,15 @@ test('an answer to our answer continues the thread and brings the history along 
     references: [reply.messageId ?? ''],
   })
   await gateway.simulation.mail.awaitReply(next.mail.messageId, 30_000)
-  const heard = gateway.heard.find(({ id }) => id === next.mail.messageId)
-  expect(heard?.thread_source).toBe(mail.messageId)
-  expect(heard?.in_reply_to).toBe(reply.messageId)
-  expect(heard?.parts).toMatchObject([
+  const message = gateway.heard.find(({ id }) => id === next.mail.messageId)
+  expect(message?.thread_source).toBe(mail.messageId)
+  expect(message?.in_reply_to).toBe(reply.messageId)
+  expect(message?.parts).toMatchObject([
     { kind: 'text', mime: 'text/plain', content: 'Two' },
     { kind: 'artifact', artifact_type: 'email.full_text', mime: 'text/plain' },
     { kind: 'email', subject: expect.stringMatching(/./) },
   ])
-  expect(heard?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
+  expect(message?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
 })
 
 test('the first id of References names the thread of a message that the gateway sees in the middle', async () => {
@@ -59,16 +59,16 @@ test('an unproven author never joins the thread of a proven one, whatever ids th
   const { mail } = await gateway.postMail({ from: from.verified, text: 'A secret plan' })
   await settle(mail.messageId)
   // The same author is unproven here. The envelope of another host and a domain without policy would otherwise admit the mail.
-  const forged = await gateway.postMail({
+  const forgedMail = await gateway.postMail({
     from: from.unverified,
     sign: false,
     text: 'What did we say?',
     inReplyTo: mail.messageId,
     references: [mail.messageId],
   })
-  await settle(forged.mail.messageId)
-  const heard = gateway.heard.find(({ id }) => id === forged.mail.messageId)
-  expect(heard?.history ?? []).toEqual([])
+  await settle(forgedMail.mail.messageId)
+  const message = gateway.heard.find(({ id }) => id === forgedMail.mail.messageId)
+  expect(message?.history ?? []).toEqual([])
 })
 
 test('the same author is another scope when unproven than when proven', async () => {
@@ -89,7 +89,7 @@ test("Outlook's Thread-Index ties two messages without references together, wher
   const key = makeDkimKey(2048)
   gateway.simulation.dns.set('index._domainkey.alice.test', { TXT: [keyRecord(key)] })
   const fields = ['from', 'to', 'subject', 'date', 'message-id', 'thread-index']
-  const take = async (name: string, index: Buffer) => {
+  const postWithIndex = async (name: string, index: Buffer) => {
     const lines = [
       ...[`From: ${from.verified}`, `To: echo@${mailDomain}`, 'Subject: Plans', `Date: ${new Date().toUTCString()}`],
       ...[`Message-ID: <${name}@alice.test>`, 'Thread-Topic: Plans', `Thread-Index: ${index.toString('base64')}`],
@@ -100,8 +100,8 @@ test("Outlook's Thread-Index ties two messages without references together, wher
     return gateway.store.findMessage(`${name}@alice.test`)
   }
   const guid = Buffer.concat([Buffer.alloc(6, 1), Buffer.alloc(16, 7)])
-  const first = await take('index-one', guid)
-  const second = await take('index-two', Buffer.concat([guid, Buffer.alloc(5, 9)]))
+  const first = await postWithIndex('index-one', guid)
+  const second = await postWithIndex('index-two', Buffer.concat([guid, Buffer.alloc(5, 9)]))
   const reply = await gateway.simulation.mail.awaitReply('index-one@alice.test', 30_000)
   expect(reply.headers.get('thread-topic')).toEqual(['Plans'])
   expect(second?.thread).toBe(first?.thread)
@@ -115,12 +115,12 @@ test(`the tag of an address comes back in Reply-To`, async () => {
 })
 
 test('EM-32: the answer goes to the Reply-To of a proven domain, but not to that of another one (EM-4.5)', async () => {
-  const own = await gateway.postMail({ from: from.verified, headers: { 'Reply-To': 'team@alice.test' } })
-  expect((await gateway.simulation.mail.awaitReply(own.mail.messageId, 30_000)).envelope.to).toEqual([
+  const ownReplyTo = await gateway.postMail({ from: from.verified, headers: { 'Reply-To': 'team@alice.test' } })
+  expect((await gateway.simulation.mail.awaitReply(ownReplyTo.mail.messageId, 30_000)).envelope.to).toEqual([
     'team@alice.test',
   ])
-  const other = await gateway.postMail({ from: from.verified, headers: { 'Reply-To': 'thief@evil.test' } })
-  expect((await gateway.simulation.mail.awaitReply(other.mail.messageId, 30_000)).envelope.to).toEqual([
+  const otherReplyTo = await gateway.postMail({ from: from.verified, headers: { 'Reply-To': 'thief@evil.test' } })
+  expect((await gateway.simulation.mail.awaitReply(otherReplyTo.mail.messageId, 30_000)).envelope.to).toEqual([
     'alice@alice.test',
   ])
 })

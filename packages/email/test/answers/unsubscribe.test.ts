@@ -8,12 +8,12 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 
 let gateway: MailGateway
-const submitted: Buffer[] = []
+const submittedMails: Buffer[] = []
 
 beforeAll(async () => {
   gateway = await openMailGateway({
     async submitMail(_, octets) {
-      submitted.push(Buffer.from(octets))
+      submittedMails.push(Buffer.from(octets))
       return { response: '250 2.0.0' }
     },
   })
@@ -51,15 +51,15 @@ function deliver(mailbox: string, { isLetter = true, agent = 'echo' } = {}): Pro
 
 async function send(mailbox: string, options = {}) {
   await deliver(mailbox, options)
-  const octets = submitted.at(-1) ?? Buffer.alloc(0)
+  const octets = submittedMails.at(-1) ?? Buffer.alloc(0)
   return { octets, ...readMail(octets) }
 }
 
 const linkIn = (mail: { headers: ReadonlyMap<string, readonly string[]> }) =>
   /^<(https:\/\/[^>]+)>$/.exec(mail.headers.get('list-unsubscribe')?.[0] ?? '')?.[1] ?? ''
-const ask = (url: string, init?: RequestInit) => gateway.channel.endpoint.routes.fetch(new Request(url, init))
+const requestPage = (url: string, init?: RequestInit) => gateway.channel.endpoint.routes.fetch(new Request(url, init))
 const click = (url: string) =>
-  ask(url, {
+  requestPage(url, {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: 'List-Unsubscribe=One-Click',
@@ -113,10 +113,10 @@ test('the choice stays when the person writes to the agent, until the operator l
 
 test('a link that a scanner only opens asks, and ends nothing', async () => {
   const url = linkIn(await send('cid@people.test'))
-  const shown = await ask(url)
-  expect(shown.headers.get('content-type')).toMatch(/^text\/html/)
-  expect(await shown.text()).toContain('<button name="List-Unsubscribe" value="One-Click">')
-  expect((await ask(url, { method: 'POST', body: 'x=y' })).status).toBe(400)
+  const page = await requestPage(url)
+  expect(page.headers.get('content-type')).toMatch(/^text\/html/)
+  expect(await page.text()).toContain('<button name="List-Unsubscribe" value="One-Click">')
+  expect((await requestPage(url, { method: 'POST', body: 'x=y' })).status).toBe(400)
   await deliver('cid@people.test')
 })
 
@@ -124,7 +124,7 @@ test('multipart is as good as a form', async () => {
   const url = linkIn(await send('dan@people.test'))
   const body = new FormData()
   body.set('List-Unsubscribe', 'One-Click')
-  expect((await ask(url, { method: 'POST', body })).status).toBe(200)
+  expect((await requestPage(url, { method: 'POST', body })).status).toBe(200)
   await expect(deliver('dan@people.test')).rejects.toThrow(/unsubscribed/)
 })
 
@@ -132,9 +132,14 @@ test('nobody can make a link for another mailbox', async () => {
   const url = linkIn(await send('eve@people.test'))
   const [agentPath = '', token = ''] = [url.slice(0, url.lastIndexOf('/')), url.slice(url.lastIndexOf('/') + 1)]
   const signature = token.split('.')[1]
-  const other = `${Buffer.from('fay@people.test').toString('base64url')}.${signature}`
-  for (const wrong of [`${agentPath}/${other}`, url.replace('/echo/', '/helper/'), `${agentPath}/x`, `${url}0`]) {
-    expect((await click(wrong)).status).toBe(404)
+  const otherToken = `${Buffer.from('fay@people.test').toString('base64url')}.${signature}`
+  for (const wrongUrl of [
+    `${agentPath}/${otherToken}`,
+    url.replace('/echo/', '/helper/'),
+    `${agentPath}/x`,
+    `${url}0`,
+  ]) {
+    expect((await click(wrongUrl)).status).toBe(404)
   }
   await deliver('fay@people.test')
 })

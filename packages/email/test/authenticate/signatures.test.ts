@@ -11,7 +11,7 @@ import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 const today = new Date().toUTCString()
 
 const rsa = makeDkimKey(2048)
-const small = makeDkimKey(1024)
+const shortKey = makeDkimKey(1024)
 const tiny = makeDkimKey(768)
 const edwards = makeDkimKey('ed25519')
 let gateway: MailGateway
@@ -33,12 +33,12 @@ beforeAll(async () => {
   for (const name of ['open.test', 'shut.test', 'held.test', 'bare.test', 'other.test', 'sub.open.test']) {
     dns.set(`s1._domainkey.${name}`, { TXT: [keyRecord(rsa)] })
   }
-  dns.set('small._domainkey.open.test', { TXT: [keyRecord(small)] })
+  dns.set('small._domainkey.open.test', { TXT: [keyRecord(shortKey)] })
   dns.set('tiny._domainkey.open.test', { TXT: [keyRecord(tiny)] })
   dns.set('ed._domainkey.open.test', { TXT: [keyRecord(edwards)] })
   dns.set('revoked._domainkey.open.test', { TXT: ['v=DKIM1; k=rsa; p='] })
   dns.set('none._domainkey.open.test', { TXT: ['v=DKIM1; k=rsa'] })
-  dns.set('two._domainkey.open.test', { TXT: [keyRecord(rsa), keyRecord(small)] })
+  dns.set('two._domainkey.open.test', { TXT: [keyRecord(rsa), keyRecord(shortKey)] })
   dns.set('chat._domainkey.open.test', { TXT: [keyRecord(rsa, 's=chat; ')] })
   dns.set('sha1._domainkey.open.test', { TXT: [keyRecord(rsa, 'h=sha1; ')] })
   dns.set('testing._domainkey.open.test', { TXT: [keyRecord(rsa, 't=y; ')] })
@@ -56,14 +56,14 @@ function sign(signing: Partial<TestSigning> = {}, message = write()): string {
   return signText(message, { domain: 'open.test', key: rsa, ...signing })
 }
 
-interface Taken {
+interface VerifiedMail {
   readonly answer: MailIntakeAnswer
   readonly record: MessageRecord
   readonly sender: MessageRecord['message']['sender']
   readonly dkim: MessageRecord['proofs'][number] | undefined
 }
 
-async function take(message: string): Promise<Taken> {
+async function postMail(message: string): Promise<VerifiedMail> {
   const answer = await gateway.post(message, { from: 'bounce@elsewhere.test', to: `echo@${mailDomain}` })
   expect(answer.body).toMatchObject({ status: 'accepted' })
   const record = await gateway.latest()
@@ -78,7 +78,7 @@ const now = () => Math.floor(Date.now() / 1000)
 
 describe('a signature that proves', () => {
   test("rsa-sha256 of the author's domain with a DMARC record", async () => {
-    const { sender, dkim } = await take(sign())
+    const { sender, dkim } = await postMail(sign())
     expect(sender).toMatchObject({ verified: true, auth_method: 'email-dmarc', address: '@ann@open.test' })
     expect(sender.identities).toMatchObject([
       { subject: 'mailto:ann@open.test', issuer: 'open.test', assurance: 'address' },
@@ -87,29 +87,29 @@ describe('a signature that proves', () => {
   })
 
   test('the name that its author goes by is in the profile', async () => {
-    const { sender } = await take(sign({}, write('=?utf-8?q?Ann_=C3=85str=C3=B6m?= <ann@open.test>')))
+    const { sender } = await postMail(sign({}, write('=?utf-8?q?Ann_=C3=85str=C3=B6m?= <ann@open.test>')))
     expect(sender).toMatchObject({ display_name: 'Ann Åström', profile: { display_name: 'Ann Åström' } })
-    expect((await take(sign({}, write('ann@open.test')))).sender.profile).toBeUndefined()
+    expect((await postMail(sign({}, write('ann@open.test')))).sender.profile).toBeUndefined()
   })
 
   test('without a DMARC record it proves the domain (EM-4.6)', async () => {
-    const { sender } = await take(sign({ domain: 'bare.test' }, write('ann@bare.test')))
+    const { sender } = await postMail(sign({ domain: 'bare.test' }, write('ann@bare.test')))
     expect(sender).toMatchObject({ verified: true, auth_method: 'email-dkim' })
     expect(sender.identities).toMatchObject([{ subject: 'mailto:ann@bare.test', assurance: 'domain' }])
   })
 
   test('EM-17: Ed25519 only', async () => {
-    const { sender } = await take(sign({ key: edwards, selector: 'ed' }))
+    const { sender } = await postMail(sign({ key: edwards, selector: 'ed' }))
     expect(sender).toMatchObject({ verified: true, key_id: 'd=open.test/s=ed' })
   })
 
   test('EM-18: the second one is good, and the first is not', async () => {
-    const { sender } = await take(sign({ selector: 'absent' }, sign()))
+    const { sender } = await postMail(sign({ selector: 'absent' }, sign()))
     expect(sender).toMatchObject({ verified: true, key_id: 'd=open.test/s=s1' })
   })
 
   test('EM-06: the gateway flags a Subject outside the signature', async () => {
-    const { sender, record } = await take(sign({ fields: ['from', 'to', 'date', 'message-id'] }))
+    const { sender, record } = await postMail(sign({ fields: ['from', 'to', 'date', 'message-id'] }))
     expect(sender.verified).toBe(true)
     expect(record.flags).toContain('unsigned_subject')
   })
@@ -119,35 +119,37 @@ describe('a signature that proves', () => {
     ['one of two addresses', 'Reply-To: team@open.test, other@open.test\n', 'reply_to_diverted', 'received'],
   ])('the gateway ignores several Reply-To, as %s', async (_what, fields, flag, state) => {
     const covered = ['from', 'to', 'subject', 'date', 'message-id', 'reply-to', 'reply-to']
-    const { record } = await take(sign({ fields: covered }, `${fields}${write()}`))
+    const { record } = await postMail(sign({ fields: covered }, `${fields}${write()}`))
     expect(record).toMatchObject({ state, flags: expect.arrayContaining([flag]) })
   })
 
   test('EM-32: the answer does not go to a Reply-To outside the signature (EM-4.5)', async () => {
     const message = `Reply-To: team@open.test\n${write()}`
-    const bare = await take(sign({}, message))
+    const bare = await postMail(sign({}, message))
     expect(bare.sender.verified).toBe(true)
     expect(bare.record.flags).toEqual(expect.arrayContaining(['reply_to_diverted', 'unsigned_reply_to']))
-    const covered = await take(sign({ fields: ['from', 'to', 'subject', 'date', 'message-id', 'reply-to'] }, message))
+    const covered = await postMail(
+      sign({ fields: ['from', 'to', 'subject', 'date', 'message-id', 'reply-to'] }, message),
+    )
     // The same text with a new signature is a second mail.
     expect(covered.record.flags).toEqual(['message_id_reused'])
   })
 
   test('EM-12: 1024 bits, flagged', async () => {
-    const { sender, record } = await take(sign({ key: small, selector: 'small' }))
+    const { sender, record } = await postMail(sign({ key: shortKey, selector: 'small' }))
     expect(sender.verified).toBe(true)
     expect(record.flags).toContain('short_key')
   })
 
   test('of a subdomain, in relaxed alignment', async () => {
-    const { sender } = await take(sign({ domain: 'sub.open.test' }))
+    const { sender } = await postMail(sign({ domain: 'sub.open.test' }))
     expect(sender).toMatchObject({ verified: true, key_id: 'd=sub.open.test/s=s1' })
   })
 
   test('EM-36: a key in several strings, with 4096 bits', async () => {
     const key = makeDkimKey(4096)
     gateway.simulation.dns.set('long._domainkey.open.test', { TXT: [keyRecord(key)] })
-    expect((await take(sign({ key, selector: 'long' }))).sender.verified).toBe(true)
+    expect((await postMail(sign({ key, selector: 'long' }))).sender.verified).toBe(true)
   })
 
   test.each<[string, () => string]>([
@@ -163,7 +165,7 @@ describe('a signature that proves', () => {
   ])('EM-36: a key record with %s', async (what, record) => {
     const selector = `odd-${what.length}`
     gateway.simulation.dns.set(`${selector}._domainkey.open.test`, { TXT: [record()] })
-    expect((await take(sign({ selector }))).sender.verified).toBe(true)
+    expect((await postMail(sign({ selector }))).sender.verified).toBe(true)
   })
 })
 
@@ -214,7 +216,7 @@ describe('a signature that proves nothing', () => {
   ]
 
   test.each(cases)('%s', async (_row, reason, message) => {
-    const { sender, dkim } = await take(message())
+    const { sender, dkim } = await postMail(message())
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
     expect(sender.identities).toBeUndefined()
     expect(dkim?.verdict).not.toBe('pass')
@@ -225,23 +227,23 @@ describe('a signature that proves nothing', () => {
     ['EM-08: l= smaller than the body', 17],
     ['EM-09: l=0', 0],
   ])('%s', async (_row, octets) => {
-    const signed = sign({ bodyOctets: octets, tags: { l: `${octets}` } })
-    const { sender, dkim, record } = await take(`${signed}And this was added.\n`)
+    const signedMail = sign({ bodyOctets: octets, tags: { l: `${octets}` } })
+    const { sender, dkim, record } = await postMail(`${signedMail}And this was added.\n`)
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
     expect(dkim).toMatchObject({ verdict: 'policy', reason: 'undersized' })
     expect(record.flags).toContain('undersized')
   })
 
   test('EM-19: a valid signature of another domain names who forwarded it, not who wrote it', async () => {
-    const { sender } = await take(sign({ domain: 'other.test' }))
+    const { sender } = await postMail(sign({ domain: 'other.test' }))
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
     expect(sender.identities).toMatchObject([{ subject: 'other.test', issuer: 'other.test', assurance: 'domain' }])
   })
 
   test('EM-19: nor does the signature of a neighbouring domain, or of a child without a policy', async () => {
-    for (const other of ['other.test', 'sub.bare.test']) {
-      gateway.simulation.dns.set(`s1._domainkey.${other}`, { TXT: [keyRecord(rsa)] })
-      expect((await take(sign({ domain: other }, write('ann@bare.test')))).sender.verified).toBe(false)
+    for (const otherDomain of ['other.test', 'sub.bare.test']) {
+      gateway.simulation.dns.set(`s1._domainkey.${otherDomain}`, { TXT: [keyRecord(rsa)] })
+      expect((await postMail(sign({ domain: otherDomain }, write('ann@bare.test')))).sender.verified).toBe(false)
     }
   })
 
@@ -252,13 +254,13 @@ describe('a signature that proves nothing', () => {
     ['victim.co.uk', 'ann@mail.victim.co.uk', true],
   ])('without a policy a key of %s speaks for %s: %s', async (signer, author, isVerified) => {
     gateway.simulation.dns.set(`s1._domainkey.${signer}`, { TXT: [keyRecord(rsa)] })
-    const { sender } = await take(sign({ domain: signer }, write(author)))
+    const { sender } = await postMail(sign({ domain: signer }, write(author)))
     expect(sender.verified).toBe(isVerified)
   })
 
   test('EM-23: a forged Authentication-Results has no effect', async () => {
-    const forged = `Authentication-Results: ${mailDomain}; dmarc=pass header.from=open.test\n${write()}`
-    expect((await take(forged)).sender).toMatchObject({ verified: false, auth_method: 'none' })
+    const forgedMail = `Authentication-Results: ${mailDomain}; dmarc=pass header.from=open.test\n${write()}`
+    expect((await postMail(forgedMail)).sender).toMatchObject({ verified: false, auth_method: 'none' })
   })
 })
 
@@ -271,15 +273,15 @@ describe('many signatures', () => {
 
   test('EM-20: the gateway judges only those that could align when there are more than ten', async () => {
     const questions = gateway.simulation.dns.questions.length
-    const { sender, record } = await take(many(12, { domain: 'noise.example' }))
+    const { sender, record } = await postMail(many(12, { domain: 'noise.example' }))
     expect(sender.verified).toBe(true)
     expect(record.flags).toContain('too_many_signatures')
-    const asked = gateway.simulation.dns.questions.slice(questions)
-    expect(asked.filter(question => question.includes('noise.example'))).toEqual([])
+    const keyQuestions = gateway.simulation.dns.questions.slice(questions)
+    expect(keyQuestions.filter(question => question.includes('noise.example'))).toEqual([])
   })
 
   test('EM-20: the gateway judges ten at most', async () => {
-    const { record } = await take(many(14, { domain: 'open.test' }))
+    const { record } = await postMail(many(14, { domain: 'open.test' }))
     expect(record.proofs.filter(({ kind }) => kind === 'dkim')).toHaveLength(10)
   })
 
@@ -295,7 +297,7 @@ describe('many signatures', () => {
       for (let index = 0; index < count; index += 1)
         message = sign({ domain: 'open.test', bodyOctets: 10, tags: { l: `${index}` } }, message)
       const began = process.cpuUsage()
-      const { record } = await take(message)
+      const { record } = await postMail(message)
       const { user } = process.cpuUsage(began)
       return { ms: user / 1_000, judged: record.proofs.filter(({ kind }) => kind === 'dkim') }
     }
@@ -318,17 +320,17 @@ ARC-Authentication-Results: i=1;${spaces}x
     ['signatures of white space', () => `DKIM-Signature: v=1; b=${' '.repeat(25_000)}a\n`.repeat(5) + sign()],
   ])('%s does not use a parser', async (_what, draft) => {
     // This mail starts the thread before the measurement.
-    await take(sign())
+    await postMail(sign())
     const message = draft()
     const began = process.cpuUsage()
-    const { sender } = await take(message)
+    const { sender } = await postMail(message)
     // This is the CPU time of all threads, which a busy machine does not affect.
     expect(process.cpuUsage(began).user).toBeLessThan(1_500_000)
     expect(sender.verified).toBe(true)
   })
 
   test('a signature over four thousand octets is none', async () => {
-    const { sender, dkim } = await take(sign({ tags: { z: 'x'.repeat(4096) } }))
+    const { sender, dkim } = await postMail(sign({ tags: { z: 'x'.repeat(4096) } }))
     expect(sender.verified).toBe(false)
     expect(dkim).toMatchObject({ verdict: 'none' })
   })
@@ -336,13 +338,13 @@ ARC-Authentication-Results: i=1;${spaces}x
 
 describe("the policy of the author's domain", () => {
   test('many keys to look up do not prevent its look-up', async () => {
-    const strict = await openMailGateway({ config: { limits: { dns_questions: 10 } } })
-    strict.simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
+    const strictGateway = await openMailGateway({ config: { limits: { dns_questions: 10 } } })
+    strictGateway.simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
     let message = write('ann@shut.test')
     for (let index = 0; index < 10; index += 1)
       message = sign({ domain: 'noise.example', selector: `s${index}` }, message)
-    expect(await strict.post(message)).toMatchObject({ status: 403, body: { code: 'forbidden' } })
-    await strict.close()
+    expect(await strictGateway.post(message)).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    await strictGateway.close()
   })
 
   test("a neighbour's DNS trouble does not keep us from applying it", async () => {
@@ -372,13 +374,13 @@ describe("the policy of the author's domain", () => {
   })
 
   test('p=quarantine without aligned proof: the operator sees the mail, and the agent does not', async () => {
-    const { record, sender } = await take(write('ann@held.test'))
+    const { record, sender } = await postMail(write('ann@held.test'))
     expect(record).toMatchObject({ state: 'ignored', flags: expect.arrayContaining(['dmarc_quarantine']) })
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
   })
 
   test('p=none and unsigned: accepted, unverified', async () => {
-    const { record, sender } = await take(write())
+    const { record, sender } = await postMail(write())
     expect(record).toMatchObject({ state: 'received', flags: [] })
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
   })
@@ -407,7 +409,7 @@ describe('EM-34: DNS that does not answer', () => {
     expect(answer).toMatchObject({ status: 503, body: { detail: 'Cannot verify mail: DNS did not answer' } })
     expect(answer.headers.get('retry-after')).toBe('300')
     gateway.system.advance(5 * 3_600_000)
-    const { sender, record } = await take(message)
+    const { sender, record } = await postMail(message)
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
     expect(record.flags).toContain('dns_trouble')
   })
@@ -416,16 +418,17 @@ describe('EM-34: DNS that does not answer', () => {
     const message = sign({ selector: 'silent' }, write('ann@open.test', 'Put off.'))
     expect(await refuse(message)).toMatchObject({ status: 503 })
     gateway.system.advance(3 * 3_600_000)
-    const again = await openMailGateway({ watchStore: () => gateway.store })
-    again.simulation.dns.set('_dmarc.open.test', { TXT: ['v=DMARC1; p=none'] })
-    again.simulation.dns.fail('silent._domainkey.open.test', 'servfail')
-    const answer = async () => (await again.post(Buffer.from(message, 'latin1'), { to: `echo@${mailDomain}` })).status
-    again.system.advance(3 * 3_600_000)
+    const secondGateway = await openMailGateway({ watchStore: () => gateway.store })
+    secondGateway.simulation.dns.set('_dmarc.open.test', { TXT: ['v=DMARC1; p=none'] })
+    secondGateway.simulation.dns.fail('silent._domainkey.open.test', 'servfail')
+    const answer = async () =>
+      (await secondGateway.post(Buffer.from(message, 'latin1'), { to: `echo@${mailDomain}` })).status
+    secondGateway.system.advance(3 * 3_600_000)
     expect(await answer()).toBe(503)
     gateway.system.advance(2 * 3_600_000)
-    again.system.advance(2 * 3_600_000)
+    secondGateway.system.advance(2 * 3_600_000)
     expect(await answer()).toBe(200)
-    await again.close()
+    await secondGateway.close()
   })
 
   test('under p=reject: after the longest deferral only the operator sees the mail', async () => {
@@ -433,7 +436,7 @@ describe('EM-34: DNS that does not answer', () => {
     const message = sign({ domain: 'shut.test', selector: 'silent' }, write('ann@shut.test'))
     expect(await refuse(message)).toMatchObject({ status: 503 })
     gateway.system.advance(5 * 3_600_000)
-    const { record } = await take(message)
+    const { record } = await postMail(message)
     expect(record).toMatchObject({
       state: 'ignored',
       flags: expect.arrayContaining(['dns_trouble', 'dmarc_quarantine']),
@@ -445,12 +448,12 @@ describe('EM-34: DNS that does not answer', () => {
     const message = sign({ domain: 'bare.test' }, write('ann@bare.test'))
     expect(await refuse(message)).toMatchObject({ status: 503 })
     fix()
-    expect((await take(message)).sender.verified).toBe(true)
+    expect((await postMail(message)).sender.verified).toBe(true)
   })
 
   test('for a signature that cannot align anyway: not waited for', async () => {
     gateway.simulation.dns.fail('silent._domainkey.noise.example', 'servfail')
-    expect((await take(sign({ domain: 'noise.example', selector: 'silent' }))).sender.verified).toBe(false)
+    expect((await postMail(sign({ domain: 'noise.example', selector: 'silent' }))).sender.verified).toBe(false)
   })
 })
 
@@ -463,7 +466,7 @@ describe('EM-39: a DMARC record without a policy', () => {
   ])('%s: none', async (_what, records) => {
     gateway.simulation.dns.set('_dmarc.odd.test', { TXT: records })
     gateway.system.advance(60_000)
-    const { record } = await take(write('ann@odd.test'))
+    const { record } = await postMail(write('ann@odd.test'))
     expect(record.proofs.find(({ kind }) => kind === 'dmarc')).toMatchObject({ verdict: 'none' })
   })
 })
@@ -487,8 +490,8 @@ describe('a second From on a mail that is really signed', () => {
 
 test('EM-25: the same mail again gets the same reply, and the store keeps one copy', async () => {
   const message = sign()
-  await take(message)
-  const again = await gateway.post(`Received: by another hop\n${message}`, { to: `echo@${mailDomain}` })
-  expect(again.status).toBe(200)
+  await postMail(message)
+  const repeatedMail = await gateway.post(`Received: by another hop\n${message}`, { to: `echo@${mailDomain}` })
+  expect(repeatedMail.status).toBe(200)
   expect((await gateway.latest()).duplicates).toBe(1)
 })

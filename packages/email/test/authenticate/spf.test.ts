@@ -65,11 +65,11 @@ test.each([
 ] as const)(
   'DNS that fails for SPF, under a policy of %s and with spf_only %s: %i',
   async (policy, spf_only, status) => {
-    const wary = await openMailGateway({ config: { trust: { spf_only } } })
-    wary.simulation.dns.set('_dmarc.down.test', { TXT: [`v=DMARC1; p=${policy}`] })
-    wary.simulation.dns.fail('down.test', 'servfail')
+    const strictGateway = await openMailGateway({ config: { trust: { spf_only } } })
+    strictGateway.simulation.dns.set('_dmarc.down.test', { TXT: [`v=DMARC1; p=${policy}`] })
+    strictGateway.simulation.dns.fail('down.test', 'servfail')
     const message = `From: a@down.test\nTo: echo@${mailDomain}\nMessage-ID: <${policy}@down.test>\n\nHello\n`
-    const answer = await wary.post(message, {
+    const answer = await strictGateway.post(message, {
       from: 'a@down.test',
       ip: '192.0.2.9',
       helo: 'mx',
@@ -77,6 +77,6 @@ test.each([
     })
     expect(answer.status).toBe(status)
     if (status === 503) expect(answer.body.detail).toBe('Cannot verify mail: DNS did not answer')
-    await wary.close()
+    await strictGateway.close()
   },
 )

@@ -12,17 +12,17 @@ const today = new Date().toUTCString()
 
 const key = makeDkimKey(2048)
 const sealer = makeDkimKey(2048)
-const small = makeDkimKey(1024)
+const shortKey = makeDkimKey(1024)
 let counter = 0
 let gateway: MailGateway
-let wary: MailGateway
+let strictGateway: MailGateway
 
-function zone({ simulation: { dns } }: MailGateway): void {
+function publishDns({ simulation: { dns } }: MailGateway): void {
   for (const [name, policy] of Object.entries({ 'open.test': 'none', 'shut.test': 'reject' })) {
     dns.set(name, { A: ['192.0.2.1'], TXT: ['v=spf1 ip4:192.0.2.1 -all'] })
     dns.set(`_dmarc.${name}`, { TXT: [`v=DMARC1; p=${policy}`] })
     dns.set(`s1._domainkey.${name}`, { TXT: [keyRecord(key)] })
-    dns.set(`small._domainkey.${name}`, { TXT: [keyRecord(small)] })
+    dns.set(`small._domainkey.${name}`, { TXT: [keyRecord(shortKey)] })
   }
   for (const name of ['list.test', 'other.test']) dns.set(`seal._domainkey.${name}`, { TXT: [keyRecord(sealer)] })
 }
@@ -30,17 +30,17 @@ function zone({ simulation: { dns } }: MailGateway): void {
 beforeAll(async () => {
   gateway = await openMailGateway({
     config: { answer_bcc: true, trust: { spf_only: true, arc_sealers: ['List.test'], min_key_bits: 2048 } },
-    agents: Object.fromEntries(['echo', 'helper', ...swarm].map(name => [name, { handle: () => undefined }])),
+    agents: Object.fromEntries(['echo', 'helper', ...manyAgents].map(name => [name, { handle: () => undefined }])),
   })
-  wary = await openMailGateway()
-  zone(gateway)
-  zone(wary)
+  strictGateway = await openMailGateway()
+  publishDns(gateway)
+  publishDns(strictGateway)
 })
-afterAll(() => Promise.all([gateway.close(), wary.close()]))
+afterAll(() => Promise.all([gateway.close(), strictGateway.close()]))
 
-const swarm = Array.from({ length: 22 }, (_, index) => `bee${index}`)
+const manyAgents = Array.from({ length: 22 }, (_, index) => `bee${index}`)
 
-function write(author = 'ann@shut.test', body = 'Hello all.'): string {
+function composeMail(author = 'ann@shut.test', body = 'Hello all.'): string {
   counter += 1
   return `From: ${author}\r\nTo: echo@${mailDomain}\r\nSubject: ${counter}\r\nDate: ${today}\r\nMessage-ID: <t${counter}@open.test>\r\n\r\n${body}\r\n`
 }
@@ -48,7 +48,7 @@ function write(author = 'ann@shut.test', body = 'Hello all.'): string {
 const sign = (message: string, signer = 'shut.test', overrides: { key?: KeyObject; selector?: string } = {}) =>
   signText(message, { domain: signer, key, ...overrides })
 
-interface Sealing {
+interface SealOptions {
   readonly by?: string
   readonly results?: string
   readonly cv?: string
@@ -56,22 +56,23 @@ interface Sealing {
 }
 
 /** Adds a set of ARC fields on top, as a list does. */
-async function seal(message: string, { by = 'list.test', results, cv = 'none', i }: Sealing = {}): Promise<string> {
+async function seal(message: string, { by = 'list.test', results, cv = 'none', i }: SealOptions = {}): Promise<string> {
   const authResults = results ?? `list.test; dmarc=pass header.from=shut.test`
   const privateKey = sealer.export({ type: 'pkcs8', format: 'pem' }).toString()
-  const sealing = { signingDomain: by, selector: 'seal', privateKey, authResults, cv, ...(i && { i }) }
-  return `${await sealMessage(message, sealing)}${message}`
+  const sealOptions = { signingDomain: by, selector: 'seal', privateKey, authResults, cv, ...(i && { i }) }
+  return `${await sealMessage(message, sealOptions)}${message}`
 }
 
 /** Returns a mail to which a list added its footer, so that the author's signature is no longer valid. */
-const distribute = async (sealing: Sealing = {}) =>
-  seal(sign(write()).replace('Hello all.', 'Hello all.\r\n-- \r\nThe list'), sealing)
+const composeListMail = async (sealOptions: SealOptions = {}) =>
+  seal(sign(composeMail()).replace('Hello all.', 'Hello all.\r\n-- \r\nThe list'), sealOptions)
 
-const post = (message: string, at = gateway) => at.post(Buffer.from(message, 'latin1'), { to: `echo@${mailDomain}` })
+const post = (message: string, server = gateway) =>
+  server.post(Buffer.from(message, 'latin1'), { to: `echo@${mailDomain}` })
 
 describe('an ARC chain of a trusted sealer', () => {
-  test('saves a mail that a list has changed, under p=reject', async () => {
-    expect((await post(await distribute())).status).toBe(200)
+  test('lets a mail pass that a mailing list changed, in spite of p=reject', async () => {
+    expect((await post(await composeListMail())).status).toBe(200)
     const { message, proofs, state } = await gateway.latest()
     expect(state).toBe('received')
     expect(message.sender).toMatchObject({
@@ -83,9 +84,9 @@ describe('an ARC chain of a trusted sealer', () => {
     expect(proofs.find(({ kind }) => kind === 'arc')).toMatchObject({ verdict: 'pass', instances: 1, dmarc: 'pass' })
   })
 
-  test('counts in its second set too', async () => {
-    const twice = await seal(await distribute({ by: 'other.test' }), { cv: 'pass' })
-    expect((await post(twice)).status).toBe(200)
+  test('counts if the trusted sealer made the second of two sets', async () => {
+    const twiceSealedMail = await seal(await composeListMail({ by: 'other.test' }), { cv: 'pass' })
+    expect((await post(twiceSealedMail)).status).toBe(200)
     expect((await gateway.latest()).proofs.find(({ kind }) => kind === 'arc')).toMatchObject({
       verdict: 'pass',
       instances: 2,
@@ -93,43 +94,46 @@ describe('an ARC chain of a trusted sealer', () => {
   })
 
   test('does not count where the operator trusts no sealer', async () => {
-    expect(await post(await distribute(), wary)).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    expect(await post(await composeListMail(), strictGateway)).toMatchObject({
+      status: 403,
+      body: { code: 'forbidden' },
+    })
   })
 
   const renumber = (message: string, from: number, to: number) => message.replaceAll(`i=${from};`, `i=${to};`)
   const bad: readonly (readonly [string, () => Promise<string>])[] = [
-    ['whose last sealer is another', () => distribute({ by: 'other.test' })],
-    ['that saw DMARC fail', () => distribute({ results: 'list.test; dmarc=fail header.from=shut.test' })],
-    ['that saw another domain', () => distribute({ results: 'list.test; dmarc=pass header.from=open.test' })],
-    ['that says nothing of DMARC', () => distribute({ results: 'list.test; spf=pass' })],
-    ['over another body', async () => (await distribute()).replace('The list', 'A trick')],
-    ['EM-22: with instance 51', async () => renumber(await distribute(), 1, 51)],
-    ['EM-22: with a gap', async () => renumber(await distribute(), 1, 2)],
+    ['whose last sealer is another', () => composeListMail({ by: 'other.test' })],
+    ['that saw DMARC fail', () => composeListMail({ results: 'list.test; dmarc=fail header.from=shut.test' })],
+    ['that saw another domain', () => composeListMail({ results: 'list.test; dmarc=pass header.from=open.test' })],
+    ['that says nothing of DMARC', () => composeListMail({ results: 'list.test; spf=pass' })],
+    ['over another body', async () => (await composeListMail()).replace('The list', 'A trick')],
+    ['EM-22: with instance 51', async () => renumber(await composeListMail(), 1, 51)],
+    ['EM-22: with a gap', async () => renumber(await composeListMail(), 1, 2)],
     [
       'EM-22: with an instance twice',
       async () => {
-        const message = await distribute()
+        const message = await composeListMail()
         return `${message.slice(0, message.indexOf('ARC-Message-Signature'))}${message}`
       },
     ],
-    ['EM-22: with cv=fail', async () => seal(await distribute(), { cv: 'fail' })],
+    ['EM-22: with cv=fail', async () => seal(await composeListMail(), { cv: 'fail' })],
     [
       'with a field of endless white space',
-      async () => `ARC-Seal: i=1; d=list.test;${' '.repeat(20_000)}\r\n${write()}`,
+      async () => `ARC-Seal: i=1; d=list.test;${' '.repeat(20_000)}\r\n${composeMail()}`,
     ],
   ]
 
-  test.each(bad)('%s proves nothing', async (_what, message) => {
+  test.each(bad)('a chain %s proves nothing', async (_what, message) => {
     expect(await post(await message())).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 
   test('EM-22: with eleven sets asks for no key', async () => {
-    let message = await distribute()
+    let message = await composeListMail()
     for (let i = 2; i <= 11; i += 1) message = await seal(message, { cv: 'pass', i })
-    const asked = gateway.simulation.dns.questions.length
+    const questionCount = gateway.simulation.dns.questions.length
     expect((await post(message)).status).toBe(403)
     expect(
-      gateway.simulation.dns.questions.slice(asked).filter(question => question.includes('seal._domainkey')),
+      gateway.simulation.dns.questions.slice(questionCount).filter(question => question.includes('seal._domainkey')),
     ).toEqual([])
   })
 })
@@ -137,7 +141,7 @@ describe('an ARC chain of a trusted sealer', () => {
 describe('SPF alone', () => {
   const envelope = { from: 'ann@shut.test', to: `echo@${mailDomain}`, ip: '192.0.2.1', helo: 'mx.shut.test' }
   test('verifies where the operator allows it, and names the method', async () => {
-    expect((await gateway.post(write(), envelope)).status).toBe(200)
+    expect((await gateway.post(composeMail(), envelope)).status).toBe(200)
     expect((await gateway.latest()).message.sender).toMatchObject({
       verified: true,
       auth_method: 'email-dmarc',
@@ -148,12 +152,12 @@ describe('SPF alone', () => {
 
   test('of another domain verifies nobody', async () => {
     const strange = { ...envelope, from: 'ann@open.test' }
-    expect((await gateway.post(write(), strange)).status).toBe(403)
+    expect((await gateway.post(composeMail(), strange)).status).toBe(403)
   })
 })
 
 test('EM-12: a floor of 2048 bits makes 1024 too weak', async () => {
-  await post(sign(write('ann@open.test'), 'open.test', { key: small, selector: 'small' }))
+  await post(sign(composeMail('ann@open.test'), 'open.test', { key: shortKey, selector: 'small' }))
   const { message, flags } = await gateway.latest()
   expect(message.sender.verified).toBe(false)
   expect(flags).toContain('weak_key')
@@ -169,7 +173,7 @@ describe('EM-24: a good signature that comes again', () => {
   }
 
   test('gets a flag for a recipient whom its header does not name, and none for the others', async () => {
-    const draft = write('ann@open.test').replace('To: ', `Cc: helper@${mailDomain}\r\nTo: `)
+    const draft = composeMail('ann@open.test').replace('To: ', `Cc: helper@${mailDomain}\r\nTo: `)
     const message = signText(draft, { domain: 'open.test', key, fields: ['from', 'to', 'cc', 'date', 'message-id'] })
     expect((await hand(message, `echo@${mailDomain}`)).flags).not.toContain('replayed_signature')
     expect((await hand(message, `helper@${mailDomain}`)).flags).not.toContain('replayed_signature')
@@ -177,11 +181,11 @@ describe('EM-24: a good signature that comes again', () => {
   })
 
   test('to more than twenty in a day reaches no agent', async () => {
-    const message = sign(write('ann@open.test'), 'open.test')
-    const taken = []
-    for (const bee of swarm) taken.push(await hand(message, `${bee}@${mailDomain}`))
-    expect(taken.map(({ state }) => state)).toEqual([...Array(20).fill('received'), 'ignored', 'ignored'])
-    expect(taken.at(-1)?.flags).toContain('signature_flood')
+    const message = sign(composeMail('ann@open.test'), 'open.test')
+    const outcomes = []
+    for (const agentName of manyAgents) outcomes.push(await hand(message, `${agentName}@${mailDomain}`))
+    expect(outcomes.map(({ state }) => state)).toEqual([...Array(20).fill('received'), 'ignored', 'ignored'])
+    expect(outcomes.at(-1)?.flags).toContain('signature_flood')
     gateway.system.advance(86_400_001)
     expect((await hand(message, `helper@${mailDomain}`)).state).toBe('received')
   })
@@ -192,11 +196,11 @@ describe('mail over a provider that loses octets', () => {
   let lossy: MailGateway
   beforeAll(async () => {
     lossy = await openMailGateway({ config: { providers } })
-    zone(lossy)
+    publishDns(lossy)
   })
   afterAll(() => lossy.close())
 
-  const take = async (octets: string) => {
+  const postAndRead = async (octets: string) => {
     const body = JSON.stringify({ RawEmail: octets, OriginalRecipient: `echo@${mailDomain}` })
     const response = await lossy.channel.endpoint.routes.request('/email/inbound/postmark', {
       method: 'POST',
@@ -206,10 +210,10 @@ describe('mail over a provider that loses octets', () => {
     return response.status
   }
   const damaged = (author: string) =>
-    sign(write(author, 'Gr\u00fc\u00dfe'), author.split('@')[1]).replace('\u00fc', '\ufffd')
+    sign(composeMail(author, 'Gr\u00fc\u00dfe'), author.split('@')[1]).replace('\u00fc', '\ufffd')
 
   test('and whose body was not ASCII is unverifiable, not failed (EM-2.2)', async () => {
-    expect(await take(damaged('ann@open.test'))).toBe(200)
+    expect(await postAndRead(damaged('ann@open.test'))).toBe(200)
     const { state, flags, proofs, message } = await lossy.latest()
     expect(proofs[0]).toMatchObject({ kind: 'dkim', verdict: 'unverifiable' })
     expect({ state, verified: message.sender.verified }).toEqual({ state: 'received', verified: false })
@@ -217,7 +221,7 @@ describe('mail over a provider that loses octets', () => {
   })
 
   test('is under p=reject kept for the operator instead of refused', async () => {
-    expect(await take(damaged('ann@shut.test'))).toBe(200)
+    expect(await postAndRead(damaged('ann@shut.test'))).toBe(200)
     expect(await lossy.latest()).toMatchObject({
       state: 'ignored',
       flags: expect.arrayContaining(['unverifiable', 'dmarc_quarantine']),
@@ -225,7 +229,7 @@ describe('mail over a provider that loses octets', () => {
   })
 
   test('but is all ASCII has failed', async () => {
-    expect(await take(sign(write('ann@shut.test')).replace('Hello', 'Hallo'))).toBe(403)
+    expect(await postAndRead(sign(composeMail('ann@shut.test')).replace('Hello', 'Hallo'))).toBe(403)
   })
 
   test('the same over an endpoint of our own has failed', async () => {
@@ -234,9 +238,9 @@ describe('mail over a provider that loses octets', () => {
 })
 
 test('EM-23: the gateway ignores Authentication-Results that claim to be from itself or from a trusted sealer', async () => {
-  for (const who of [mailDomain, 'list.test']) {
-    const forged = `Authentication-Results: ${who}; dmarc=pass header.from=open.test; arc=pass\r\n${write('ann@open.test')}`
-    await post(forged)
+  for (const authservId of [mailDomain, 'list.test']) {
+    const forgedMail = `Authentication-Results: ${authservId}; dmarc=pass header.from=open.test; arc=pass\r\n${composeMail('ann@open.test')}`
+    await post(forgedMail)
     expect((await gateway.latest()).message.sender).toMatchObject({ verified: false, auth_method: 'none' })
   }
 })

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 /** Sends a mail of Ann. `structure` are the fields about the structure of the body. */
-async function take(structure: readonly string[], body: string, fields = usual) {
+async function postStructure(structure: readonly string[], body: string, fields = usual) {
   counter += 1
   const own = [
     ...['From: Ann <ann@open.test>', `To: echo@${mailDomain}`, 'Subject: Plans', `Date: ${new Date().toUTCString()}`],
@@ -77,20 +77,20 @@ describe('the gateway shows a signed body in full, whatever an unsigned field sa
     ['another charset', ['Content-Type: text/plain; charset=utf-16le'], plain, 'No, do not pay him!'],
     ['Base64', ['Content-Transfer-Encoding: base64'], plain, 'No, do not pay him!'],
   ])('%s', async (_what, structure, body, words) => {
-    const { text, flags } = await take(structure, body)
+    const { text, flags } = await postStructure(structure, body)
     expect(text).toContain(words)
     const isType = structure.some(field => field.startsWith('Content-Type'))
     expect(flags).toContain(isType ? 'unsigned_content_type' : 'unsigned_content_transfer_encoding')
   })
 
   test('the gateway reads a body that does not fit as plain text, and the agent sees that', async () => {
-    const { text, flags } = await take(['Content-Type: multipart/mixed; boundary=evil'], quoting)
+    const { text, flags } = await postStructure(['Content-Type: multipart/mixed; boundary=evil'], quoting)
     expect(text).toContain('Pay Mallory a thousand.')
     expect(flags).toContain('unsigned_structure')
   })
 
   test('HTML that may have been a text keeps its source', async () => {
-    const { text, files } = await take(['Content-Type: text/html'], '<b>Yes</b> <!-- no -->')
+    const { text, files } = await postStructure(['Content-Type: text/html'], '<b>Yes</b> <!-- no -->')
     expect(text).toBe('Yes')
     expect(files).toContain('html-source.txt')
   })
@@ -134,7 +134,7 @@ describe('the gateway reads honest mail without signatures on these fields as us
     ],
     ['a text', ['Content-Type: text/plain; charset=iso-8859-1'], 'Good morning.\r\n'],
   ])('%s', async (_what, structure, body) => {
-    const { text, files, flags } = await take(structure, body)
+    const { text, files, flags } = await postStructure(structure, body)
     expect({ text, files }).toEqual({ text: 'Good morning.', files: [] })
     expect(flags).not.toContain('unsigned_structure')
     expect(flags).toContain('unsigned_content_type')
@@ -142,14 +142,14 @@ describe('the gateway reads honest mail without signatures on these fields as us
 
   test('a file in Base64', async () => {
     const fields = ['Content-Type: application/pdf; name=plan.pdf', 'Content-Transfer-Encoding: base64']
-    const { files, flags } = await take(fields, `${btoa('%PDF')}\r\n`)
+    const { files, flags } = await postStructure(fields, `${btoa('%PDF')}\r\n`)
     expect(files).toEqual(['plan.pdf'])
     expect(flags).not.toContain('unsigned_structure')
   })
 })
 
 test('where the signature covers the fields, text outside the parts belongs to nobody (RFC 2046 §5.1.1)', async () => {
-  const { text, flags } = await take(['Content-Type: multipart/mixed; boundary=evil'], quoting, [
+  const { text, flags } = await postStructure(['Content-Type: multipart/mixed; boundary=evil'], quoting, [
     ...usual,
     'content-type',
   ])
@@ -187,10 +187,10 @@ test('no unsigned type, boundary, charset or encoding hides a line of a body', a
       const head = `Content-Type: ${type}; boundary="${boundary}"; charset=${charset}\r\nContent-Transfer-Encoding: ${encoding}`
       const octets = Buffer.from(`${head}\r\n\r\n${lines.join('\r\n')}\r\n`)
       const read = await readMailBody(octets, scanHeaders(octets, limits), { keepsQuotes: true, isLoose: true, limits })
-      const seen = [read.text, ...read.files.map(({ bytes }) => Buffer.from(bytes).toString())].join('\n')
+      const visibleText = [read.text, ...read.files.map(({ bytes }) => Buffer.from(bytes).toString())].join('\n')
       // The header of a part is not text, and the header of the mail is signed.
       const words = listBodyWords(lines.join('\n'), read.flags.includes('unsigned_structure'))
-      for (const word of words) expect(seen).toContain(word)
+      for (const word of words) expect(visibleText).toContain(word)
     }),
     { numRuns: drawCount({ quick: 100, long: 1_000 }) },
   )

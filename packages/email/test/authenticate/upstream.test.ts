@@ -11,20 +11,20 @@ const pinned = 'mx.front.test'
 const passed = `dkim=pass header.d=shut.test; spf=fail; dmarc=pass header.from=shut.test`
 let counter = 0
 let gateway: MailGateway
-let loose: MailGateway
-let plain: MailGateway
+let looseGateway: MailGateway
+let plainGateway: MailGateway
 
 beforeAll(async () => {
   const upstreams = [{ authserv_id: pinned, endpoint: 'inbound' as const }]
   gateway = await openMailGateway({ config: { trust: { upstreams } } })
-  loose = await openMailGateway({ config: { trust: { upstreams, spf_only: true } } })
-  plain = await openMailGateway()
-  for (const { simulation } of [gateway, loose, plain]) {
+  looseGateway = await openMailGateway({ config: { trust: { upstreams, spf_only: true } } })
+  plainGateway = await openMailGateway()
+  for (const { simulation } of [gateway, looseGateway, plainGateway]) {
     simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
     simulation.dns.set('s1._domainkey.shut.test', { TXT: [keyRecord(key)] })
   }
 })
-afterAll(() => Promise.all([gateway.close(), loose.close(), plain.close()]))
+afterAll(() => Promise.all([gateway.close(), looseGateway.close(), plainGateway.close()]))
 
 /** Writes an unsigned mail under `p=reject`, which only a trusted verdict can save. */
 function write(...above: readonly string[]): string {
@@ -101,25 +101,25 @@ describe('a server that is named for the endpoint', () => {
 
   test('counts by SPF where that is enough', async () => {
     const message = write(`${pinned}; spf=pass smtp.mailfrom=shut.test; dmarc=pass header.from=shut.test`)
-    expect((await loose.post(message)).status).toBe(200)
-    expect((await loose.latest()).message.sender.verified).toBe(true)
+    expect((await looseGateway.post(message)).status).toBe(200)
+    expect((await looseGateway.latest()).message.sender.verified).toBe(true)
   })
 
   test('does not matter where the author has a proof of their own, and does not harm them', async () => {
-    const signed = signText(write(), { domain: 'shut.test', key, fields: ['from', 'to', 'subject'] })
-    const message = `Authentication-Results: ${pinned}; dmarc=fail header.from=shut.test\r\n${signed}`
+    const signedMail = signText(write(), { domain: 'shut.test', key, fields: ['from', 'to', 'subject'] })
+    const message = `Authentication-Results: ${pinned}; dmarc=fail header.from=shut.test\r\n${signedMail}`
     expect((await gateway.post(message)).status).toBe(200)
     expect((await gateway.latest()).message.sender).toMatchObject({ verified: true, key_id: 'd=shut.test/s=s1' })
   })
 
   test('does not count at another endpoint, nor anywhere without its name in the configuration', async () => {
-    expect((await plain.post(write(`${pinned}; ${passed}`))).status).toBe(403)
-    const other = await openMailGateway({
+    expect((await plainGateway.post(write(`${pinned}; ${passed}`))).status).toBe(403)
+    const otherGateway = await openMailGateway({
       config: { trust: { upstreams: [{ authserv_id: pinned, endpoint: 'listen' }] } },
     })
-    other.simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
-    expect((await other.post(write(`${pinned}; ${passed}`))).status).toBe(403)
-    await other.close()
+    otherGateway.simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
+    expect((await otherGateway.post(write(`${pinned}; ${passed}`))).status).toBe(403)
+    await otherGateway.close()
   })
 })
 
@@ -143,8 +143,8 @@ describe('EM-23: what others wrote as the verdict of a server', () => {
 
   test('does not count at all where the configuration names no server', async () => {
     const message = write(`${pinned}; ${passed}`, `${mailDomain}; ${passed}`).replace('ann@shut.test', 'ann@open.test')
-    expect((await plain.post(message)).status).toBe(200)
-    expect((await plain.latest()).message.raw).not.toMatch(/authentication-results/i)
+    expect((await plainGateway.post(message)).status).toBe(200)
+    expect((await plainGateway.latest()).message.raw).not.toMatch(/authentication-results/i)
   })
 })
 

@@ -7,18 +7,18 @@ import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
 let gateway: MailGateway
 let count = 0
-const sent = new Map<string, string>()
+const sentAddresses = new Map<string, string>()
 let onSent = (_to: string) => {}
 /** The immediate replies of the smarthost, by address. */
-const refused: Record<string, string> = {}
+const refusedAddresses: Record<string, string> = {}
 
 beforeAll(async () => {
   gateway = await openMailGateway({
     works: true,
     async submitMail({ from, to }) {
-      const refusal = refused[to[0] ?? '']
+      const refusal = refusedAddresses[to[0] ?? '']
       if (refusal) throw classifySmtpError({ responseCode: 550, response: refusal, command: 'RCPT TO' })
-      sent.set(to[0] ?? '', from)
+      sentAddresses.set(to[0] ?? '', from)
       onSent(to[0] ?? '')
       return { response: '250 2.0.0' }
     },
@@ -52,7 +52,7 @@ async function answerTo(person: string): Promise<string> {
     },
   )
   await waitFor(person, 'sent')
-  return sent.get(person) ?? ''
+  return sentAddresses.get(person) ?? ''
 }
 
 interface Report {
@@ -109,7 +109,7 @@ test('a hard bounce makes the delivery dead and suppresses the address, which ge
   expect(await waitFor(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
   expect(await suppressed(person)).toMatchObject({ target: 'bounced: 5.1.1' })
 
-  sent.delete(person)
+  sentAddresses.delete(person)
   await gateway.post(`From: ${person}\nTo: echo@${mailDomain}\nMessage-ID: <again@nodmarc.test>\n\nAgain\n`, {
     from: person,
     to: `echo@${mailDomain}`,
@@ -118,7 +118,7 @@ test('a hard bounce makes the delivery dead and suppresses the address, which ge
   await expect
     .poll(async () => (await gateway.store.findMessage('again@nodmarc.test'))?.deliveries)
     .toMatchObject([{ state: 'dead', last_error: error }])
-  expect(sent.has(person)).toBe(false)
+  expect(sentAddresses.has(person)).toBe(false)
 })
 
 test('the address proves a report, whatever policy its server’s domain has', async () => {
@@ -128,12 +128,12 @@ test('the address proves a report, whatever policy its server’s domain has', a
   const fields = failed('5.1.1')
   await report({ to: verp, fields, host: 'strictmx.test' })
   expect(await waitFor(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
-  const forged = verp.replace(/[0-9a-f]{20}@/, `${'0'.repeat(20)}@`)
-  const refused = await Promise.all([
-    postReport({ to: forged, fields, host: 'strictmx.test' }),
+  const forgedVerp = verp.replace(/[0-9a-f]{20}@/, `${'0'.repeat(20)}@`)
+  const refusedReports = await Promise.all([
+    postReport({ to: forgedVerp, fields, host: 'strictmx.test' }),
     postReport({ to: verp, fields, host: 'strictmx.test', from: 'somebody@strictmx.test' }),
   ])
-  expect(refused.map(({ status }) => status)).toEqual([403, 403])
+  expect(refusedReports.map(({ status }) => status)).toEqual([403, 403])
 })
 
 test.each([
@@ -147,8 +147,8 @@ test.each([
   const record = await report({ to: verp, author, fields: failed('5.1.1') })
   expect(record).toMatchObject({ state: 'ignored', message: { sender: { verified: false } } })
   expect(await waitFor(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
-  const forged = verp.replace(/.@/, char => (char === '0@' ? '1@' : '0@'))
-  for (const to of [forged, `echo@${mailDomain}`]) {
+  const forgedVerp = verp.replace(/.@/, char => (char === '0@' ? '1@' : '0@'))
+  for (const to of [forgedVerp, `echo@${mailDomain}`]) {
     expect((await postReport({ to, author, fields: failed('5.1.1') })).status).toBe(400)
   }
 })
@@ -157,12 +157,12 @@ test('a proven author with a suppressed address gets answers again', async () =>
   const person = 'alice@alice.test'
   const first = await gateway.postMail({ from: person })
   await waitFor(person, 'sent')
-  await report({ to: sent.get(person) ?? '', fields: failed('5.1.1') })
+  await report({ to: sentAddresses.get(person) ?? '', fields: failed('5.1.1') })
   expect(await suppressed(person)).toBeDefined()
-  const again = await gateway.postMail({ from: person, text: 'I am here.' })
-  expect([first.answer.status, again.answer.status]).toEqual([200, 200])
+  const nextMail = await gateway.postMail({ from: person, text: 'I am here.' })
+  expect([first.answer.status, nextMail.answer.status]).toEqual([200, 200])
   await expect
-    .poll(async () => (await gateway.store.findMessage(again.mail.messageId))?.deliveries)
+    .poll(async () => (await gateway.store.findMessage(nextMail.mail.messageId))?.deliveries)
     .toMatchObject([{ state: 'sent' }])
   expect(await suppressed(person)).toBeUndefined()
 })
@@ -178,7 +178,7 @@ test('a copy of an old mail from another client lifts nothing', async () => {
   }
   await gateway.postMail({ from: person })
   await waitFor(person, 'sent')
-  await report({ to: sent.get(person) ?? '', fields: failed('5.1.1') })
+  await report({ to: sentAddresses.get(person) ?? '', fields: failed('5.1.1') })
   expect((await bring(6)).status).toBe(200)
   expect(await suppressed(person)).toBeDefined()
   expect((await bring(4)).status).toBe(200)
@@ -196,16 +196,17 @@ test.each([
   count += 1
   const person = `terse${count}@nodmarc.test`
   const to = await answerTo(person)
-  const words = `    Hi!\n\n    This is the MAILER-DAEMON, please DO NOT REPLY to this email.\n\n    someone@elsewhere.test: ${line}\n\n    Below is a copy.`
-  await report({ to, words, fields: failed('5.0.0') })
+  const mailText = `    Hi!\n\n    This is the MAILER-DAEMON, please DO NOT REPLY to this email.\n\n    someone@elsewhere.test: ${line}\n\n    Below is a copy.`
+  await report({ to, words: mailText, fields: failed('5.0.0') })
   await waitFor(person, 'dead')
   expect((await suppressed(person)) !== undefined).toBe(suppresses)
 })
 
 test('a report of Exim gives the error below the address', async () => {
   const to = await answerTo('unrouted@nodmarc.test')
-  const words = 'This message was created automatically.\n\n  someone@elsewhere.test\n    Unrouteable address\n\nMore.'
-  await report({ to, words, fields: failed('5.0.0') })
+  const mailText =
+    'This message was created automatically.\n\n  someone@elsewhere.test\n    Unrouteable address\n\nMore.'
+  await report({ to, words: mailText, fields: failed('5.0.0') })
   await waitFor('unrouted@nodmarc.test', 'dead')
   expect(await suppressed('unrouted@nodmarc.test')).toBeDefined()
 })
@@ -224,7 +225,7 @@ test.each([
 ])('a smarthost that refuses at once with "%s" suppresses the address: %s', async (reply, suppresses) => {
   count += 1
   const person = `at-once${count}@nodmarc.test`
-  refused[person] = reply
+  refusedAddresses[person] = reply
   await gateway.post(`From: ${person}\nTo: echo@${mailDomain}\nMessage-ID: <once${count}@nodmarc.test>\n\nHello\n`, {
     from: person,
     to: `echo@${mailDomain}`,
@@ -244,17 +245,17 @@ test('a refusal of the content is final, and says nothing about the address', as
 test('the gateway tries again hours after a soft bounce, and a delay changes nothing', async () => {
   const person = 'full@nodmarc.test'
   const verp = await answerTo(person)
-  const late = await report({ to: verp, fields: failed('4.2.2').replace('failed', 'delayed') })
-  expect(late.flags).toContain('delivery_delayed')
+  const lateReport = await report({ to: verp, fields: failed('4.2.2').replace('failed', 'delayed') })
+  expect(lateReport.flags).toContain('delivery_delayed')
   expect(await deliveryTo(person)).toMatchObject({ state: 'sent' })
   const soft = await report({ to: verp, fields: failed('4.2.2', '452 4.2.2 mailbox full') })
   expect(soft.flags).toContain('bounce_soft')
   expect(await deliveryTo(person)).toMatchObject({ state: 'later', last_error: 'bounced: 4.2.2' })
-  const again = Promise.withResolvers<void>()
-  onSent = to => to === person && again.resolve()
+  const secondReport = Promise.withResolvers<void>()
+  onSent = to => to === person && secondReport.resolve()
   gateway.system.advance(4 * 3_600_000 + 1_000)
   gateway.store.notify('work', undefined)
-  await again.promise
+  await secondReport.promise
   await waitFor(person, 'sent')
   expect(await suppressed(person)).toBeUndefined()
 })
@@ -327,7 +328,7 @@ describe('a report without parts for programs, to the address of one delivery (R
     readonly from?: string
   }
 
-  async function bring({
+  async function postBounce({
     words,
     subject = 'failure notice',
     author = 'MAILER-DAEMON@mx.nodmarc.test',
@@ -363,7 +364,7 @@ describe('a report without parts for programs, to the address of one delivery (R
       true,
     ],
   ])('%s counts', async (_what, report, error, isSuppressed) => {
-    const outcome = await bring(report)
+    const outcome = await postBounce(report)
     expect(outcome).toMatchObject({ delivery: { state: 'dead', last_error: error }, isSuppressed })
     expect(outcome.flags).toContain('bounce_hard')
   })
@@ -381,7 +382,7 @@ describe('a report without parts for programs, to the address of one delivery (R
     ],
     ['a vacation notice', { words: 'I am away. 5.1.1', author: 'ann@nodmarc.test' }, 'bounce', 'sent'],
   ])('%s ends nothing', async (_what, report, flag, state) => {
-    const outcome = await bring(report)
+    const outcome = await postBounce(report)
     expect(outcome).toMatchObject({ delivery: { state }, isSuppressed: false })
     expect(outcome.flags).toContain(flag)
   })

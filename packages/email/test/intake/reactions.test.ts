@@ -56,9 +56,9 @@ test.each([
   ['of several code points', parts('{\n "emoji": "👩🏽‍🚀",\n "version": 1\n}'), '👩🏽‍🚀'],
   ['alone', [`Content-Type: ${type}`, '', '{"emoji":"❤️","version":1}'], '❤️'],
 ])('a reaction %s is one, with its emoji and without a file', async (_what, content, emoji) => {
-  const { kind, in_reply_to, parts: given } = await bring(content)
+  const { kind, in_reply_to, parts: reactionParts } = await bring(content)
   expect({ kind, in_reply_to }).toEqual({ kind: 'reaction', in_reply_to: '0@agents.test' })
-  expect(given.filter(part => part.kind !== ('email' as string))).toEqual([
+  expect(reactionParts.filter(part => part.kind !== ('email' as string))).toEqual([
     { kind: 'text', mime: 'text/plain', content: `Reacted to the mail with ${emoji}` },
   ])
 })
@@ -70,9 +70,9 @@ test.each<[what: string, content: readonly string[], answered?: string[]]>([
   ['with two emoji', parts('{"emoji":"👍👍","version":1}')],
   ['that is no JSON', parts('{"emoji":')],
 ])('a reaction %s stays a mail', async (_what, content, answered) => {
-  const { kind, parts: given } = await bring(content, answered)
+  const { kind, parts: reactionParts } = await bring(content, answered)
   expect(kind).toBe('message')
-  expect(given[0]).toMatchObject({ kind: 'text', content: expect.stringContaining('👍') })
+  expect(reactionParts[0]).toMatchObject({ kind: 'text', content: expect.stringContaining('👍') })
 })
 
 test('a person who only writes an emoji writes a mail', async () => {

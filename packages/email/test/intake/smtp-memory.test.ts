@@ -27,7 +27,7 @@ async function open({
 } = {}) {
   const bodies = createBodyBudget({ total, refusal })
   const counted = { held: 0, most: 0 }
-  const own: BodyBudget = {
+  const limitedBodies: BodyBudget = {
     hold(owner) {
       const hold = bodies.of('email').hold(owner)
       let mine = 0
@@ -49,7 +49,7 @@ async function open({
       }
     },
   }
-  const gateway = await openMailGateway({ config: { listen: { port: 0, protocol } }, bodies: own, sleep })
+  const gateway = await openMailGateway({ config: { listen: { port: 0, protocol } }, bodies: limitedBodies, sleep })
   onTestFinished(() => gateway.close())
   /** Opens a client that has just begun DATA. */
   const begin = async () => {
@@ -105,14 +105,14 @@ describe('mails that need more memory than there is', () => {
       await vi.waitFor(() => expect(counted.held).toBeGreaterThan(1_500 * kib))
       const second = await begin()
       second.write(write(1_000 * kib))
-      const told = second.read()
+      const reply = second.read()
       await vi.waitFor(() => {
         end(120_000)
         return expect(gateway.store.listRefusals({ limit: 1 })).resolves.toMatchObject([
           { code: 'rate_limited', status: 421 },
         ])
       })
-      expect(await told).toBe(`421 4.4.2 ${refusal}; try again in 5 s`)
+      expect(await reply).toBe(`421 4.4.2 ${refusal}; try again in 5 s`)
       await second.closed
       first.end()
       await vi.waitFor(() => expect(counted.held).toBe(0))

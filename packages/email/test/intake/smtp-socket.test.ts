@@ -81,11 +81,11 @@ describe('the socket', () => {
   })
 
   test('stays with the process that answers at it, and a file stays as it is', async () => {
-    const other = createServer().listen(path)
-    await once(other, 'listening')
+    const otherServer = createServer().listen(path)
+    await once(otherServer, 'listening')
     await expect(openGateway()).rejects.toMatchObject({ code: 'EADDRINUSE' })
-    other.close()
-    await once(other, 'close')
+    otherServer.close()
+    await once(otherServer, 'close')
     writeFileSync(path, 'a letter')
     await expect(openGateway()).rejects.toMatchObject({ code: 'EADDRINUSE' })
     expect(statSync(path).size).toBe(8)

@@ -43,7 +43,7 @@ const amazon = createServer((request, response) => {
 })
 const byPolicy = 'Cannot verify mail: no aligned proof, and the DMARC policy of the From domain is reject'
 const amazonCertificate = makeCertificate(snsHost)
-const own = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const ownKey = generateKeyPairSync('rsa', { modulusLength: 2048 })
 
 beforeAll(() => new Promise<void>(resolve => amazon.listen(0, '127.0.0.1', resolve)))
 afterAll(() => amazon.close())
@@ -157,9 +157,9 @@ describe.each(names)('%s', name => {
   })
 
   test('a provider that is not configured does not exist', async () => {
-    const other = await openMailGateway()
-    expect((await deliver(name, readRecorded(name, 'good'), other)).status).toBe(404)
-    await other.close()
+    const otherGateway = await openMailGateway()
+    expect((await deliver(name, readRecorded(name, 'good'), otherGateway)).status).toBe(404)
+    await otherGateway.close()
   })
 
   test('EM-73: the webhook refuses a coded body and another content type', async () => {
@@ -188,8 +188,8 @@ describe('a mail whose refusal must not reach the sender', () => {
   const envelope = { from: 'a@x.test', to: `echo@${mailDomain}` }
 
   test('ends without a refusal where that would go to any address that the mail names', async () => {
-    const bouncing = await openAt({ postal: { public_key: own.publicKey.export({ type: 'spki', format: 'pem' }) } })
-    const { status, json } = await deliver('postal', writePostal(octets, envelope, own.privateKey), bouncing)
+    const bouncing = await openAt({ postal: { public_key: ownKey.publicKey.export({ type: 'spki', format: 'pem' }) } })
+    const { status, json } = await deliver('postal', writePostal(octets, envelope, ownKey.privateKey), bouncing)
     expect(status).toBe(200)
     expect(json).toEqual({ status: 'refused', code: 'malformed', detail: 'Cannot read mail: more than one From' })
     expect(await bouncing.store.listRefusals({ limit: 1 })).toMatchObject([{ code: 'malformed' }])
@@ -248,8 +248,8 @@ test('EM-71: a Mailgun token, whose signature covers nothing else, brings no sec
       { key: signing_key, timestamp: recordedAt / 1000, token: 'one-token' },
     )
   expect((await deliver('mailgun', write('good'), first)).status).toBe(200)
-  for (const other of [write('other'), write('good', 'helper')]) {
-    const { status, json } = await deliver('mailgun', other, again)
+  for (const otherBody of [write('other'), write('good', 'helper')]) {
+    const { status, json } = await deliver('mailgun', otherBody, again)
     expect({ status, detail: json.detail }).toEqual({
       status: 401,
       detail: 'Cannot accept webhook: it was here before',
@@ -307,17 +307,17 @@ describe('CloudMailin’s list of recipients', () => {
   ])('%s, reaches every agent that it names', async (_what, fields) => {
     const message = Buffer.from('From: bob@nodmarc.test\r\nMessage-ID: <both@nodmarc.test>\r\n\r\nHello\r\n')
     const form = { 'envelope[to]': to[0] ?? '', 'envelope[from]': 'bob@nodmarc.test', ...fields, message }
-    expect(await take(writeMultipart('b', form))).toEqual(['accepted', 'accepted'])
+    expect(await postBody(writeMultipart('b', form))).toEqual(['accepted', 'accepted'])
   })
 
   test('in repeated fields, reaches every agent that it names', async () => {
     const message = encodeURIComponent('From: bob@nodmarc.test\r\nMessage-ID: <both@nodmarc.test>\r\n\r\nHello\r\n')
     const list = to.map(each => `envelope[recipients][]=${each}`).join('&')
     const body = Buffer.from(`envelope[to]=${to[0]}&${list}&message=${message}`)
-    expect(await take(body, 'application/x-www-form-urlencoded')).toEqual(['accepted', 'accepted'])
+    expect(await postBody(body, 'application/x-www-form-urlencoded')).toEqual(['accepted', 'accepted'])
   })
 
-  async function take(body: Buffer, type = 'multipart/form-data; boundary=b'): Promise<readonly string[]> {
+  async function postBody(body: Buffer, type = 'multipart/form-data; boundary=b'): Promise<readonly string[]> {
     const headers = { 'content-type': type, authorization: basicOf(user, password) }
     const { json } = await deliver('cloudmailin', { headers, body })
     return json.messages.map(({ outcome }: { outcome: string }) => outcome)
@@ -338,14 +338,14 @@ test.each([
 ])(
   'the gateway asks %s without the raw mail to come back, and shows the operator the fix',
   async (name, change, fix) => {
-    const config = { postal: { public_key: own.publicKey.export({ type: 'spki', format: 'pem' }) } }
+    const config = { postal: { public_key: ownKey.publicKey.export({ type: 'spki', format: 'pem' }) } }
     const opened = await openAt(config)
     const { sign, createHmac } = await import('node:crypto')
     const json = JSON.parse(readRecorded(name, 'good').body.toString())
     const body = Buffer.from(JSON.stringify({ ...json, ...change }))
     const { secret = '' } = readProviderConfig(name) as { secret?: string }
     const proofs = {
-      postal: () => ({ 'x-postal-signature-256': sign('sha256', body, own.privateKey).toString('base64') }),
+      postal: () => ({ 'x-postal-signature-256': sign('sha256', body, ownKey.privateKey).toString('base64') }),
       forwardemail: () => ({ 'x-webhook-signature': createHmac('sha256', secret).update(body).digest('hex') }),
     }
     const headers = { 'content-type': 'application/json', ...proofs[name as 'postal']() }

@@ -2,7 +2,7 @@
 import { verifyChain } from '../../src/arc/verify-chain.ts'
 import { toCrlf } from '../../src/mail/line-ends.ts'
 import { readDocuments } from './read-documents.ts'
-import type { Scored } from './score.ts'
+import type { ScoredCase } from './score.ts'
 
 interface ArcDocument {
   readonly tests?: Readonly<Record<string, { readonly message: string; readonly cv: string }>>
@@ -10,8 +10,8 @@ interface ArcDocument {
 }
 
 /** Scores ValiMail's validation suite with the code that the worker runs. */
-export async function scoreArc(file: URL): Promise<readonly Scored[]> {
-  const scored: Scored[] = []
+export async function scoreArc(file: URL): Promise<readonly ScoredCase[]> {
+  const scored: ScoredCase[] = []
   for (const document of readDocuments(file) as readonly ArcDocument[]) {
     const records = Object.entries(document['txt-records'] ?? {})
     const keys = Object.fromEntries(records.map(([name, text]) => [name.toLowerCase(), { records: [[text]] }]))

@@ -8,14 +8,14 @@ import { scanHeaders } from '../../src/mail/header.ts'
 import { toCrlf } from '../../src/mail/line-ends.ts'
 import type { MimeJob } from '../../src/mime/job.ts'
 import { classifySignature } from '../../src/signatures/judge-signature.ts'
-import type { Scored } from './score.ts'
+import type { ScoredCase } from './score.ts'
 
 const limits = mailLimitsSchema.parse({})
 /** The time in the suite's own driver. */
 const now = 1_667_843_664_000
 
 /** Scores Stalwart's six signed mails. Every signature must pass. */
-export async function scoreDkim(folder: URL): Promise<readonly Scored[]> {
+export async function scoreDkim(folder: URL): Promise<readonly ScoredCase[]> {
   return scoreEach(folder, async ({ message, keys }) => {
     const header = scanHeaders(message, limits)
     const signatures = verifySignatures({ octets: message, header }, { keys, now, readKey: parseKeyRecord })
@@ -26,7 +26,7 @@ export async function scoreDkim(folder: URL): Promise<readonly Scored[]> {
 }
 
 /** Scores Stalwart's two sealed mails. Each chain must pass. */
-export async function scoreChains(folder: URL): Promise<readonly Scored[]> {
+export async function scoreChains(folder: URL): Promise<readonly ScoredCase[]> {
   return scoreEach(folder, async ({ message, keys }) => {
     const { result, comment } = await verifyChain(message, { keys, now })
     return { isRight: result === 'pass', note: `${result} ${comment}` }
@@ -40,9 +40,9 @@ interface SignedMail {
 
 async function scoreEach(
   folder: URL,
-  judge: (mail: SignedMail) => Promise<Omit<Scored, 'name'>>,
-): Promise<readonly Scored[]> {
-  const scored: Scored[] = []
+  judge: (mail: SignedMail) => Promise<Omit<ScoredCase, 'name'>>,
+): Promise<readonly ScoredCase[]> {
+  const scored: ScoredCase[] = []
   for (const name of readdirSync(folder).toSorted()) {
     scored.push({ name, ...(await judge(readSignedMail(readFileSync(new URL(name, folder))))) })
   }

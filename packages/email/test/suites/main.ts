@@ -6,14 +6,18 @@ import { scoreChains, scoreDkim } from './dkim-suite.ts'
 import { scoreMime } from './mime-suite.ts'
 import { scoreNeverAnswered } from './never-answered-suite.ts'
 import { scoreReplies } from './replies-suite.ts'
-import type { Scored } from './score.ts'
+import type { ScoredCase } from './score.ts'
 import { printScore, sayLine } from './score.ts'
 import { scoreSpf } from './spf-suite.ts'
 
 // `node packages/email/test/suites/main.ts <folder>` runs the suites that docs/explanation/conformance.md lists. The repository contains
 // those that may be copied, and `suites.test.ts` runs these.
 
-const suites: readonly (readonly [title: string, path: string, score: (file: URL) => Promise<readonly Scored[]>])[] = [
+const suites: readonly (readonly [
+  title: string,
+  path: string,
+  score: (file: URL) => Promise<readonly ScoredCase[]>,
+])[] = [
   ['SPF, RFC 7208', 'pyspf/test/rfc7208-tests.yml', scoreSpf],
   ['SPF, RFC 4408', 'pyspf/test/rfc4408-tests.yml', scoreSpf],
   ['ARC, RFC 8617', 'arc_test_suite/tests/arc-draft-validation-tests.yml', scoreArc],

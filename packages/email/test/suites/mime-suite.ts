@@ -11,22 +11,22 @@ import { fieldValues, scanHeaders } from '../../src/mail/header.ts'
 import { toCrlf } from '../../src/mail/line-ends.ts'
 import { formatMailbox } from '../../src/mail/mailbox.ts'
 import { readMailBody } from '../../src/mime/read-body.ts'
-import type { Scored } from './score.ts'
+import type { ScoredCase } from './score.ts'
 
 const limits = mailLimitsSchema.parse({})
 const slowMs = 1000
 
 /** Scores whole messages. None may throw or take a second, and the author must be the one that nodemailer finds. */
-export async function scoreMime(folder: URL): Promise<readonly Scored[]> {
+export async function scoreMime(folder: URL): Promise<readonly ScoredCase[]> {
   const names = readdirSync(folder, { recursive: true }).map(String)
-  const scored: Scored[] = []
+  const scored: ScoredCase[] = []
   for (const name of names.filter(each => /\.(?:eml|msg)$/.test(each))) {
     scored.push(await scoreMessage(name, toCrlf(readFileSync(new URL(encodeURI(name), folder)))))
   }
   return scored
 }
 
-async function scoreMessage(name: string, octets: Buffer): Promise<Scored> {
+async function scoreMessage(name: string, octets: Buffer): Promise<ScoredCase> {
   const start = performance.now()
   try {
     const header = scanHeaders(octets, limits)

@@ -1,10 +1,10 @@
 // Runs Sisimai's collection of automatic mail.
 import { openMailGateway } from '../setup/gateway.ts'
 import { judgeDispositions } from '../setup/judge-dispositions.ts'
-import type { Scored } from './score.ts'
+import type { ScoredCase } from './score.ts'
 
 /** Scores Sisimai's bounces, complaints and vacation notices of other servers. None may be answered. */
-export async function scoreNeverAnswered(folder: URL): Promise<readonly Scored[]> {
+export async function scoreNeverAnswered(folder: URL): Promise<readonly ScoredCase[]> {
   const gateway = await openMailGateway({ config: { answer_bcc: true } })
   try {
     const dispositions = await judgeDispositions(gateway, folder)

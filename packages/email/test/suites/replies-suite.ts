@@ -1,10 +1,10 @@
 // Runs Discourse's corpus of replies.
 import { readdirSync, readFileSync } from 'node:fs'
 import { trimReply } from '../../src/body/reply-trim.ts'
-import type { Scored } from './score.ts'
+import type { ScoredCase } from './score.ts'
 
 /** Scores the trimming of replies on Discourse's corpus. The new text must match exactly, except for white space at its ends. */
-export async function scoreReplies(folder: URL): Promise<readonly Scored[]> {
+export async function scoreReplies(folder: URL): Promise<readonly ScoredCase[]> {
   return readdirSync(folder).map(name => {
     const text = readFileSync(new URL(name, folder), 'utf8').replace(/\r\n/g, '\n')
     const expected = readFileSync(new URL(`../trimmed/${name}`, folder), 'utf8')

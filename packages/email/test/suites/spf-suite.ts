@@ -4,7 +4,7 @@ import { mailLimitsSchema } from '../../src/config/limits.ts'
 import { createMailDns } from '../../src/policy/mail-dns.ts'
 import { checkSpf } from '../../src/policy/spf.ts'
 import { readDocuments } from './read-documents.ts'
-import type { Scored } from './score.ts'
+import type { ScoredCase } from './score.ts'
 
 type Entry = string | Readonly<Record<string, unknown>>
 type Zone = Readonly<Record<string, readonly Entry[]>>
@@ -19,8 +19,8 @@ interface SpfCase {
 const limits = mailLimitsSchema.parse({})
 
 /** Scores openspf's suites for RFC 7208 and RFC 4408 with the gateway's own resolver and its budget. */
-export async function scoreSpf(file: URL): Promise<readonly Scored[]> {
-  const scored: Scored[] = []
+export async function scoreSpf(file: URL): Promise<readonly ScoredCase[]> {
+  const scored: ScoredCase[] = []
   for (const document of readDocuments(file)) {
     const { tests = {}, zonedata = {} } = document as { tests?: Record<string, SpfCase>; zonedata?: Zone }
     for (const [name, each] of Object.entries(tests)) scored.push(await scoreCase(name, each, zonedata))
@@ -28,7 +28,7 @@ export async function scoreSpf(file: URL): Promise<readonly Scored[]> {
   return scored
 }
 
-async function scoreCase(name: string, { helo, host, mailfrom, result }: SpfCase, zone: Zone): Promise<Scored> {
+async function scoreCase(name: string, { helo, host, mailfrom, result }: SpfCase, zone: Zone): Promise<ScoredCase> {
   const sleep = (ms: number, signal?: AbortSignal) => delay(ms, undefined, signal && { signal }).catch(() => undefined)
   const dns = createMailDns({ now: () => Date.now(), sleep, resolveDns: answerFrom(zone) }, limits)
   const envelope = { from: mailfrom, to: [], ip: host, helo }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { scoreChains, scoreDkim } from './dkim-suite.ts'
 import { scoreMime } from './mime-suite.ts'
-import type { Scored } from './score.ts'
+import type { ScoredCase } from './score.ts'
 import { formatScore, printScore } from './score.ts'
 import { scoreSpf } from './spf-suite.ts'
 
@@ -10,7 +10,7 @@ import { scoreSpf } from './spf-suite.ts'
 interface Suite {
   readonly title: string
   readonly path: string
-  readonly score: (path: URL) => Promise<readonly Scored[]>
+  readonly score: (path: URL) => Promise<readonly ScoredCase[]>
   readonly expected: string
   /** The cases with different results. */
   readonly differingCases?: readonly string[]

@@ -169,13 +169,13 @@ async function followThread(thread: FollowedThread): Promise<void> {
     if (openRun) newRuns.unshift(openRun)
     else await sendMessages(thread)
     let lastRunId: string | undefined
-    for (let seen = await readMark(thread); !endSignal.aborted && system.now() < endsAt; ) {
+    for (let currentMark = await readMark(thread); !endSignal.aborted && system.now() < endsAt; ) {
       const next = newRuns.shift()
       if (next && next.run !== lastRunId) await sendRun(next, thread)
       lastRunId = next?.run ?? lastRunId
       const mark = await readMark(thread)
-      if (!next && mark !== seen) await sendMessages(thread)
-      seen = mark
+      if (!next && mark !== currentMark) await sendMessages(thread)
+      currentMark = mark
       if (newRuns.length > 0) continue
       sink.beat()
       const pauseEnd = new AbortController()

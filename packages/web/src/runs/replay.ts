@@ -17,11 +17,11 @@ import { readNews } from './routes.ts'
  * Creates the function that reads a stored run again. The token is not stored, so the run is that of the person whom it proved. The new content is
  * that of the original run, because the conversation has since continued.
  */
-export function createRunReplay(opened: WebDeps): NonNullable<ChannelDiagnostics['replay']> {
+export function createRunReplay(webDeps: WebDeps): NonNullable<ChannelDiagnostics['replay']> {
   return async ({ agent, arrival, raw, target }, moment) => {
     const arrivedRun = restoreRun(arrival)
     if (!arrivedRun) return undefined
-    const deps = { ...opened, gateway: { ...opened.gateway, ...moment } }
+    const deps = { ...webDeps, gateway: { ...webDeps.gateway, ...moment } }
     const files = await findFiles(arrivedRun, deps)
     const document = restoreFiles(parseJsonText(Buffer.from(raw).toString()), files)
     const { input } = await readRunInput(withoutFormer(document))

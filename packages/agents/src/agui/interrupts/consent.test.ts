@@ -11,7 +11,7 @@ test.each<[schema: Json | undefined, consent: object | undefined]>([
   [{ properties: { approved: { type: 'string' } } }, undefined],
   [{ type: 'boolean' }, undefined],
   [undefined, undefined],
-])('a yes answers the schema %j with %j', (schema, consent) => {
+])('readConsent() maps the schema %j to %j', (schema, consent) => {
   expect(readConsent(schema, 'Really?', false)).toEqual(consent)
   expect(readConsent(schema, 'Really?', true)).toEqual(consent && { ...consent, isStrict: true })
 })
@@ -19,7 +19,7 @@ test.each<[schema: Json | undefined, consent: object | undefined]>([
 const config = (...allowed_decisions: string[]) => ({ action_name: 'pay', allowed_decisions })
 const branch = (type: string) => ({ properties: { type: { const: type, type: 'string' } } })
 
-test('a yes approves all calls that LangChain wants reviewed together, and a no rejects them', () => {
+test('readConsent() approves or rejects all calls of a LangChain review', () => {
   const actions = [{ name: 'pay' }, { name: 'pay' }]
   const read = (...configs: object[]) =>
     readConsent(undefined, { action_requests: actions, review_configs: configs }, false)
@@ -32,7 +32,7 @@ test('a yes approves all calls that LangChain wants reviewed together, and a no 
   expect(readConsent(undefined, { action_requests: [], review_configs: [] }, false)).toBeUndefined()
 })
 
-test('a yes approves the one call that LangChain wants reviewed, and a no rejects it', () => {
+test('readConsent() approves or rejects the single call of a LangChain review', () => {
   const value = { type: 'tool_approval', name: 'pay', args: {} }
   expect(readConsent({ oneOf: [branch('approve'), branch('reject')] }, value, true)).toEqual({
     granted: { type: 'approve' },

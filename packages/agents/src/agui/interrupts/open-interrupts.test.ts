@@ -70,8 +70,8 @@ describe('in a conversation of several people', () => {
   test('a question waits for its own person, however often others bring it up', async () => {
     const { ask, server } = await openAgui([asking, asking, asking, runOf(textEvent('Done.'))])
     await ask('order')
-    for (const words of ['XXL', 'XXXL']) {
-      const { answer } = await ask(bob(words))
+    for (const text of ['XXL', 'XXXL']) {
+      const { answer } = await ask(bob(text))
       expect(textOfAnswer(answer)).toBe('The agent waits for the answer of somebody else in this conversation.')
       expect(answer?.status).not.toBe('input_required')
     }

@@ -11,8 +11,8 @@ const messageOf = (overrides: Partial<NormalizedMessage> = {}) => ({
 const data = (value: Json): Part =>
   ({ kind: 'artifact', data: value, bytes_ref: { kind: 'inline', data_base64: '' } }) as Part
 
-describe('an answer in words', () => {
-  test.each<[schema: Json | undefined, words: string, payload: Json]>([
+describe('readPayload()', () => {
+  test.each<[schema: Json | undefined, text: string, payload: Json]>([
     [undefined, '4711', '4711'],
     [undefined, '{"a":1}', '{"a":1}'],
     [{ type: 'string' }, '4711', '4711'],
@@ -30,18 +30,18 @@ describe('an answer in words', () => {
     [{ const: null }, 'null', null],
     [{ anyOf: [{ type: 'string' }, { type: 'array' }] }, '[1]', [1]],
     [{ type: 'object' }, 'the blue one', 'the blue one'],
-  ])('is JSON where the schema %j asks for it: %s', (schema, words, payload) => {
-    expect(readPayload(messageOf(), words, schema)).toEqual(payload)
+  ])('parses text for the schema %j only if the schema accepts the value: %s', (schema, text, payload) => {
+    expect(readPayload(messageOf(), text, schema)).toEqual(payload)
   })
 })
 
-test('an answer of another agent is the value of its data part', () => {
+test('readPayload() returns the value of the data part that another agent sends', () => {
   expect(readPayload(messageOf({ parts: [data({ size: 'L' })] }), '[answer]', undefined)).toEqual({ size: 'L' })
   expect(readPayload(messageOf({ parts: [data(null)] }), '', undefined)).toBeNull()
   expect(readPayload(messageOf({ parts: [data(1), data([2])] }), '', undefined)).toEqual([1, [2]])
 })
 
-test('an answer of a client of the chat keeps its JSON', () => {
+test('readPayload() keeps the JSON that a chat client sends', () => {
   const resume = (payload: Json) => ({ resume: [{ interruptId: 'i', status: 'resolved', payload }] })
   const web = (raw: unknown) => messageOf({ received_via: 'web', raw })
   expect(readPayload(web(resume({ size: ['L'] })), '{"size":["L"]}', undefined)).toEqual({ size: ['L'] })

@@ -36,8 +36,8 @@ function describeValue(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (Array.isArray(value)) return joinTexts(value.map(item => (Array.isArray(item) ? undefined : describeValue(item))))
   if (!isJsonObject(value)) return undefined
-  const words = wordMembers.map(name => value[name]).find(text => typeof text === 'string' && text.trim() !== '')
-  if (typeof words === 'string') return words
+  const memberText = wordMembers.map(name => value[name]).find(text => typeof text === 'string' && text.trim() !== '')
+  if (typeof memberText === 'string') return memberText
   // These are the requests of LangChain's HumanInTheLoopMiddleware.
   if (Array.isArray(value.action_requests)) return joinTexts(value.action_requests.map(describeRequest))
   return listMembers(value)

@@ -15,7 +15,7 @@ const cancelled = (id: string, via: OpenInterrupt['via']): OpenInterrupt => ({
 })
 const sentinel = (id: string) => ({ __agui_cancelled__: true, interrupt_id: id })
 
-test.each<[what: string, answers: readonly OpenInterrupt[], resume: unknown]>([
+test.each<[name: string, answers: readonly OpenInterrupt[], resume: unknown]>([
   ['a text', [answered(one, 'command', 'L')], 'L'],
   ['a text that looks like JSON', [answered(one, 'command', '4711')], '"4711"'],
   ['a value', [answered(one, 'command', { size: 'L' })], { size: 'L' }],
@@ -23,13 +23,13 @@ test.each<[what: string, answers: readonly OpenInterrupt[], resume: unknown]>([
   ['several', [answered(one, 'command', '4711'), answered(two, 'either', [1])], { [one]: '4711', [two]: [1] }],
   ['a cancelled one', [cancelled(one, 'command')], sentinel(one)],
   ['one of several', [answered(one, 'command', 'L'), cancelled(two, 'command')], { [one]: 'L', [two]: sentinel(two) }],
-])('LangGraph gets the answer by its command: %s', (_what, answers, resume) => {
+])('writeResume() sends LangGraph %s in `command`', (_what, answers, resume) => {
   expect(writeResume(answers, { mode: 'x', command: { update: 1 } })).toEqual({
     forwardedProps: { mode: 'x', command: { update: 1, resume } },
   })
 })
 
-test.each<[what: string, answers: readonly OpenInterrupt[], resume: readonly object[]]>([
+test.each<[name: string, answers: readonly OpenInterrupt[], resume: readonly object[]]>([
   ['a text', [answered('i', 'resume', '4711')], [{ interruptId: 'i', status: 'resolved', payload: '4711' }]],
   ['one of LangGraph', [answered(one, 'either', 'L')], [{ interruptId: one, status: 'resolved', payload: 'L' }]],
   [
@@ -40,10 +40,10 @@ test.each<[what: string, answers: readonly OpenInterrupt[], resume: readonly obj
       { interruptId: 'j', status: 'cancelled' },
     ],
   ],
-])('a server gets its answer by `resume`: %s', (_what, answers, resume) => {
+])('writeResume() sends %s in `resume`', (_what, answers, resume) => {
   expect(writeResume(answers, { mode: 'x' })).toEqual({ forwardedProps: { mode: 'x' }, resume })
 })
 
-test('a run that answers nothing has neither', () => {
+test('writeResume() adds neither `command` nor `resume` without answers', () => {
   expect(writeResume([], { mode: 'x' })).toEqual({ forwardedProps: { mode: 'x' } })
 })

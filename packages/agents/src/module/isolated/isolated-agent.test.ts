@@ -15,9 +15,9 @@ beforeAll(async () => {
 })
 afterAll(() => subject.close())
 
-async function ask(words: string, context: Partial<AgentContext> = {}) {
+async function ask(text: string, context: Partial<AgentContext> = {}) {
   const chunks: PartialResponse[] = []
-  const message = testMessage(words, { sender: aliceSender })
+  const message = testMessage(text, { sender: aliceSender })
   const answer = await collectAnswer(await subject.agent.handle(message, testContext(context)), chunk => {
     context.signal?.throwIfAborted()
     chunks.push(chunk)
@@ -89,12 +89,12 @@ describe('an isolated agent', () => {
 
   test.each(['loop', 'loopInStream', 'endless', 'waits'])(
     'ends with its turn, whatever its code does: %s',
-    async words => {
+    async text => {
       const late = new AbortController()
       const reason = new DOMException('the agent took too long', 'TimeoutError')
       // A loop that blocks the gateway would also block this timer.
       setTimeout(() => late.abort(reason), 200)
-      await expect(ask(words, { signal: late.signal })).rejects.toThrow('the agent took too long')
+      await expect(ask(text, { signal: late.signal })).rejects.toThrow('the agent took too long')
       expect(textOf((await ask('still there?')).answer)).toBe('heard still there?')
     },
   )
@@ -107,9 +107,9 @@ describe('an isolated agent', () => {
     ['memory', 'memory limit'],
   ])(
     'fails its own turn alone: %s',
-    async (words, problem) => {
+    async (text, problem) => {
       const beside = ask('hello')
-      await expect(ask(words)).rejects.toThrow(problem)
+      await expect(ask(text)).rejects.toThrow(problem)
       expect(textOf((await beside).answer)).toBe('heard hello')
       expect(textOf((await ask('again')).answer)).toBe('heard again')
     },
@@ -136,9 +136,9 @@ describe('an isolated agent', () => {
   })
 
   test('runs turns at the same time', async () => {
-    const answers = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(words => ask(words)))
+    const answers = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(text => ask(text)))
     expect(answers.map(({ answer }) => textOf(answer))).toEqual(
-      ['a', 'b', 'c', 'd', 'e', 'f'].map(words => `heard ${words}`),
+      ['a', 'b', 'c', 'd', 'e', 'f'].map(text => `heard ${text}`),
     )
   })
 })

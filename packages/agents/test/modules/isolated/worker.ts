@@ -6,9 +6,9 @@ const wordsOf = (parts: readonly Part[]) => parts.map(part => (part.kind === 'te
 
 /** Runs the action that a test names. */
 export function handle(message: NormalizedMessage, context: AgentContext): unknown {
-  const words = wordsOf(message.parts)
-  const act = acts[words]
-  return act ? act(context, message) : `heard ${words}`
+  const text = wordsOf(message.parts)
+  const act = acts[text]
+  return act ? act(context, message) : `heard ${text}`
 }
 
 /** Logs each person whose data it must delete. For some people it fails, and for some it never ends. */
@@ -34,8 +34,8 @@ const acts: Readonly<Record<string, (context: AgentContext, message: NormalizedM
   },
   exit: () => process.exit(3),
   memory() {
-    const held: unknown[] = []
-    for (;;) held.push(new Array(100_000).fill(Math.random()))
+    const memory: unknown[] = []
+    for (;;) memory.push(new Array(100_000).fill(Math.random()))
   },
   throws() {
     throw Object.assign(new TypeError('no such order'), { code: 'E1' })
