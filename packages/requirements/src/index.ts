@@ -58,15 +58,15 @@ export async function openRequirements(options: RequirementsOptions): Promise<Re
   const ttlMs = options.config.expires_after_hours * 3_600_000
   const states = await openRequirementStates({ store, origin, ttlMs })
   const provider = await openProvider(options)
-  const deciding = { store, decisions, system, provider }
-  const approvals = createOperatorApprovals(deciding, options.findCall ?? (async () => undefined))
+  const decisionDeps = { store, decisions, system, provider }
+  const approvals = createOperatorApprovals(decisionDeps, options.findCall ?? (async () => undefined))
   return {
     states,
     showRequirement: createShowRequirement(states),
-    requirementClaims: createRequirementClaims(deciding, states.findByState),
+    requirementClaims: createRequirementClaims(decisionDeps, states.findByState),
     approvals,
-    routes: createDecisionRoutes({ ...deciding, agents, approvals, findByState: states.findByState }),
-    decide: (requirement, plan) => decideRequirement(requirement, plan, deciding),
+    routes: createDecisionRoutes({ ...decisionDeps, agents, approvals, findByState: states.findByState }),
+    decide: (requirement, plan) => decideRequirement(requirement, plan, decisionDeps),
   }
 }
 

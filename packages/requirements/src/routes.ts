@@ -22,19 +22,19 @@ const perMinute = { pages: 60, receipts: 600 } as const
 
 /** Creates the routes of the pages where people decide, and where payment providers report payments. A visit alone decides nothing. */
 export function createDecisionRoutes(gateway: RequirementRouteDeps): Hono {
-  const enter = createEntrance(gateway)
+  const entrance = createEntrance(gateway)
   const visits = createVisits(gateway)
   return new Hono()
     .use('/actions/*', limitVisits(perMinute.pages, gateway))
     .use('/payments/*', limitVisits(perMinute.receipts, gateway))
-    .get('/actions/:state', context => enter(context, visits.show))
-    .post('/actions/:state', context => enter(context, visits.decide))
-    .get('/actions/:state/receipt', context => enter(context, visits.takeReceipt))
+    .get('/actions/:state', context => entrance(context, visits.show))
+    .post('/actions/:state', context => entrance(context, visits.decide))
+    .get('/actions/:state/receipt', context => entrance(context, visits.takeReceipt))
     .post('/payments/callback', createCallback(gateway))
 }
 
-function limitVisits(most: number, { system }: RequirementRouteDeps): MiddlewareHandler {
-  const visits = createRateLimit({ perMinute: most }, () => system.now())
+function limitVisits(maxPerMinute: number, { system }: RequirementRouteDeps): MiddlewareHandler {
+  const visits = createRateLimit({ perMinute: maxPerMinute }, () => system.now())
   return async function countVisit(context, next) {
     visits.take(networkOf(peerAddress(context.env)))
     await next()
@@ -60,9 +60,9 @@ function createCallback(gateway: RequirementRouteDeps) {
     const requirement = id === undefined ? undefined : await gateway.store.findRequirement({ id })
     if (!requirement)
       throw new Rejection('no_recipient', 'Cannot take receipt: it is for no requirement of this gateway')
-    const { requirement: paid, reason } = await payRequirement(requirement, receipt, gateway)
+    const { requirement: paidRequirement, reason } = await payRequirement(requirement, receipt, gateway)
     if (reason) throw new Rejection('forbidden', `Cannot take receipt: ${describeObjection(reason)}`)
     context.header('cache-control', 'no-store')
-    return context.json({ requirement: paid.id, status: paid.status })
+    return context.json({ requirement: paidRequirement.id, status: paidRequirement.status })
   }
 }

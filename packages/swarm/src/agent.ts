@@ -24,10 +24,12 @@ export function createSwarmAgent(
       try {
         const payload = { message_id: message.id, sender: message.sender.address }
         const images = await loadImages(message, context)
-        const read = images.filter(image => image !== undefined)
-        const lost = images.flatMap((image, index) => (image === undefined ? [describeLost(index + 1)] : []))
-        const text = [plainTextOf(message.parts), ...lost].filter(Boolean).join('\n\n')
-        const answer = await client.complete(text, { payload, images: read })
+        const loadedImages = images.filter(image => image !== undefined)
+        const missingImageNotes = images.flatMap((image, index) =>
+          image === undefined ? [describeMissingImage(index + 1)] : [],
+        )
+        const text = [plainTextOf(message.parts), ...missingImageNotes].filter(Boolean).join('\n\n')
+        const answer = await client.complete(text, { payload, images: loadedImages })
         context.signal.throwIfAborted()
         return answer === '' ? undefined : answer
       } finally {
@@ -63,6 +65,6 @@ async function loadImage(image: FilePart, { attachment, signal }: SwarmContext):
   }
 }
 
-function describeLost(number: number): string {
+function describeMissingImage(number: number): string {
   return `[Picture ${number} of the message cannot be read: it could not be fetched.]`
 }

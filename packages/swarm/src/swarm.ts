@@ -116,7 +116,7 @@ function openSwarm(spec: SwarmSpec, deps: SwarmDeps, users: SwarmClients): Swarm
 function openClient(clientId: string, swarm: OpenSwarm): Promise<SwarmClient> {
   const { spec, deps, users, clients } = swarm
   const state = users.clientStates.get(clientId) ?? openState(clientId, swarm)
-  const client = clients.get(state) ?? state.then(opened => createSwarmClient(spec, deps, opened))
+  const client = clients.get(state) ?? state.then(clientState => createSwarmClient(spec, deps, clientState))
   clients.set(state, client)
   return client
 }

@@ -17,12 +17,12 @@ export type FindCall = (requirement: RequirementRecord) => Promise<ApprovalCall 
 
 const pageSize = 100
 /** The maximum number of open requirements that are searched. */
-const mostOpen = 5_000
+const maxOpenApprovals = 5_000
 /** The maximum length of changed arguments, characters of JSON. */
-const longestArgs = 65_536
+const maxArgsChars = 65_536
 
-export function createOperatorApprovals(deciding: DecisionDeps, findCall: FindCall): OperatorApprovals {
-  const { store } = deciding
+export function createOperatorApprovals(deps: DecisionDeps, findCall: FindCall): OperatorApprovals {
+  const { store } = deps
   const withCall = async (requirement: RequirementRecord): Promise<OperatorApproval> => ({
     requirement,
     call: await findCall(requirement),
@@ -30,7 +30,7 @@ export function createOperatorApprovals(deciding: DecisionDeps, findCall: FindCa
 
   async function listOpen(agent: string | undefined): Promise<readonly RequirementRecord[]> {
     const openRequirements: RequirementRecord[] = []
-    for (let after: number | undefined; openRequirements.length < mostOpen; ) {
+    for (let after: number | undefined; openRequirements.length < maxOpenApprovals; ) {
       const page = { status: 'open', subject: operatorSubject, limit: pageSize, after } as const
       const requirements = await store.listRequirements(page)
       openRequirements.push(...requirements)
@@ -47,21 +47,21 @@ export function createOperatorApprovals(deciding: DecisionDeps, findCall: FindCa
       const requirement = await store.findRequirement({ id })
       return requirement && isForOperator(requirement.policy) ? withCall(requirement) : undefined
     },
-    decide: (approval, word) => decideApproval(approval, word, deciding),
+    decide: (approval, decision) => decideApproval(approval, decision, deps),
   }
 }
 
 async function decideApproval(
   { requirement, call }: OperatorApproval,
   { method, isGranted, args, subject, remember }: OperatorDecision,
-  deciding: DecisionDeps,
+  deps: DecisionDeps,
 ): Promise<ResolutionResult> {
   const edited = isGranted && args !== undefined ? readEdited(call, args) : undefined
   if (edited !== undefined && remember) {
     throw new Rejection('malformed', 'Cannot decide: what is changed first counts once, and is not remembered')
   }
   const outcome = isGranted ? 'granted' : 'declined'
-  return decideRequirement(requirement, { method, outcome, subject, args: edited, remember }, deciding)
+  return decideRequirement(requirement, { method, outcome, subject, args: edited, remember }, deps)
 }
 
 /** Reads changed arguments; undefined if they are the same as the call's own. @throws Rejection `malformed` */
@@ -69,7 +69,7 @@ function readEdited(call: ApprovalCall | undefined, args: Json): Json | undefine
   if (!call) throw new Rejection('malformed', 'Cannot decide: there are no arguments to change')
   const text = JSON.stringify(args)
   if (text === JSON.stringify(call.args)) return undefined
-  if (text.length > longestArgs) throw new Rejection('too_large', 'Cannot decide: the arguments are too long')
+  if (text.length > maxArgsChars) throw new Rejection('too_large', 'Cannot decide: the arguments are too long')
   const fault = call.findFault(args)
   if (fault === undefined) return args
   throw new Rejection('malformed', `Cannot decide: the arguments are not those of "${call.tool}": ${fault}`, {

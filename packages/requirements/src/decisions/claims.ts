@@ -11,7 +11,7 @@ import type { FindByState } from './states.ts'
  * Creates the checks of decisions that callers send with their messages (A2A). They cover only what needs a request to another service; the store
  * checks the rest.
  */
-export function createRequirementClaims(deciding: DecisionDeps, findByState: FindByState): RequirementClaims {
+export function createRequirementClaims(deps: DecisionDeps, findByState: FindByState): RequirementClaims {
   return {
     async check(claim, { agent, sender }) {
       if (!sender.verified) throw refuseClaim('outcome', 'counts only from a caller who proves who they are')
@@ -19,25 +19,25 @@ export function createRequirementClaims(deciding: DecisionDeps, findByState: Fin
       if (!requirement || !isValid || requirement.agent !== agent || requirement.subject !== subjectOf(sender))
         throw refuseResolution('unknown')
       if (claim.kind !== undefined && claim.kind !== requirement.kind) throw refuseResolution('kind')
-      const decision = planDecision(requirement, await planClaim(claim, requirement, { sender, deciding }))
-      return { decision, resolution: describeResolution(requirement, decision, isoTime(deciding.system.now())) }
+      const decision = planDecision(requirement, await planClaim(claim, requirement, { sender, deciding: deps }))
+      return { decision, resolution: describeResolution(requirement, decision, isoTime(deps.system.now())) }
     },
   }
 }
 
 async function planClaim(
-  { outcome, receipt, remember: wanted }: RequirementClaim,
+  { outcome, receipt, remember: scope }: RequirementClaim,
   requirement: RequirementRecord,
-  { sender, deciding }: { readonly sender: Sender; readonly deciding: DecisionDeps },
+  { sender, deciding: deps }: { readonly sender: Sender; readonly deciding: DecisionDeps },
 ): Promise<DecisionPlan> {
   const subject = sender.identities?.find(({ proof }) => proof.type === 'transport')?.subject
-  const remember = readClaimedScope(wanted, requirement)
+  const remember = readClaimedScope(scope, requirement)
   if (outcome === 'declined') return { method: 'principal', outcome, subject, remember }
   if (requirement.kind === 'payment_required') {
     if (receipt === undefined) throw refuseClaim('receipt', 'is missing')
     // The receipt of a decided requirement is not checked: admission refuses the claim, or finds that it was admitted before.
-    const used = requirement.status === 'open' ? await checkReceipt(requirement, receipt, deciding) : undefined
-    return { method: 'receipt', outcome, subject, receipt: used }
+    const receiptUse = requirement.status === 'open' ? await checkReceipt(requirement, receipt, deps) : undefined
+    return { method: 'receipt', outcome, subject, receipt: receiptUse }
   }
   if (receipt !== undefined) throw refuseClaim('receipt', 'is not what was asked for')
   if (!mayGrant('principal', requirement)) throw refuseClaim('outcome', 'is not for the caller to grant')
@@ -45,11 +45,11 @@ async function planClaim(
 }
 
 function readClaimedScope(
-  wanted: RequirementClaim['remember'],
+  scope: RequirementClaim['remember'],
   requirement: RequirementRecord,
 ): DecisionPlan['remember'] {
   try {
-    return readRemember(wanted, requirement)
+    return readRemember(scope, requirement)
   } catch (error) {
     if (error instanceof Rejection && error.code === 'forbidden') throw refuseClaim('remember', 'is not offered')
     throw error

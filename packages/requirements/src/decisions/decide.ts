@@ -27,13 +27,15 @@ const grantable = {
 type DecisionMethod = keyof typeof grantable
 
 /** The ways in which only operators decide: the operator's own interfaces, or the link that was mailed to one of them. */
-const operatorWays: ReadonlySet<string> = new Set(['operator', 'link'])
+const operatorMethods: ReadonlySet<string> = new Set(['operator', 'link'])
 
 export function mayGrant(
   method: DecisionMethod,
   { kind, policy }: Pick<RequirementRecord, 'kind' | 'policy'>,
 ): boolean {
-  return isForOperator(policy) ? operatorWays.has(method) : grantable[method].some(granted => granted === kind)
+  return isForOperator(policy)
+    ? operatorMethods.has(method)
+    : grantable[method].some(grantableKind => grantableKind === kind)
 }
 
 /** Plans a decision. @throws Rejection `forbidden` if this way may not grant the requirement */
@@ -78,7 +80,7 @@ export async function decideRequirement(
   { decisions, system }: DecisionDeps,
 ): Promise<ResolutionResult> {
   const correlationId = randomHex(system, 8)
-  const resolved = await decisions.resolveRequirement(planDecision(requirement, plan), correlationId)
+  const result = await decisions.resolveRequirement(planDecision(requirement, plan), correlationId)
   const { outcome, method } = plan
   const fields = {
     correlation_id: correlationId,
@@ -87,9 +89,9 @@ export async function decideRequirement(
     outcome,
     method,
   }
-  if (resolved.outcome === 'resolved') system.log.info({ ...fields, message: resolved.message }, 'requirement decided')
-  else system.log.info({ ...fields, reason: resolved.reason }, 'decision does not count')
-  return resolved
+  if (result.outcome === 'resolved') system.log.info({ ...fields, message: result.message }, 'requirement decided')
+  else system.log.info({ ...fields, reason: result.reason }, 'decision does not count')
+  return result
 }
 
 /**
@@ -105,17 +107,17 @@ export interface Payment {
 export async function payRequirement(
   requirement: RequirementRecord,
   receipt: string,
-  deciding: DecisionDeps,
+  deps: DecisionDeps,
 ): Promise<Payment> {
-  const used = await checkReceipt(requirement, receipt, deciding)
-  const resolved = await decideRequirement(
+  const usedReceipt = await checkReceipt(requirement, receipt, deps)
+  const result = await decideRequirement(
     requirement,
-    { method: 'receipt', outcome: 'granted', receipt: used },
-    deciding,
+    { method: 'receipt', outcome: 'granted', receipt: usedReceipt },
+    deps,
   )
-  if (resolved.outcome === 'resolved') return { requirement: resolved.requirement }
-  const { requirement: current = requirement, reason } = resolved
-  return current.receipt === used.key ? { requirement: current } : { requirement: current, reason }
+  if (result.outcome === 'resolved') return { requirement: result.requirement }
+  const { requirement: current = requirement, reason } = result
+  return current.receipt === usedReceipt.key ? { requirement: current } : { requirement: current, reason }
 }
 
 /** Verifies a receipt for a requirement. @throws Rejection */
@@ -139,34 +141,34 @@ interface OverdueWatchDeps {
 
 /** The pause between two checks, ms. It limits how much longer than promised anybody waits. */
 const pollMs = 1_000
-const mostAtOnce = 50
+const maxOverduePerRun = 50
 
 /** Ends requirements that nobody decides in time, and informs the waiting party once, whichever gateway is first. It runs until the signal aborts. */
 export async function watchOverdue(deps: OverdueWatchDeps, signal: AbortSignal): Promise<void> {
   const { system } = deps
   while (!signal.aborted) {
-    const ended = await endOverdue(deps, signal).catch(err => {
+    const endedCount = await endOverdue(deps, signal).catch(err => {
       system.log.warn({ err }, 'waits whose time is over could not be looked for')
       return 0
     })
-    if (ended < mostAtOnce) await system.sleep(pollMs, signal).catch(() => undefined)
+    if (endedCount < maxOverduePerRun) await system.sleep(pollMs, signal).catch(() => undefined)
   }
 }
 
 /** Ends overdue requirements and returns their number. A failure is retried later and does not block the others. */
 async function endOverdue({ store, decisions, system }: OverdueWatchDeps, signal: AbortSignal): Promise<number> {
-  let ended = 0
-  for (const { id, agent } of await store.listOverdue(mostAtOnce)) {
+  let endedCount = 0
+  for (const { id, agent } of await store.listOverdue(maxOverduePerRun)) {
     if (signal.aborted) break
     const correlationId = randomHex(system, 8)
     const fields = { correlation_id: correlationId, requirement: id, agent }
     try {
       const message = await decisions.endOverdue(id, correlationId)
-      ended += 1
+      endedCount += 1
       system.log.info({ ...fields, message }, 'nobody decided in time')
     } catch (err) {
       system.log.warn({ ...fields, err }, 'a wait whose time is over could not be ended')
     }
   }
-  return ended
+  return endedCount
 }

@@ -48,9 +48,9 @@ export async function openRequirementStates({ store, origin, ttlMs }: StateOptio
     async findByState(state) {
       if (!statePattern.test(state)) return { isValid: false }
       const requirement = await findNamed(state)
-      const given = Buffer.from(state)
+      const stateBytes = Buffer.from(state)
       const valid = requirement ? statesOf(secret.list(), requirement.id) : []
-      return { requirement, isValid: valid.some(each => timingSafeEqual(Buffer.from(each), given)) }
+      return { requirement, isValid: valid.some(candidate => timingSafeEqual(Buffer.from(candidate), stateBytes)) }
     },
   }
 }

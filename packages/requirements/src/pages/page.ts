@@ -111,7 +111,7 @@ interface EndPage {
 /** Renders the page of a requirement that was decided or has expired. */
 export function renderEndPage(
   requirement: RequirementRecord,
-  { policy, note, remembered }: EndPage,
+  { policy, note, remembered: rememberedDecision }: EndPage,
   gateway: RequirementPageDeps,
 ): PageMarkup {
   const { status, kind, resolvedAt } = requirement
@@ -124,7 +124,7 @@ export function renderEndPage(
 <blockquote>${policy.message}</blockquote>
 <p>${explanation}</p>
 ${resolvedAt === undefined ? '' : html`<p><small>Decided at ${showTime(resolvedAt)}.</small></p>`}
-${remembered ? renderRemembered(remembered) : ''}`,
+${rememberedDecision ? renderRemembered(rememberedDecision) : ''}`,
   )
 }
 

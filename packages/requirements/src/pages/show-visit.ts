@@ -57,8 +57,8 @@ async function showEnd(
   status: ContentfulStatusCode,
 ): Promise<Response> {
   const policy = inLanguageOf(context, requirement.policy)
-  const remembered = await gateway.store.findRememberedOf(requirement)
-  const page = renderEndPage(requirement, { policy, note, remembered }, gateway)
+  const rememberedDecision = await gateway.store.findRememberedOf(requirement)
+  const page = renderEndPage(requirement, { policy, note, remembered: rememberedDecision }, gateway)
   return answerVisit(context, page, requirement.status === 'expired' ? 410 : status)
 }
 
@@ -73,7 +73,7 @@ function choicesOf({ requirement, context, gateway }: Visit): PageChoices {
 /** Translates a policy by `Accept-Language`, if it has translations. */
 function inLanguageOf(context: Context, policy: Policy): Policy {
   const preferences = (context.req.header('accept-language') ?? '').slice(0, 500).split(',', maxLocales)
-  const locales = preferences.map(each => each.split(';')[0]?.trim() ?? '').filter(Boolean)
+  const locales = preferences.map(entry => entry.split(';')[0]?.trim() ?? '').filter(Boolean)
   return translatePolicy(policy, locales)
 }
 

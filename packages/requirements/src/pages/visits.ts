@@ -24,21 +24,21 @@ export function createVisits(gateway: RequirementVisitDeps) {
   return {
     /** Shows the page and decides nothing. */
     show,
-    decide: guarded(async (requirement, context) => {
-      const most = isForOperator(requirement.policy) ? maxOperatorForm : maxForm
-      const form = await readForm(context.req.raw, most)
+    decide: withErrorPage(async (requirement, context) => {
+      const maxFormBytes = isForOperator(requirement.policy) ? maxOperatorForm : maxForm
+      const form = await readForm(context.req.raw, maxFormBytes)
       const decision = form.get('decision') ?? ''
       const decide = Object.hasOwn(decisions, decision) ? decisions[decision] : undefined
       if (!decide) throw new Rejection('malformed', 'Cannot decide: say decision=grant or decision=decline')
       return decide({ requirement, context, gateway }, form)
     }),
     /** Accepts the receipt of a person who returns from paying. */
-    takeReceipt: guarded(async (requirement, context) => {
+    takeReceipt: withErrorPage(async (requirement, context) => {
       const visit = { requirement, context, gateway }
       const receipt = context.req.query('receipt')
       if (receipt === undefined || context.req.method !== 'GET') return showRequirement(visit)
-      const { requirement: paid, reason } = await payRequirement(requirement, receipt, gateway)
-      if (reason) return showRefused({ ...visit, requirement: paid }, reason)
+      const { requirement: paidRequirement, reason } = await payRequirement(requirement, receipt, gateway)
+      if (reason) return showRefused({ ...visit, requirement: paidRequirement }, reason)
       // The redirect keeps the receipt out of the browser's history.
       return context.body(null, 303, {
         ...requirementPageHeaders,
@@ -50,12 +50,13 @@ export function createVisits(gateway: RequirementVisitDeps) {
 
 /** The handlers of a form, by its `decision`. */
 const decisions: Readonly<Record<string, (visit: Visit, form: URLSearchParams) => Promise<Response>>> = {
-  grant: (visit, form) => take(visit, 'granted', form),
-  decline: (visit, form) => take(visit, 'declined', form),
+  grant: (visit, form) => decide(visit, 'granted', form),
+  decline: (visit, form) => decide(visit, 'declined', form),
   async ask_again(visit) {
     const { requirement, gateway } = visit
-    const remembered = await gateway.store.findRememberedOf(requirement)
-    if (remembered) await gateway.store.revokeRemembered({ agent: requirement.agent, id: remembered.id })
+    const rememberedDecision = await gateway.store.findRememberedOf(requirement)
+    if (rememberedDecision)
+      await gateway.store.revokeRemembered({ agent: requirement.agent, id: rememberedDecision.id })
     return showRequirement(visit, 'It is asked for again from now on.')
   },
   async pay_test(visit) {
@@ -63,26 +64,26 @@ const decisions: Readonly<Record<string, (visit: Visit, form: URLSearchParams) =
     const { provider } = gateway
     if (!provider?.payNow) throw new Rejection('forbidden', 'Cannot pay: there is no test provider here')
     if (requirement.status !== 'open') return showRefused(visit, 'used')
-    const paid = await payRequirement(requirement, await provider.payNow(requirement), gateway)
-    const after = { ...visit, requirement: paid.requirement }
-    return paid.reason ? showRefused(after, paid.reason) : showRequirement(after)
+    const payment = await payRequirement(requirement, await provider.payNow(requirement), gateway)
+    const paidVisit = { ...visit, requirement: payment.requirement }
+    return payment.reason ? showRefused(paidVisit, payment.reason) : showRequirement(paidVisit)
   },
 }
 
-async function take(visit: Visit, outcome: ResolutionOutcome, form: URLSearchParams): Promise<Response> {
+async function decide(visit: Visit, outcome: ResolutionOutcome, form: URLSearchParams): Promise<Response> {
   const { requirement, gateway } = visit
   const approval = await gateway.approvals.find(requirement.id)
   const remember = readRemember(form.get('remember'), requirement)
-  const resolved = approval
+  const result = approval
     ? await gateway.approvals.decide(approval, { ...readWord(approval, outcome, form), remember })
     : await decideRequirement(requirement, { method: 'link', outcome, remember }, gateway)
-  return resolved.outcome === 'resolved'
-    ? showRequirement({ ...visit, requirement: resolved.requirement })
-    : showRefused({ ...visit, requirement: resolved.requirement ?? requirement }, resolved.reason)
+  return result.outcome === 'resolved'
+    ? showRequirement({ ...visit, requirement: result.requirement })
+    : showRefused({ ...visit, requirement: result.requirement ?? requirement }, result.reason)
 }
 
 /** Turns a refusal into a page. */
-function guarded(visit: RequirementVisit): RequirementVisit {
+function withErrorPage(visit: RequirementVisit): RequirementVisit {
   return async (requirement, context) => {
     try {
       return await visit(requirement, context)

@@ -57,8 +57,8 @@ export async function verifyReceipt(
   rules: ReceiptRules,
 ): Promise<UsedReceipt> {
   const claims = readClaims(await verifySignature(receipt, rules))
-  const wrong = checks.find(({ fits }) => !fits(claims, requirement, rules))
-  if (wrong) throw refuse(wrong.code, wrong.claim, wrong.problem)
+  const failedCheck = checks.find(({ fits }) => !fits(claims, requirement, rules))
+  if (failedCheck) throw refuse(failedCheck.code, failedCheck.claim, failedCheck.problem)
   const { iss, jti, reference = jti } = claims
   return { key: JSON.stringify([iss, jti]), provider: iss, reference }
 }

@@ -22,17 +22,17 @@ const markupEnd = /<\/?(?:\w{1,24}:)?(?:tool_?call|function_?call|tool_?use|invo
 
 const tokens = /^\[?(?:tool_calls?|function_calls?)\]?\s{0,9}[:=[({]/i
 
-const gap = '\\s{0,12}'
-const namedBy = `"(?:name|tool|tool_name|function|function_name|action|recipient_name)"${gap}:${gap}`
-const givenBy = `"(?:arguments|args|parameters|params|input|action_input|tool_input)"${gap}:`
+const spacePattern = '\\s{0,12}'
+const namedBy = `"(?:name|tool|tool_name|function|function_name|action|recipient_name)"${spacePattern}:${spacePattern}`
+const argumentsPattern = `"(?:arguments|args|parameters|params|input|action_input|tool_input)"${spacePattern}:`
 
 /** Matches a call of any tool in JSON. */
 const anyCall = new RegExp(
   [
-    `${namedBy}"[^"]{1,128}"${gap},[\\s\\S]{0,256}?${givenBy}`,
-    `${givenBy}[\\s\\S]*${namedBy}"`,
-    `"(?:tool_calls|function_call|tool_uses)"${gap}:`,
-    `"function"${gap}:${gap}\\{${gap}"name"`,
+    `${namedBy}"[^"]{1,128}"${spacePattern},[\\s\\S]{0,256}?${argumentsPattern}`,
+    `${argumentsPattern}[\\s\\S]*${namedBy}"`,
+    `"(?:tool_calls|function_call|tool_uses)"${spacePattern}:`,
+    `"function"${spacePattern}:${spacePattern}\\{${spacePattern}"name"`,
   ].join('|'),
 )
 
@@ -40,7 +40,7 @@ const anyCall = new RegExp(
 const maxInspectedChars = 4_000
 
 const jsonStart = /^\[?\s*\{/
-const fence = /^`{1,3}(?:\w{0,16}\s+)?/
+const fencePattern = /^`{1,3}(?:\w{0,16}\s+)?/
 
 /** A fault that must not reach a user, wherever it is in an answer. `at` is its position. */
 interface Mark {
@@ -51,8 +51,8 @@ interface Mark {
 /** Finds the first mark in `text` that the checks look for. Pure. */
 export function findMark(text: string, { checks, toolNames }: AnswerRules): Mark | undefined {
   const faults = checks.flatMap(check => {
-    const at = findPosition(check, text, toolNames)
-    return at < 0 ? [] : [{ at, fault: faultOf[check] }]
+    const position = findPosition(check, text, toolNames)
+    return position < 0 ? [] : [{ at: position, fault: faultOf[check] }]
   })
   return faults.sort((a, b) => a.at - b.at)[0]
 }
@@ -66,14 +66,16 @@ const faultOf: Readonly<Record<AnswerCheck, string>> = {
 function findPosition(check: AnswerCheck, text: string, toolNames: ReadonlySet<string>): number {
   if (check === 'markup') return text.search(markup)
   if (check === 'braces') return text.search(/[{}]/)
-  return toolNames.size === 0 ? -1 : text.search(ownCall(toolNames))
+  return toolNames.size === 0 ? -1 : text.search(toolCallPattern(toolNames))
 }
 
 /** Matches a JSON call in the middle of text, but only of the agent's own tools, because others may be examples. */
-function ownCall(toolNames: ReadonlySet<string>): RegExp {
+function toolCallPattern(toolNames: ReadonlySet<string>): RegExp {
   const names = [...toolNames].map(name => name.replace(/[^\w-]/g, '\\$&')).join('|')
-  const start = `(?:\`{1,3}\\w{0,16}\\s{0,9})?(?:\\[${gap})?\\{${gap}`
-  return new RegExp(`${start}${namedBy}(?:\\{${gap}"name"${gap}:${gap})?"(?:functions\\.)?(?:${names})"`)
+  const start = `(?:\`{1,3}\\w{0,16}\\s{0,9})?(?:\\[${spacePattern})?\\{${spacePattern}`
+  return new RegExp(
+    `${start}${namedBy}(?:\\{${spacePattern}"name"${spacePattern}:${spacePattern})?"(?:functions\\.)?(?:${names})"`,
+  )
 }
 
 const spokenStarts = ['functions.', 'tool_call', 'function_call']
@@ -81,17 +83,18 @@ const spokenStarts = ['functions.', 'tool_call', 'function_call']
 /** Returns true if an answer with this beginning may be a single call, so that it must be held back until its end. Pure. */
 export function isOpenBeginning(text: string, { checks, toolNames }: AnswerRules): boolean {
   if (checks.length === 0) return false
-  const begun = text.trimStart().replace(fence, '')
-  if (begun === '' || /^(?:[{}\]]|\[\s*(?:[[{\]t]|$))/i.test(begun)) return true
-  const lower = begun.toLowerCase()
+  const answerStart = text.trimStart().replace(fencePattern, '')
+  if (answerStart === '' || /^(?:[{}\]]|\[\s*(?:[[{\]t]|$))/i.test(answerStart)) return true
+  const lower = answerStart.toLowerCase()
   return [...spokenStarts, ...toolNames].some(
-    name => begun.startsWith(name) || lower.startsWith(name) || name.startsWith(begun),
+    name => answerStart.startsWith(name) || lower.startsWith(name) || name.startsWith(answerStart),
   )
 }
 
 /** Returns the reason why a model's answer must not reach a user; `undefined` if it may. Pure. */
 export function findAnswerFault({ content, tool_calls = [] }: ModelAnswer, rules: AnswerRules): string | undefined {
-  if (tool_calls.some(({ function: called }) => !rules.toolNames.has(called.name))) return 'unknown tool'
+  if (tool_calls.some(({ function: calledFunction }) => !rules.toolNames.has(calledFunction.name)))
+    return 'unknown tool'
   if (tool_calls.length > 0) return undefined
   if (content.trim() === '') return 'empty output'
   return findMark(content, rules)?.fault ?? findWholeFault(content.trim(), rules)
@@ -101,11 +104,11 @@ export function findAnswerFault({ content, tool_calls = [] }: ModelAnswer, rules
 function findWholeFault(text: string, { checks, toolNames }: AnswerRules): string | undefined {
   if (checks.includes('markup') && (tokens.test(text) || markupEnd.test(text))) return faultOf.markup
   if (!checks.includes('json_call')) return undefined
-  const bare = text.replace(fence, '')
+  const textWithoutFence = text.replace(fencePattern, '')
   const isCall =
-    (jsonStart.test(bare) && anyCall.test(bare.slice(0, maxInspectedChars))) ||
-    isBrokenJson(bare) ||
-    isSpokenCall(bare, toolNames)
+    (jsonStart.test(textWithoutFence) && anyCall.test(textWithoutFence.slice(0, maxInspectedChars))) ||
+    isBrokenJson(textWithoutFence) ||
+    isSpokenCall(textWithoutFence, toolNames)
   return isCall ? faultOf.json_call : undefined
 }
 

@@ -13,22 +13,23 @@ export interface AnswerStream {
 }
 
 /** Creates the stream of an answer; `hear` gets the text in order. An empty line separates earlier models from the one that answers. */
-export function createAnswerStream(hear: (words: string) => void): AnswerStream {
-  let before = ''
+export function createAnswerStream(onText: (text: string) => void): AnswerStream {
+  let precedingText = ''
   let semaphore: StreamedAnswerCheck | undefined
 
   function close(): void {
-    if (semaphore && semaphore.heard !== '') before += before === '' ? semaphore.heard : between + semaphore.heard
+    if (semaphore && semaphore.heard !== '')
+      precedingText += precedingText === '' ? semaphore.heard : between + semaphore.heard
     semaphore = undefined
   }
 
   return {
     begin(rules) {
       close()
-      const spoken = before
+      const precedingAnswer = precedingText
       let isBegun = false
-      semaphore = createStreamedAnswerCheck(rules, words => {
-        hear(isBegun || spoken === '' ? words : between + words)
+      semaphore = createStreamedAnswerCheck(rules, text => {
+        onText(isBegun || precedingAnswer === '' ? text : between + text)
         isBegun = true
       })
       return semaphore
@@ -36,7 +37,7 @@ export function createAnswerStream(hear: (words: string) => void): AnswerStream 
     finish(answer) {
       const isGoingOn = semaphore !== undefined && semaphore.heard !== '' && answer.startsWith(semaphore.heard)
       if (!isGoingOn) close()
-      return [before, answer].filter(Boolean).join(between)
+      return [precedingText, answer].filter(Boolean).join(between)
     },
   }
 }
@@ -55,8 +56,8 @@ interface StreamedAnswerCheck {
  * Passes on the safe part of an answer. The first 160 characters are held back until no mark can begin in them. An answer that may be one call is
  * held back to its end, and the caller sends it. Later text passes at once, except where a mark may begin. After a mark nothing passes.
  */
-export function createStreamedAnswerCheck(rules: AnswerRules, tell: (words: string) => void): StreamedAnswerCheck {
-  let heard = ''
+export function createStreamedAnswerCheck(rules: AnswerRules, onText: (text: string) => void): StreamedAnswerCheck {
+  let shownText = ''
   /** The text that is held back. It is short after the beginning of the answer. */
   let waitingText = ''
   let stage: 'opening' | 'open' | 'shut' = 'opening'
@@ -71,11 +72,11 @@ export function createStreamedAnswerCheck(rules: AnswerRules, tell: (words: stri
 
   function pass(): void {
     const mark = findMark(waitingText, rules)
-    const words = waitingText.slice(0, mark ? mark.at : findSafeLength(waitingText))
+    const safeText = waitingText.slice(0, mark ? mark.at : findSafeLength(waitingText))
     if (mark) stage = 'shut'
-    heard += words
-    waitingText = waitingText.slice(words.length)
-    if (words !== '') tell(words)
+    shownText += safeText
+    waitingText = waitingText.slice(safeText.length)
+    if (safeText !== '') onText(safeText)
   }
 
   return {
@@ -86,7 +87,7 @@ export function createStreamedAnswerCheck(rules: AnswerRules, tell: (words: stri
       if (stage === 'open') pass()
     },
     get heard() {
-      return heard
+      return shownText
     },
   }
 }
@@ -94,6 +95,6 @@ export function createStreamedAnswerCheck(rules: AnswerRules, tell: (words: stri
 /** Returns the length of the text that can no longer be the beginning of a mark. */
 function findSafeLength(waitingText: string): number {
   const tail = Math.max(0, waitingText.length - longestMark)
-  const at = waitingText.slice(tail).search(markStarts)
-  return at < 0 ? waitingText.length : tail + at
+  const position = waitingText.slice(tail).search(markStarts)
+  return position < 0 ? waitingText.length : tail + position
 }

@@ -75,24 +75,24 @@ interface Registration extends BusListenOptions {
  */
 export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): SwarmBus {
   const registrations = new Set<Registration>()
-  const running = new Set<Promise<void>>()
+  const openNotifications = new Set<Promise<void>>()
 
-  function tell(registration: Registration, event: BusEvent): void {
+  function notify(registration: Registration, event: BusEvent): void {
     if (registration.isOnce) registrations.delete(registration)
     const told = registration.tail
       .then(() => registration.listener(event))
       .catch((cause: unknown) => {
         log.warn({ cause, type: event.type, source: event.source }, 'a listener of the swarm bus failed')
       })
-      .finally(() => running.delete(told))
+      .finally(() => openNotifications.delete(told))
     registration.tail = told
-    running.add(told)
+    openNotifications.add(told)
   }
 
   function emit(event: Parameters<SwarmBus['emit']>[0]): void {
     const completeEvent: BusEvent = { input: {}, output: {}, context: {}, ...event }
     for (const registration of [...registrations])
-      if (isWanted(registration, completeEvent)) tell(registration, completeEvent)
+      if (isWanted(registration, completeEvent)) notify(registration, completeEvent)
   }
 
   function isWanted({ clientId, source, filter }: Registration, event: BusEvent): boolean {
@@ -121,10 +121,10 @@ export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): Sw
       emit({ type: source, source, clientId, payload })
     },
     async drain() {
-      await Promise.all(running)
+      await Promise.all(openNotifications)
     },
   }
 }
 
 /** Emits an event of a client on behalf of the active agent. */
-export type TellEvent = (source: BusSource, type: string, told?: Partial<Pick<BusEvent, 'input' | 'output'>>) => void
+export type TellEvent = (source: BusSource, type: string, details?: Partial<Pick<BusEvent, 'input' | 'output'>>) => void

@@ -27,7 +27,7 @@ export interface SwarmMessageOptions {
    * Receives the safe text of the answer in order while the model writes it. It receives nothing if a policy checks output, or if the model does
    * not stream.
    */
-  readonly hear?: ((words: string) => void) | undefined
+  readonly hear?: ((text: string) => void) | undefined
 }
 
 export interface OutgoingMessage {
@@ -84,45 +84,45 @@ interface OpenClient {
 /** Creates a client over its state. Clients over one state share the conversation and wait for each other's turns. */
 export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, state: SwarmClientState): SwarmClient {
   const { clientId, history, navigation } = state
-  const open = openClient(spec, deps, state)
-  const { turn, turns, bans, tell, outer } = open
+  const openedClient = openClient(spec, deps, state)
+  const { turn, turns, bans, tell: emit, outer: allCommits } = openedClient
   const streams = canStream(spec)
   return {
     clientId,
     history,
     navigation,
-    commits: outer,
+    commits: allCommits,
     bans,
     data: turn.data,
     get isBusy() {
       return state.life !== undefined
     },
-    complete(message, { hear, ...options } = {}) {
-      const answerStream = hear && streams ? createAnswerStream(hear) : undefined
+    complete(message, { hear: onText, ...options } = {}) {
+      const answerStream = onText && streams ? createAnswerStream(onText) : undefined
       return state.queue(() => turns.run({ ...options, message, mode: 'user', answerStream }))
     },
     execute: message => state.queue(() => turns.run({ message, mode: 'tool' })),
-    runStateless: message => runStateless(message, open),
+    runStateless: message => runStateless(message, openedClient),
     async emit(message) {
       await turns.giveOutput('tool', message)
-      tell('session-bus', 'emit', { input: { message } })
+      emit('session-bus', 'emit', { input: { message } })
     },
     async notify(content) {
       const message = (await bans.checkMessage('output', content, clientId)) ?? content
-      tell('session-bus', 'notify', { input: { message } })
+      emit('session-bus', 'notify', { input: { message } })
     },
     async cancelOutput() {
       await turn.outer.commitCancelOutput({ agentName: navigation.active })
     },
     getAgentName() {
-      tell('swarm-bus', 'get-agent-name', { output: { activeAgent: navigation.active } })
+      emit('swarm-bus', 'get-agent-name', { output: { activeAgent: navigation.active } })
       return navigation.active
     },
     getAgent() {
-      tell('swarm-bus', 'get-agent', { output: { agentName: navigation.active } })
+      emit('swarm-bus', 'get-agent', { output: { agentName: navigation.active } })
       return findActiveAgent(turn)
     },
-    connect: receive => connect(receive, open),
+    connect: receive => connect(receive, openedClient),
   }
 }
 
@@ -136,14 +136,14 @@ function openClient(spec: SwarmSpec, deps: SwarmDeps, state: SwarmClientState): 
   const { swarmName, policies = [] } = spec
   const { clientId, history, navigation, calls } = state
   const activeAgent = () => navigation.active
-  const tell: TellEvent = (source, type, told = {}) =>
-    bus.emit({ type, source, clientId, context: { agentName: navigation.active, swarmName }, ...told })
+  const emit: TellEvent = (source, type, details = {}) =>
+    bus.emit({ type, source, clientId, context: { agentName: navigation.active, swarmName }, ...details })
   const stopCalls = () => {
     calls.areStopped = true
   }
   const cancel = () => {
     state.life?.abort()
-    tell('swarm-bus', 'cancel-output')
+    emit('swarm-bus', 'cancel-output')
   }
   const committing: SwarmCommitDeps = { history, bus, system, swarmName, clientId, activeAgent }
   const commits = createSwarmCommits(committing)
@@ -152,15 +152,22 @@ function openClient(spec: SwarmSpec, deps: SwarmDeps, state: SwarmClientState): 
     'commit-agent-change': stopCalls,
     'commit-cancel-output': cancel,
   }
-  const outer = createAllCommits({ ...committing, isOfSession: true, effects })
+  const allCommits = createAllCommits({ ...committing, isOfSession: true, effects })
   const bans = createSwarmBans(swarmName, policies, { ...deps, activeAgent })
   const data = openSwarmData(spec, { ...deps, swarmName, clientId, activeAgent })
   const texts = { ...swarmTexts, ...spec.texts }
-  const turn: TurnDeps = { spec, deps, clientId, history, navigation, commits, outer, data, texts, calls }
-  return { clientId, turn, turns: createClientTurns({ turn, state, bans, tell }), bans, tell, outer }
+  const turn: TurnDeps = { spec, deps, clientId, history, navigation, commits, outer: allCommits, data, texts, calls }
+  return {
+    clientId,
+    turn,
+    turns: createClientTurns({ turn, state, bans, tell: emit }),
+    bans,
+    tell: emit,
+    outer: allCommits,
+  }
 }
 
-async function runStateless(message: string, { clientId, turn, bans, tell }: OpenClient): Promise<string> {
+async function runStateless(message: string, { clientId, turn, bans, tell: emit }: OpenClient): Promise<string> {
   const refusal = await bans.findRefusal(clientId)
   if (refusal !== undefined) return refusal
   const { agentName, prompt, model } = findActiveAgent(turn)
@@ -168,13 +175,13 @@ async function runStateless(message: string, { clientId, turn, bans, tell }: Ope
   const user = { role: 'user', agentName, content: message, mode: 'user' } as const
   const { content: result } = await (model.run?.([system, user]) ?? model.complete([system, user], []))
   for (const source of ['agent-bus', 'session-bus'] as const) {
-    tell(source, 'run', { input: { message }, output: { result } })
+    emit(source, 'run', { input: { message }, output: { result } })
   }
   return result
 }
 
-function connect(receive: ReceiveMessage, { clientId, turn, tell }: OpenClient): () => void {
-  tell('session-bus', 'connect')
+function connect(receive: ReceiveMessage, { clientId, turn, tell: emit }: OpenClient): () => void {
+  emit('session-bus', 'connect')
   return turn.deps.bus.listen(
     async event => {
       await receive({ clientId, data: readOutput(event), agentName: event.context.agentName ?? '' })

@@ -46,9 +46,9 @@ export function createSwarmBans(
   policies: readonly SwarmPolicy[],
   { records, bus, owner, activeAgent }: Pick<SwarmDeps, 'records' | 'bus' | 'owner'> & { activeAgent(): string },
 ): SwarmBans {
-  function tell(type: string, clientId: string, policyName: string, told: Partial<BusEvent> = {}): void {
+  function emit(type: string, clientId: string, policyName: string, details: Partial<BusEvent> = {}): void {
     const context = { agentName: activeAgent(), swarmName, policyName }
-    bus.emit({ type, source: 'policy-bus', clientId, context, ...told })
+    bus.emit({ type, source: 'policy-bus', clientId, context, ...details })
   }
 
   const recordKeyOf = (clientId: string, policyName: string) => {
@@ -57,10 +57,10 @@ export function createSwarmBans(
 
   async function ban(clientId: string, policyName: string): Promise<void> {
     const isNew = await records.insert(recordKeyOf(clientId, policyName), true)
-    if (isNew) tell('ban-client', clientId, policyName)
+    if (isNew) emit('ban-client', clientId, policyName)
   }
 
-  async function isRefused(
+  async function applyPolicy(
     policy: SwarmPolicy,
     direction: 'input' | 'output',
     message: string,
@@ -69,7 +69,7 @@ export function createSwarmBans(
     const { policyName } = policy
     const isValid =
       (await (direction === 'input' ? policy.validateInput : policy.validateOutput)?.(message, clientId)) ?? true
-    tell(`validate-${direction}`, clientId, policyName, { input: { message }, output: { isValid } })
+    emit(`validate-${direction}`, clientId, policyName, { input: { message }, output: { isValid } })
     if (!isValid && policy.bansOnRefusal) await ban(clientId, policyName)
     return !isValid
   }
@@ -83,7 +83,7 @@ export function createSwarmBans(
     },
     async checkMessage(direction, message, clientId) {
       for (const policy of policies) {
-        if (await isRefused(policy, direction, message, clientId)) return policy.banMessage
+        if (await applyPolicy(policy, direction, message, clientId)) return policy.banMessage
       }
       return undefined
     },
@@ -91,7 +91,7 @@ export function createSwarmBans(
     async unban(clientId, policyName) {
       if (!(await records.get(recordKeyOf(clientId, policyName)))) return
       await records.remove(recordKeyOf(clientId, policyName))
-      tell('unban-client', clientId, policyName)
+      emit('unban-client', clientId, policyName)
     },
   }
 }

@@ -18,20 +18,20 @@ interface ClientTurnDeps {
   readonly tell: TellEvent
 }
 
-export function createClientTurns({ turn, state, bans, tell }: ClientTurnDeps): ClientTurns {
+export function createClientTurns({ turn, state, bans, tell: emit }: ClientTurnDeps): ClientTurns {
   const { clientId, navigation, commits } = turn
 
   async function giveOutput(mode: string, answer: string, isStored = false, rawResult = answer): Promise<string> {
     const refusal = await bans.checkMessage('output', rawResult, clientId)
     const result = refusal ?? rawResult
     await commits.commitAssistantMessage(refusal ?? answer, { agentName: navigation.active, isStored })
-    tell('agent-bus', 'emit-output', { input: { mode, rawResult }, output: { result } })
+    emit('agent-bus', 'emit-output', { input: { mode, rawResult }, output: { result } })
     return result
   }
 
-  async function answerTurn(request: TurnRequest, own: AbortController): Promise<string> {
-    const answer = await runSwarmTurn(turn, request, own.signal)
-    if (answer === undefined || own.signal.aborted) return ''
+  async function answerTurn(request: TurnRequest, answerAbort: AbortController): Promise<string> {
+    const answer = await runSwarmTurn(turn, request, answerAbort.signal)
+    if (answer === undefined || answerAbort.signal.aborted) return ''
     return await giveOutput(request.mode, answer, request.isStored, request.answerStream?.finish(answer))
   }
 
@@ -39,23 +39,25 @@ export function createClientTurns({ turn, state, bans, tell }: ClientTurnDeps): 
     const { message, mode } = request
     const refusal = (await bans.findRefusal(clientId)) ?? (await bans.checkMessage('input', message, clientId))
     if (refusal !== undefined) {
-      tell('session-bus', 'notify', { input: { message: refusal } })
+      emit('session-bus', 'notify', { input: { message: refusal } })
       return refusal
     }
     if (mode === 'user') await navigation.beginTurn()
-    const own = new AbortController()
-    const ended = new Promise<string>(resolve => own.signal.addEventListener('abort', () => resolve('')))
-    state.life = own
-    tell('execution-bus', 'commit-execution-begin')
+    const answerAbort = new AbortController()
+    const abortedAnswer = new Promise<string>(resolve =>
+      answerAbort.signal.addEventListener('abort', () => resolve('')),
+    )
+    state.life = answerAbort
+    emit('execution-bus', 'commit-execution-begin')
     try {
-      const result = await Promise.race([answerTurn(request, own), ended])
-      tell('swarm-bus', 'wait-for-output', { output: { result } })
-      tell('session-bus', 'execute', { input: { message, mode }, output: { result } })
+      const result = await Promise.race([answerTurn(request, answerAbort), abortedAnswer])
+      emit('swarm-bus', 'wait-for-output', { output: { result } })
+      emit('session-bus', 'execute', { input: { message, mode }, output: { result } })
       return result
     } finally {
-      own.abort()
+      answerAbort.abort()
       state.life = undefined
-      tell('execution-bus', 'commit-execution-end')
+      emit('execution-bus', 'commit-execution-end')
     }
   }
 

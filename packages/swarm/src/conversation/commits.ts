@@ -135,12 +135,12 @@ async function commitUserMessage(
   content: string,
   mode: ExecutionMode,
   deps: SwarmCommitDeps,
-  { payload, images: given = [], ...options }: UserCommitOptions = {},
+  { payload, images: userImages = [], ...options }: UserCommitOptions = {},
 ): Promise<boolean> {
   // A forced commit belongs to the agent that is active at the call, not to the one after a Blob has been read.
   const { agentName = deps.isForced ? deps.activeAgent() : undefined } = options
   // Without a Blob nothing is awaited, so rows keep the order of their commits.
-  const images = hasOnlyText(given) ? given : await encodeSwarmImages(given)
+  const images = hasOnlyText(userImages) ? userImages : await encodeSwarmImages(userImages)
   // Only the user's own message gets the payload of the call.
   const context =
     mode === 'user' && payload !== undefined ? { payload: payload as NonNullable<SwarmMessage['payload']> } : {}
@@ -154,8 +154,8 @@ async function commitToolRequest(
   options?: CommitOptions,
 ): Promise<readonly string[]> {
   const calls = requests.map(({ toolName, params }): SwarmToolCall => {
-    const called = { name: toolName, arguments: { ...params } as SwarmToolCall['function']['arguments'] }
-    return { id: formatUuidOf(deps.system), type: 'function', function: called }
+    const calledFunction = { name: toolName, arguments: { ...params } as SwarmToolCall['function']['arguments'] }
+    return { id: formatUuidOf(deps.system), type: 'function', function: calledFunction }
   })
   return (await commitToolCalls('', calls, deps, options)) ? calls.map(({ id }) => id) : []
 }
@@ -166,7 +166,10 @@ function commitToolCalls(
   deps: SwarmCommitDeps,
   options?: CommitOptions,
 ): Promise<boolean> {
-  const request = tool_calls.map(({ function: called }) => ({ toolName: called.name, params: called.arguments }))
+  const request = tool_calls.map(({ function: calledFunction }) => ({
+    toolName: calledFunction.name,
+    params: calledFunction.arguments,
+  }))
   const row = { role: 'assistant', content, mode: 'tool', tool_calls } as const
   return commit({ ...options, type: 'commit-tool-request', row, input: { request } }, deps)
 }

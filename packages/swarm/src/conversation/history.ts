@@ -33,26 +33,26 @@ export async function openSwarmHistory(deps: SwarmDeps, swarmName: string, clien
     return swarmCodec.write(await transcript.read(thread), { marker: 'none' })
   }
 
-  function tell(type: 'push' | 'pop', agentName: string, told: Partial<Pick<BusEvent, 'input' | 'output'>>): void {
-    bus.emit({ type, source: 'history-bus', clientId, context: { agentName, swarmName }, ...told })
+  function emit(type: 'push' | 'pop', agentName: string, details: Partial<Pick<BusEvent, 'input' | 'output'>>): void {
+    bus.emit({ type, source: 'history-bus', clientId, context: { agentName, swarmName }, ...details })
   }
 
   return {
     thread,
     async push(row) {
-      const before = row.role === 'tool' ? await transcript.read(thread, { tail: 64 }) : []
+      const precedingEntries = row.role === 'tool' ? await transcript.read(thread, { tail: 64 }) : []
       const entries = swarmCodec.read([row], {
         thread_id: thread.thread_id,
         at: isoTime(system.now()),
         newId: () => formatUuidOf(system),
-        before,
+        before: precedingEntries,
       })
       await transcript.append(thread, entries)
-      tell('push', row.agentName, { input: { message: swarmCodec.parse(row) } })
+      emit('push', row.agentName, { input: { message: swarmCodec.parse(row) } })
     },
     async pop(agentName) {
-      const value = await takeLastRow(transcript, thread)
-      tell('pop', agentName, { output: { value } })
+      const value = await popLastRow(transcript, thread)
+      emit('pop', agentName, { output: { value } })
       return value
     },
     listRaw,
@@ -69,10 +69,10 @@ export async function openSwarmHistory(deps: SwarmDeps, swarmName: string, clien
 }
 
 /** The longest time for removing one row, ms. */
-const popMs = 30_000
+const popLockMs = 30_000
 
-async function takeLastRow(transcript: TranscriptStore, thread: ThreadKey): Promise<SwarmMessage | null> {
-  const lock = await transcript.acquireLock(thread, popMs)
+async function popLastRow(transcript: TranscriptStore, thread: ThreadKey): Promise<SwarmMessage | null> {
+  const lock = await transcript.acquireLock(thread, popLockMs)
   if (!lock) throw new Unavailable('Cannot take row: transcript_lock_contention')
   try {
     const entries = await transcript.read(thread)
@@ -100,14 +100,14 @@ function buildModelHistory(
   }: Pick<AgentSpec, 'agentName' | 'prompt' | 'systemPrompts' | 'keepMessages'>,
   commonPrompts: readonly string[],
 ): readonly SwarmMessage[] {
-  const seen = viewEntries(entries, { scope: { kind: 'swarm', agent_key: agentName }, pairs: 'keep' })
-  const isFront = ({ kind, native_role }: TranscriptEntry) => kind === 'system' && native_role === undefined
-  const messages = splitMessages(seen.filter(entry => !isFront(entry)))
-  const recent = repairPairs(messages.slice(Math.max(messages.length - keepMessages, 0)).flat())
+  const visibleEntries = viewEntries(entries, { scope: { kind: 'swarm', agent_key: agentName }, pairs: 'keep' })
+  const isPromptEntry = ({ kind, native_role }: TranscriptEntry) => kind === 'system' && native_role === undefined
+  const messages = splitMessages(visibleEntries.filter(entry => !isPromptEntry(entry)))
+  const recentMessages = repairPairs(messages.slice(Math.max(messages.length - keepMessages, 0)).flat())
   const prompts = [prompt, ...commonPrompts, ...systemPrompts].filter(content => content !== '')
   return [
     ...prompts.map((content): SwarmMessage => ({ role: 'system', agentName, content, mode: 'tool' })),
-    ...swarmCodec.write(seen.filter(isFront), { marker: 'none' }),
-    ...swarmCodec.write(recent, { marker: 'none' }),
+    ...swarmCodec.write(visibleEntries.filter(isPromptEntry), { marker: 'none' }),
+    ...swarmCodec.write(recentMessages, { marker: 'none' }),
   ]
 }

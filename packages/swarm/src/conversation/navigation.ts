@@ -41,10 +41,10 @@ export async function openNavigation(spec: SwarmSpec, deps: SwarmDeps, clientId:
   const { swarmName, defaultAgent, agents } = spec
   const names = new Set(agents.map(({ agentName }) => agentName))
   const key = { kind: recordKind, owner: deps.owner, key: JSON.stringify([swarmName, clientId]) }
-  const stored = navigationSchema.safeParse((await deps.records.get(key))?.value).data
+  const storedNavigation = navigationSchema.safeParse((await deps.records.get(key))?.value).data
   const now =
-    stored && names.has(stored.active)
-      ? { ...stored, stack: stored.stack.filter(name => names.has(name)) }
+    storedNavigation && names.has(storedNavigation.active)
+      ? { ...storedNavigation, stack: storedNavigation.stack.filter(name => names.has(name)) }
       : { active: defaultAgent, stack: [], visited: [] }
   const state: NavigationState = { spec, deps, clientId, names, key, now }
   return {
@@ -90,16 +90,16 @@ async function changeToPrevious(state: NavigationState): Promise<boolean> {
   return true
 }
 
-async function move(next: Navigation, state: NavigationState): Promise<void> {
+async function move(navigation: Navigation, state: NavigationState): Promise<void> {
   const { names, key, clientId } = state
   const { records, bus } = state.deps
   const { swarmName } = state.spec
-  await records.put(key, navigationSchema.parse(next))
+  await records.put(key, navigationSchema.parse(navigation))
   for (const agentName of names) {
     bus.emit({ type: 'commit-agent-change', source: 'agent-bus', clientId, context: { agentName, swarmName } })
   }
-  state.now = next
-  const { active: agentName } = next
+  state.now = navigation
+  const { active: agentName } = navigation
   for (const type of ['set-agent-ref', 'set-agent-name']) {
     bus.emit({ type, source: 'swarm-bus', clientId, context: { agentName, swarmName }, input: { agentName } })
   }

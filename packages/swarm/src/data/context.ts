@@ -49,8 +49,8 @@ export function openDataContext(deps: DataDeps, isShared = false): DataContext {
       isShared
         ? { kind: `swarm-shared-${kind}`, owner, key: JSON.stringify([swarmName, name]) }
         : { kind: `swarm-${kind}`, owner, key: JSON.stringify([swarmName, name, clientId]) },
-    tell(source, { type, context, ...told }) {
-      bus.emit({ type, source, clientId, context: { agentName: activeAgent(), swarmName, ...context }, ...told })
+    tell(source, { type, context, ...event }) {
+      bus.emit({ type, source, clientId, context: { agentName: activeAgent(), swarmName, ...context }, ...event })
     },
   }
 }

@@ -43,11 +43,11 @@ export function openSwarmData(
     spec => {
       const data = dataOf(spec)
       // Conversations write shared items independently, so each item is a separate record.
-      const isApart = spec.isShared && !spec.getDefault
+      const storesItemsSeparately = spec.isShared && !spec.getDefault
       return createClientStorage(
         spec,
         data,
-        isApart ? keepSharedItems(spec.storageName, data) : keepOwnItems(spec, data),
+        storesItemsSeparately ? keepSharedItems(spec.storageName, data) : keepOwnItems(spec, data),
       )
     },
   )
@@ -56,7 +56,11 @@ export function openSwarmData(
     computes,
     ({ computeName }) => computeName,
     spec =>
-      createClientCompute(checkBasis(spec, states), { ...dataOf(spec), system: deps.system, openState: findState }),
+      createClientCompute(checkDependencies(spec, states), {
+        ...dataOf(spec),
+        system: deps.system,
+        openState: findState,
+      }),
   )
   return {
     state: name => findState(name) as never,
@@ -66,28 +70,29 @@ export function openSwarmData(
 }
 
 /** Checks that shared data does not depend on one client's data. */
-function checkBasis(spec: ComputeSpec, states: readonly StateSpec[]): ComputeSpec {
-  const own = states.find(({ stateName, isShared }) => !isShared && spec.dependsOn?.includes(stateName))
-  if (spec.isShared && own) throw new TypeError(`"${spec.computeName}" is shared, and "${own.stateName}" is not`)
+function checkDependencies(spec: ComputeSpec, states: readonly StateSpec[]): ComputeSpec {
+  const ownState = states.find(({ stateName, isShared }) => !isShared && spec.dependsOn?.includes(stateName))
+  if (spec.isShared && ownState)
+    throw new TypeError(`"${spec.computeName}" is shared, and "${ownState.stateName}" is not`)
   return spec
 }
 
 /** Opens each item once, so that concurrent changes run one after the other. */
 function openByName<Spec, Opened>(
-  what: string,
+  kind: string,
   specs: readonly Spec[],
   nameOf: (spec: Spec) => string,
   open: (spec: Spec) => Opened,
 ): (name: string) => Opened {
-  const opened = new Map<string, Opened>()
+  const openedByName = new Map<string, Opened>()
   return name => {
-    const openedData = opened.get(name)
+    const openedData = openedByName.get(name)
     if (openedData) return openedData
     const spec = specs.find(candidate => nameOf(candidate) === name)
-    if (!spec) throw new TypeError(`the swarm has no ${what} "${name}"`)
-    const made = open(spec)
-    opened.set(name, made)
-    return made
+    if (!spec) throw new TypeError(`the swarm has no ${kind} "${name}"`)
+    const value = open(spec)
+    openedByName.set(name, value)
+    return value
   }
 }
 
@@ -111,7 +116,7 @@ interface ClientCompute<Value extends Json = Json> {
   update(): Promise<void>
 }
 
-type Computed = { readonly value: Json; readonly at: number; readonly basis: string }
+type ComputedValue = { readonly value: Json; readonly at: number; readonly basis: string }
 
 interface ComputeDeps extends DataContext {
   readonly system: Pick<System, 'now'>
@@ -124,18 +129,18 @@ function createClientCompute<Value extends Json>(
   data: ComputeDeps,
 ): ClientCompute<Value> {
   const { clientId, system } = data
-  const record = keepRecord<Computed>(data.records, data.recordKeyOf('compute', computeName))
+  const record = keepRecord<ComputedValue>(data.records, data.recordKeyOf('compute', computeName))
 
   async function readStates(): Promise<Record<string, Json>> {
     const values = await Promise.all(dependsOn.map(async name => [name, await data.openState(name).get()] as const))
     return Object.fromEntries(values)
   }
 
-  function holds({ at, basis }: Computed, now: string): boolean {
-    return basis === now && (ttlMs === undefined || system.now() < at + ttlMs)
+  function isCurrent({ at, basis: dependencyHash }: ComputedValue, now: string): boolean {
+    return dependencyHash === now && (ttlMs === undefined || system.now() < at + ttlMs)
   }
 
-  async function make(states: Record<string, Json>, basis: string): Promise<Computed> {
+  async function make(states: Record<string, Json>, basis: string): Promise<ComputedValue> {
     let value = await compute(states, clientId)
     for (const step of middlewares) value = await step(value, clientId, computeName)
     return { value: copyJson(value), at: system.now(), basis }
@@ -145,8 +150,8 @@ function createClientCompute<Value extends Json>(
     async get() {
       const states = await readStates()
       const basis = hashContent(states)
-      const kept = await record.read()
-      if (kept && holds(kept, basis)) return kept.value as Value
+      const storedValue = await record.read()
+      if (storedValue && isCurrent(storedValue, basis)) return storedValue.value as Value
       const { value } = await record.change(() => make(states, basis))
       data.tell('compute-bus', { type: 'emit-output', context: { computeName }, output: { data: value } })
       return value as Value

@@ -11,7 +11,7 @@ export function keepSharedItems<Item extends StorageItem>(storageName: string, d
   const recordKeyOf = (id: Item['id']) => ({ kind, owner, key: JSON.stringify(id) })
 
   /** Splits items that an earlier release stored in one record. */
-  async function takeApart(): Promise<void> {
+  async function splitItems(): Promise<void> {
     const recordKey = data.recordKeyOf('storage', storageName)
     const items = (await records.get(recordKey))?.value
     if (items === undefined) return
@@ -22,7 +22,7 @@ export function keepSharedItems<Item extends StorageItem>(storageName: string, d
 
   let apart: Promise<void> | undefined
   function open(): Promise<void> {
-    apart ??= takeApart().catch(error => {
+    apart ??= splitItems().catch(error => {
       apart = undefined
       throw error
     })
@@ -74,6 +74,6 @@ export function keepOwnItems<Item extends StorageItem>(
 }
 
 function putItem<Item extends StorageItem>(items: readonly Item[], item: Item): readonly Item[] {
-  const at = items.findIndex(({ id }) => id === item.id)
-  return at < 0 ? [...items, item] : items.with(at, item)
+  const index = items.findIndex(({ id }) => id === item.id)
+  return index < 0 ? [...items, item] : items.with(index, item)
 }

@@ -34,34 +34,34 @@ export function createClientState<State extends Json>(spec: StateSpec<State>, da
   const { stateName, middlewares = [] } = spec
   const { clientId } = data
   const record = keepRecord<State>(data.records, data.recordKeyOf('state', stateName))
-  const tell = (type: string, state: State) =>
+  const emit = (type: string, state: State) =>
     data.tell('state-bus', { type, context: { stateName }, output: { state } })
   const makeDefault = async () => await spec.getDefault(clientId, stateName)
 
   /** A stored `null` is an ordinary value. */
   const orDefault = async (state: State | undefined) => (state === undefined ? await makeDefault() : state)
 
-  async function makeNext(before: State, change: Parameters<ClientState<State>['set']>[0]): Promise<State> {
-    let next = typeof change === 'function' ? await change(before) : change
-    for (const step of middlewares) next = await step(next, clientId, stateName)
-    return copyJson(next) as State
+  async function makeNext(previous: State, change: Parameters<ClientState<State>['set']>[0]): Promise<State> {
+    let nextState = typeof change === 'function' ? await change(previous) : change
+    for (const step of middlewares) nextState = await step(nextState, clientId, stateName)
+    return copyJson(nextState) as State
   }
 
   return {
     async get() {
       const state = await orDefault(await record.read())
-      tell('get-state', state)
+      emit('get-state', state)
       return state
     },
     async set(change) {
-      const state = await record.change(async before => makeNext(await orDefault(before), change))
-      tell('set-state', state)
+      const state = await record.change(async previous => makeNext(await orDefault(previous), change))
+      emit('set-state', state)
       return state
     },
     async clear() {
       await record.clear()
       const state = await makeDefault()
-      tell('clear-state', state)
+      emit('clear-state', state)
       return state
     },
   }
@@ -85,17 +85,17 @@ const maxTries = 1_000
 export async function writeRecord<Value extends Json>(
   recordKey: RecordKey,
   make: (value: Value | undefined) => Promise<Value> | Value,
-  { records, what }: { readonly records: Pick<RecordStore, 'get' | 'insert' | 'swap'>; readonly what: string },
+  { records, what: label }: { readonly records: Pick<RecordStore, 'get' | 'insert' | 'swap'>; readonly what: string },
 ): Promise<Value> {
-  for (let left = maxTries; left > 0; left -= 1) {
-    const before = await records.get(recordKey)
-    const value = await make(before?.value as Value | undefined)
-    const isFirst = before
-      ? await records.swap(recordKey, before.version, value)
+  for (let triesLeft = maxTries; triesLeft > 0; triesLeft -= 1) {
+    const record = await records.get(recordKey)
+    const value = await make(record?.value as Value | undefined)
+    const isFirst = record
+      ? await records.swap(recordKey, record.version, value)
       : await records.insert(recordKey, value)
     if (isFirst) return value
   }
-  throw new Unavailable(`Cannot keep ${what}: others were first, again and again`)
+  throw new Unavailable(`Cannot keep ${label}: others were first, again and again`)
 }
 
 export function keepRecord<Value extends Json>(

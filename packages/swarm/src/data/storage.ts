@@ -42,38 +42,38 @@ export function createClientStorage<Item extends StorageItem>(
 ): ClientStorage<Item> {
   const { storageName } = spec
 
-  function tell(type: string, input: Record<string, Json | undefined>, output: Record<string, Json> = {}): void {
+  function emit(type: string, input: Record<string, Json | undefined>, output: Record<string, Json> = {}): void {
     data.tell('storage-bus', { type, context: { storageName }, input, output })
   }
 
   return {
     async get(itemId) {
       const value = await items.find(itemId)
-      tell('get', { itemId }, { value })
+      emit('get', { itemId }, { value })
       return value
     },
     async list(filter = () => true) {
       const value = (await items.readAll()).filter(filter)
-      tell('list', {}, { value })
+      emit('list', {}, { value })
       return value
     },
     async upsert(given) {
       const item = copyJson(given) as Item
       if (!['string', 'number'].includes(typeof item.id)) throw new TypeError('an item has an id, a text or a number')
       await items.put(item)
-      tell('upsert', { item })
+      emit('upsert', { item })
     },
     async remove(itemId) {
       await items.remove(itemId)
-      tell('remove', { itemId })
+      emit('remove', { itemId })
     },
     async clear() {
       await items.clear()
-      tell('clear', {})
+      emit('clear', {})
     },
     async take(search, total, score = defaultScore) {
       const value = await findNearest(await items.readAll(), { search, total, score }, spec, data)
-      tell('take', { search, total, score }, { value: [...value] })
+      emit('take', { search, total, score }, { value: [...value] })
       return value
     },
   }
@@ -106,13 +106,13 @@ async function findNearest<Item extends StorageItem>(
   if (!embed) throw new Rejection('unsupported', 'Cannot search storage: it has no embedding')
   await dropUntied(data)
   const embedOnce = createKeptEmbedding(embed, spec, data)
-  const wanted = await embedOnce(search)
+  const searchEmbedding = await embedOnce(search)
   const rated: { readonly item: Item; readonly nearness: number }[] = []
   for (const item of items) {
-    rated.push({ item, nearness: compareDirections(wanted, await embedOnce(await createIndex(item), item)) })
+    rated.push({ item, nearness: compareDirections(searchEmbedding, await embedOnce(await createIndex(item), item)) })
   }
-  const near = rated.filter(({ nearness }) => nearness >= score).sort((a, b) => b.nearness - a.nearness)
-  return near.slice(0, Math.max(0, total)).map(({ item }) => item)
+  const nearItems = rated.filter(({ nearness }) => nearness >= score).sort((a, b) => b.nearness - a.nearness)
+  return nearItems.slice(0, Math.max(0, total)).map(({ item }) => item)
 }
 
 function indexItem(item: StorageItem): string {
@@ -135,12 +135,12 @@ function createKeptEmbedding<Item extends StorageItem>(
   const sourceOf = ({ id }: Item) => ({ kind: kindOfItems(storageName), owner, key: JSON.stringify(id) })
   return async (text, item) => {
     const recordKey = { kind, owner, key: hashContent([storageName, text]) }
-    const kept = await records.get(recordKey)
-    if (kept) return kept.value as readonly number[]
-    const made = await embed(text)
+    const storedEmbedding = await records.get(recordKey)
+    if (storedEmbedding) return storedEmbedding.value as readonly number[]
+    const embedding = await embed(text)
     const ties = isApart && item ? { like: sourceOf(item) } : {}
-    await records.insert(recordKey, copyJson([...made]), ties).catch(ignoreFull)
-    return made
+    await records.insert(recordKey, copyJson([...embedding]), ties).catch(ignoreFull)
+    return embedding
   }
 }
 
@@ -158,7 +158,7 @@ function ignoreFull(error: unknown): void {
 /** Returns the cosine of the angle between two vectors. */
 function compareDirections(a: readonly number[], b: readonly number[]): number {
   const dot = (x: readonly number[], y: readonly number[]) =>
-    x.reduce((sum, value, at) => sum + value * (y[at] ?? 0), 0)
+    x.reduce((sum, value, index) => sum + value * (y[index] ?? 0), 0)
   const length = Math.sqrt(dot(a, a) * dot(b, b))
   return length === 0 ? 0 : dot(a, b) / length
 }

@@ -46,7 +46,10 @@ export function createNavigateBackTool(options: HandOverOptions = {}): SwarmTool
 
 function createHandOverTool(
   options: HandOverOptions & Pick<SwarmTool, 'name' | 'description'>,
-  { change, tell }: { change(context: SwarmToolContext): Promise<boolean>; tell(context: SwarmToolContext): string },
+  {
+    change,
+    tell: getAnswer,
+  }: { change(context: SwarmToolContext): Promise<boolean>; tell(context: SwarmToolContext): string },
 ): SwarmTool {
   const { name, description } = options
   return {
@@ -56,14 +59,14 @@ function createHandOverTool(
     isNavigation: true,
     async call(context) {
       await context.commitStopTools()
-      await context.commitToolOutput(tell(context))
+      await context.commitToolOutput(getAnswer(context))
       if (await change(context).catch(() => false)) goOn(context, options)
       else await askToRepeat(context, options)
     },
   }
 }
 
-function goOn(context: SwarmToolContext, { answer, handOver = words => words }: HandOverOptions): void {
+function goOn(context: SwarmToolContext, { answer, handOver = text => text }: HandOverOptions): void {
   if (answer === undefined) context.execute(handOver(context.lastUserMessage))
   else context.emit(answer)
 }

@@ -17,7 +17,10 @@ interface RecordTurn {
  * Returns the record store as one turn sees it. The active agent and the conversation's data are written with the answer, so a failed turn
  * changes nothing. Shared data is written at once. Bans apply to a person in all their conversations.
  */
-export function createTurnRecords(records: RecordStore, { kept, message, tieShared }: RecordTurn): RecordStore {
+export function createTurnRecords(
+  records: RecordStore,
+  { kept: turnState, message, tieShared }: RecordTurn,
+): RecordStore {
   const { sender, received_via } = message
   const subject = subjectOf(sender)
   const person = `${received_via} ${sender.address.toLowerCase()}`
@@ -34,13 +37,13 @@ export function createTurnRecords(records: RecordStore, { kept, message, tieShar
   }
 
   function find(recordKey: RecordKey): Json | undefined {
-    return recordKey.kind === navigationKind ? kept.navigation : kept.findData(nameData(recordKey))
+    return recordKey.kind === navigationKind ? turnState.navigation : turnState.findData(nameData(recordKey))
   }
 
   function keep(recordKey: RecordKey, value: Json): void {
     version += 1
-    if (recordKey.kind === navigationKind) kept.keepNavigation(value)
-    else kept.keepData(nameData(recordKey), value)
+    if (recordKey.kind === navigationKind) turnState.keepNavigation(value)
+    else turnState.keepData(nameData(recordKey), value)
   }
 
   return {
@@ -67,7 +70,7 @@ export function createTurnRecords(records: RecordStore, { kept, message, tieShar
       return true
     },
     async remove(recordKey) {
-      if (isKept(recordKey)) kept.keepData(nameData(recordKey), undefined)
+      if (isKept(recordKey)) turnState.keepData(nameData(recordKey), undefined)
       else await records.remove(recordKeyOf(recordKey))
     },
   }
@@ -88,22 +91,22 @@ function nameData({ kind, key }: RecordKey): string {
 /** Returns the ties of a record that all conversations share; undefined for other records. */
 type TieShared = (recordKey: RecordKey) => RecordTies | undefined
 
-interface Keeping {
+interface RetentionRule {
   readonly keep_days: number
   readonly forgets: boolean
 }
 
 /** The configuration of the data that all conversations share. */
 interface SharedDataConfig {
-  readonly states: Readonly<Record<string, Keeping>>
-  readonly storages: Readonly<Record<string, Keeping>>
+  readonly states: Readonly<Record<string, RetentionRule>>
+  readonly storages: Readonly<Record<string, RetentionRule>>
   readonly data_limits: { readonly shared_records: number; readonly shared_bytes: number }
 }
 
 const dayMs = 24 * 3_600_000
 /** The setting for computed values. They are computed again on demand, so they need not outlive the data that they come from. */
-const computeKeeping: Keeping = { keep_days: 365, forgets: true }
-const ownEmbeddingKeeping: Keeping = { keep_days: 30, forgets: true }
+const computeKeeping: RetentionRule = { keep_days: 365, forgets: true }
+const ownEmbeddingRetention: RetentionRule = { keep_days: 30, forgets: true }
 
 /**
  * Ties shared data to the message in whose turn it was written, so that it is removed with that message, unless the data belongs to the gateway. It
@@ -115,25 +118,25 @@ export function createSharedTies(
   { now }: Pick<System, 'now'>,
 ): TieShared {
   const items = new Map(
-    Object.entries(storages).flatMap(([name, keeping]) =>
-      [kindOfItems(name), kindOfEmbeddings(name, true)].map(kind => [kind, keeping] as const),
+    Object.entries(storages).flatMap(([name, retention]) =>
+      [kindOfItems(name), kindOfEmbeddings(name, true)].map(kind => [kind, retention] as const),
     ),
   )
   const values = new Map(Object.entries(states))
-  const most = { records: data_limits.shared_records, bytes: data_limits.shared_bytes }
+  const quota = { records: data_limits.shared_records, bytes: data_limits.shared_bytes }
 
-  function findKeeping({ kind, key }: RecordKey): Keeping | undefined {
+  function findKeeping({ kind, key }: RecordKey): RetentionRule | undefined {
     if (kind === 'swarm-shared-state') return values.get(readName(key))
     if (kind === 'swarm-shared-storage') return storages[readName(key)]
-    if (kind === kindOfEmbeddings('', false)) return ownEmbeddingKeeping
+    if (kind === kindOfEmbeddings('', false)) return ownEmbeddingRetention
     return kind === 'swarm-shared-compute' ? computeKeeping : items.get(kind)
   }
 
   return recordKey => {
-    const keeping = findKeeping(recordKey)
-    if (!keeping) return undefined
-    const message = keeping.forgets ? messageNumber : undefined
-    return { most, until: now() + keeping.keep_days * dayMs, ...(message !== undefined && { message }) }
+    const retention = findKeeping(recordKey)
+    if (!retention) return undefined
+    const message = retention.forgets ? messageNumber : undefined
+    return { most: quota, until: now() + retention.keep_days * dayMs, ...(message !== undefined && { message }) }
   }
 }
 
@@ -144,7 +147,7 @@ function readName(key: string): string {
 
 type Continuation = Pick<AgentCallOptions, 'contextId' | 'taskId'>
 
-interface KeptState {
+interface StoredTurnState {
   /** The active agent and the path to it. */
   readonly navigation?: Json | undefined
   /** The contexts and tasks in which conversations with remote members continue. */
@@ -170,37 +173,37 @@ export interface TurnState {
 
 /** Opens the state of a turn. `maxBytes` limits all data that tools store. */
 export async function openTurnState(state: AgentState, maxBytes: number): Promise<TurnState> {
-  let kept = ((await state.get()) ?? {}) as KeptState
-  function keep(change: KeptState): void {
-    kept = { ...kept, ...change }
-    state.set(parseJsonText(JSON.stringify(kept)) as Json)
+  let currentState = ((await state.get()) ?? {}) as StoredTurnState
+  function storeChange(change: StoredTurnState): void {
+    currentState = { ...currentState, ...change }
+    state.set(parseJsonText(JSON.stringify(currentState)) as Json)
   }
 
   /** Stores data of tools. A change that makes it smaller is always allowed. @throws Rejection too_large */
-  function keepOfTools(change: Pick<KeptState, 'tools' | 'data'>): void {
-    const { tools, data } = kept
+  function storeToolChange(change: Pick<StoredTurnState, 'tools' | 'data'>): void {
+    const { tools, data } = currentState
     const bytes = countBytes({ tools, data, ...change })
     if (bytes > maxBytes && bytes > countBytes({ tools, data })) {
       throw new Rejection('too_large', `Cannot keep: the conversation would have more than ${maxBytes} bytes`)
     }
-    keep(change)
+    storeChange(change)
   }
   return {
     get navigation() {
-      return kept.navigation
+      return currentState.navigation
     },
-    keepNavigation: navigation => keep({ navigation }),
-    ofTools: { get: async () => kept.tools, set: tools => keepOfTools({ tools }) },
-    findData: name => kept.data?.[name],
+    keepNavigation: navigation => storeChange({ navigation }),
+    ofTools: { get: async () => currentState.tools, set: tools => storeToolChange({ tools }) },
+    findData: name => currentState.data?.[name],
     keepData(name, value) {
-      const { [name]: _, ...others } = kept.data ?? {}
-      keepOfTools({ data: value === undefined ? others : { ...others, [name]: value } })
+      const { [name]: _, ...otherData } = currentState.data ?? {}
+      storeToolChange({ data: value === undefined ? otherData : { ...otherData, [name]: value } })
     },
-    findRemote: member => kept.remotes?.[member],
-    keepRemote: (member, continuation) => keep({ remotes: { ...kept.remotes, [member]: continuation } }),
+    findRemote: member => currentState.remotes?.[member],
+    keepRemote: (member, continuation) => storeChange({ remotes: { ...currentState.remotes, [member]: continuation } }),
   }
 }
 
-function countBytes(kept: Pick<KeptState, 'tools' | 'data'>): number {
-  return Buffer.byteLength(JSON.stringify(kept))
+function countBytes(state: Pick<StoredTurnState, 'tools' | 'data'>): number {
+  return Buffer.byteLength(JSON.stringify(state))
 }

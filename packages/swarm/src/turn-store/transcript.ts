@@ -15,37 +15,41 @@ export function createTurnTranscript(
   { id, sender, merged = [] }: Pick<NormalizedMessage, 'id' | 'sender' | 'merged'>,
 ): TranscriptStore {
   /** The message contains the text of these earlier messages, so the turn answers them, too. */
-  const earlier = new Set(merged.map(message => message.id))
+  const mergedIds = new Set(merged.map(message => message.id))
   const done: TranscriptEntry[] = []
-  const own = new Set<string>()
+  const ownEntryIds = new Set<string>()
 
   function append(entries: readonly EntryBody[]): readonly TranscriptEntry[] {
-    const numbered = entries.map((entry, index) => ({
+    const numberedEntries = entries.map((entry, index) => ({
       ...entry,
       seq: Number.MAX_SAFE_INTEGER - 100_000 + done.length + index,
     }))
-    done.push(...numbered)
-    for (const { entry_id } of entries) own.add(entry_id)
-    return numbered
+    done.push(...numberedEntries)
+    for (const { entry_id } of entries) ownEntryIds.add(entry_id)
+    return numberedEntries
   }
 
   const isEarlier = ({ native_id, role }: TranscriptEntry) =>
-    role === 'user' && native_id !== undefined && earlier.has(native_id)
+    role === 'user' && native_id !== undefined && mergedIds.has(native_id)
 
   async function readAll(thread: ThreadKey): Promise<readonly TranscriptEntry[]> {
-    const stored = await transcript.read(thread, { tail: maxPast })
-    const head = stored.find(entry => entry.native_id === id && entry.role === 'user')
+    const storedEntries = await transcript.read(thread, { tail: maxPast })
+    const firstEntry = storedEntries.find(entry => entry.native_id === id && entry.role === 'user')
     const isStreamed = (entry: TranscriptEntry) =>
-      entry === head || (head?.group_id !== undefined && entry.group_id === head.group_id)
+      entry === firstEntry || (firstEntry?.group_id !== undefined && entry.group_id === firstEntry.group_id)
     // A message that arrives during the turn is answered in the next turn.
     const isLater = ({ seq, role, kind }: TranscriptEntry) =>
-      head !== undefined && seq > head.seq && role === 'user' && kind === 'text'
-    const groups = new Set(stored.filter(isEarlier).map(({ group_id, entry_id }) => group_id ?? entry_id))
+      firstEntry !== undefined && seq > firstEntry.seq && role === 'user' && kind === 'text'
+    const groups = new Set(storedEntries.filter(isEarlier).map(({ group_id, entry_id }) => group_id ?? entry_id))
     const isMerged = ({ group_id, entry_id }: TranscriptEntry) => groups.has(group_id ?? entry_id)
-    const past = stored.filter(
-      entry => !own.has(entry.entry_id) && !isStreamed(entry) && !isLater(entry) && !isMerged(entry),
+    const pastEntries = storedEntries.filter(
+      entry => !ownEntryIds.has(entry.entry_id) && !isStreamed(entry) && !isLater(entry) && !isMerged(entry),
     )
-    return [...past.map(entry => nameWriter(entry, sender.address)), ...stored.filter(isStreamed), ...done]
+    return [
+      ...pastEntries.map(entry => nameWriter(entry, sender.address)),
+      ...storedEntries.filter(isStreamed),
+      ...done,
+    ]
   }
 
   return {
@@ -56,8 +60,8 @@ export function createTurnTranscript(
       return append(entries)
     },
     async read(thread, { tail } = {}) {
-      const all = await readAll(thread)
-      return tail === undefined ? all : all.slice(Math.max(0, all.length - tail))
+      const allEntries = await readAll(thread)
+      return tail === undefined ? allEntries : allEntries.slice(Math.max(0, allEntries.length - tail))
     },
   }
 }

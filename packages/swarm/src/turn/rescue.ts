@@ -54,17 +54,17 @@ interface OperatorQuestion {
 export async function askOperator(
   { agentName, operatorTimeoutMs = 90_000 }: AgentSpec,
   operator: OperatorPort,
-  { clientId, message, timeoutText, signal: given }: OperatorQuestion,
+  { clientId, message, timeoutText, signal: callerSignal }: OperatorQuestion,
   system: Pick<System, 'sleep'>,
 ): Promise<string> {
-  const over = new AbortController()
-  const signal = AbortSignal.any([over.signal, given])
+  const timer = new AbortController()
+  const signal = AbortSignal.any([timer.signal, callerSignal])
   try {
     const answer = operator.ask({ clientId, agentName, message, signal })
     const timeout = system.sleep(operatorTimeoutMs, signal).then(() => timedOut)
-    const first = await Promise.race([answer, timeout])
-    return first === timedOut ? timeoutText : (first as string)
+    const result = await Promise.race([answer, timeout])
+    return result === timedOut ? timeoutText : (result as string)
   } finally {
-    over.abort()
+    timer.abort()
   }
 }

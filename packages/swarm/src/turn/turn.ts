@@ -62,15 +62,15 @@ export async function runSwarmTurn(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const lastUserMessage = request.message
-  let said: TurnRequest | undefined = request
+  let turnRequest: TurnRequest | undefined = request
   for (let count = 0; count < maxExecutions && !signal.aborted; count += 1) {
     const agent = findActiveAgent(turn)
-    if (said) await commitSaid(turn, agent, said)
-    const message = said?.message ?? lastUserMessage
+    if (turnRequest) await commitUserMessage(turn, agent, turnRequest)
+    const message = turnRequest?.message ?? lastUserMessage
     const step = await answerOnce(turn, { agent, lastUserMessage, message, signal, answerStream: request.answerStream })
     if (signal.aborted) return undefined
     if ('answer' in step) return step.answer
-    said = step.next === undefined ? undefined : { message: step.next, mode: 'tool' }
+    turnRequest = step.next === undefined ? undefined : { message: step.next, mode: 'tool' }
   }
   return signal.aborted ? undefined : turn.texts.placeholders[0]
 }
@@ -81,8 +81,12 @@ export function findActiveAgent({ spec, navigation }: Pick<TurnDeps, 'spec' | 'n
   return agent
 }
 
-async function commitSaid({ commits }: TurnDeps, { agentName }: AgentSpec, said: TurnRequest): Promise<void> {
-  const { message, mode, payload, images, isStored } = said
+async function commitUserMessage(
+  { commits }: TurnDeps,
+  { agentName }: AgentSpec,
+  turnRequest: TurnRequest,
+): Promise<void> {
+  const { message, mode, payload, images, isStored } = turnRequest
   await commits.commitUserMessage(message, mode, {
     agentName,
     isStored,

@@ -27,14 +27,14 @@ const draftOfRole: Record<AguiRole, Pick<TranscriptDraft, 'kind' | 'role'>> = {
 
 /** Reads a message as entries: its text, then each of its calls. Only the first has the message's id. */
 function readAguiDrafts(message: AguiMessage, reading: Reading): readonly [TranscriptDraft, ...TranscriptDraft[]] {
-  const shared = readShared(message)
-  const calls = (message.toolCalls ?? []).map(call => ({ ...shared, ...readAguiCall(call, reading) }))
-  const [first, ...furtherEntries] = calls
-  const isOnlyCalls = first !== undefined && (message.content === undefined || message.content === '')
+  const sharedFields = readShared(message)
+  const calls = (message.toolCalls ?? []).map(call => ({ ...sharedFields, ...readAguiCall(call, reading) }))
+  const [firstCall, ...furtherEntries] = calls
+  const isOnlyCalls = firstCall !== undefined && (message.content === undefined || message.content === '')
   const [head, ...tail]: readonly [TranscriptDraft, ...TranscriptDraft[]] = isOnlyCalls
-    ? [first, ...furtherEntries]
+    ? [firstCall, ...furtherEntries]
     : [
-        { ...shared, ...draftOfRole[message.role], ...readContent(message), tool: readResult(message, reading) },
+        { ...sharedFields, ...draftOfRole[message.role], ...readContent(message), tool: readResult(message, reading) },
         ...calls,
       ]
   const { usage, decided_by } = message.metadata ?? {}
@@ -42,9 +42,11 @@ function readAguiDrafts(message: AguiMessage, reading: Reading): readonly [Trans
   return [{ ...head, native_id: message.id, ...entryMetadata }, ...tail]
 }
 
-type Shared = Pick<TranscriptDraft, 'agent_key' | 'run_id' | 'stage' | 'latency_ms'>
+type SharedFields = Pick<TranscriptDraft, 'agent_key' | 'run_id' | 'stage' | 'latency_ms'>
 
-function readShared({ role, name, metadata = {} }: AguiMessage): { [Name in keyof Shared]: Shared[Name] | undefined } {
+function readShared({ role, name, metadata = {} }: AguiMessage): {
+  [Name in keyof SharedFields]: SharedFields[Name] | undefined
+} {
   const { run_id, stage, latency_ms } = metadata
   return {
     agent_key: role === 'user' ? undefined : name,
@@ -69,9 +71,9 @@ function readResult({ toolCallId, error }: AguiMessage, reading: Reading): Entry
 }
 
 /** Reads a call. If its arguments are no JSON object, the call is marked as invalid and their text becomes residue. */
-function readAguiCall({ id, function: called }: AguiToolCall, { context, index }: Reading): TranscriptDraft {
-  const args = parseIfJson(called.arguments) as Json | undefined
-  if (args !== undefined && hasRoundedInteger(called.arguments))
+function readAguiCall({ id, function: calledFunction }: AguiToolCall, { context, index }: Reading): TranscriptDraft {
+  const args = parseIfJson(calledFunction.arguments) as Json | undefined
+  if (args !== undefined && hasRoundedInteger(calledFunction.arguments))
     context.report?.({
       code: 'number_rounded',
       message: 'other formats have an integer of the arguments rounded',
@@ -83,7 +85,7 @@ function readAguiCall({ id, function: called }: AguiToolCall, { context, index }
     content: contentOfText(''),
     tool: {
       call_id: id,
-      name: called.name,
+      name: calledFunction.name,
       args: argsOf(args),
       ...(!isJsonMap(args) && { is_invalid: true as const }),
     },
@@ -141,7 +143,7 @@ function writeUserContent({ content }: EntryBody): Json {
 function writeAssistant(run: readonly EntryBody[]): AguiBody {
   const toolCalls = run.filter(({ kind }) => kind === 'tool_call').map(writeAguiCall)
   const content = run
-    .map(({ content: said }) => textOfContent(said))
+    .map(({ content: otherContent }) => textOfContent(otherContent))
     .filter(text => text !== '')
     .join('\n\n')
   return { role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) }
@@ -164,8 +166,8 @@ function writeResult(entry: EntryBody, toolCallId: string): AguiBody {
 }
 
 function writeActivity({ kind, content, tool }: EntryBody): AguiBody {
-  const said = 'value' in content ? content.value : textOfContent(content)
-  const body: JsonMap = isJsonMap(said) ? said : presentMembers({ content: said, ...tool?.args })
+  const activity = 'value' in content ? content.value : textOfContent(content)
+  const body: JsonMap = isJsonMap(activity) ? activity : presentMembers({ content: activity, ...tool?.args })
   return { role: 'activity', activityType: planActivityTypes[kind] ?? kind, content: body } as AguiBody
 }
 

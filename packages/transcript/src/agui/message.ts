@@ -7,7 +7,7 @@ import type { JsonMap } from '../json/difference.ts'
 import { isJsonMap } from '../json/difference.ts'
 import { jsonMapSchema, parseForeign } from '../json/schema.ts'
 
-const common = { id: z.string(), name: z.string().optional(), metadata: jsonMapSchema.optional() }
+const commonShape = { id: z.string(), name: z.string().optional(), metadata: jsonMapSchema.optional() }
 
 const sourceSchema = z.union([
   z.looseObject({ type: z.literal('data'), value: z.string(), mimeType: z.string() }),
@@ -35,24 +35,24 @@ const aguiToolCallSchema = z.looseObject({
 })
 
 const aguiMessageSchema = z.discriminatedUnion('role', [
-  z.looseObject({ ...common, role: z.literal('user'), content: contentSchema }),
+  z.looseObject({ ...commonShape, role: z.literal('user'), content: contentSchema }),
   z.looseObject({
-    ...common,
+    ...commonShape,
     role: z.literal('assistant'),
     content: z.string().optional(),
     toolCalls: z.array(aguiToolCallSchema).optional(),
   }),
-  z.looseObject({ ...common, role: z.literal('system'), content: z.string() }),
-  z.looseObject({ ...common, role: z.literal('developer'), content: z.string() }),
+  z.looseObject({ ...commonShape, role: z.literal('system'), content: z.string() }),
+  z.looseObject({ ...commonShape, role: z.literal('developer'), content: z.string() }),
   z.looseObject({
-    ...common,
+    ...commonShape,
     role: z.literal('tool'),
     toolCallId: z.string(),
     content: contentSchema,
     error: z.string().optional(),
   }),
-  z.looseObject({ ...common, role: z.literal('activity'), activityType: z.string(), content: jsonMapSchema }),
-  z.looseObject({ ...common, role: z.literal('reasoning'), content: z.string() }),
+  z.looseObject({ ...commonShape, role: z.literal('activity'), activityType: z.string(), content: jsonMapSchema }),
+  z.looseObject({ ...commonShape, role: z.literal('reasoning'), content: z.string() }),
 ])
 
 export type AguiPart = z.infer<typeof aguiPartSchema>
@@ -93,10 +93,10 @@ export function readAguiParts(content: string | readonly AguiPart[]): readonly P
  * out.
  */
 export function writeAguiParts(parts: readonly Part[]): Json {
-  const [only] = parts
-  if (parts.length === 1 && only?.kind === 'text') return only.content
-  const written = withSubject(parts).flatMap(part => writeAguiPart(part) ?? [])
-  return written.length === 0 ? '' : written
+  const [onlyPart] = parts
+  if (parts.length === 1 && onlyPart?.kind === 'text') return onlyPart.content
+  const renderedParts = withSubject(parts).flatMap(part => writeAguiPart(part) ?? [])
+  return renderedParts.length === 0 ? '' : renderedParts
 }
 
 function readAguiPart(part: AguiPart): Part | undefined {
@@ -140,7 +140,7 @@ function writeFile(mime: string | undefined, ref: BytesRef, name: string | undef
 
 /** The members of AG-UI's TokenUsage, keyed by ours: the same names in camel case. */
 const aguiNames = Object.fromEntries(Object.keys(tokenUsageSchema.shape).map(name => [name, toCamelCase(name)]))
-const ownNames = Object.fromEntries(Object.entries(aguiNames).map(([own, agui]) => [agui, own]))
+const ownNames = Object.fromEntries(Object.entries(aguiNames).map(([ownName, agui]) => [agui, ownName]))
 
 type CamelCase<Name extends string> = Name extends `${infer Word}_${infer Rest}`
   ? `${Word}${Capitalize<CamelCase<Rest>>}`
@@ -151,13 +151,13 @@ export type AguiUsage = { [Name in keyof TokenUsage as CamelCase<Name>]: Exclude
 
 /** Writes usage in the form of AG-UI; undefined if there is none. */
 export function writeAguiUsage(usage: Json | undefined): AguiUsage[] | undefined {
-  return readEntryUsage(usage)?.map(each => rename(each, aguiNames))
+  return readEntryUsage(usage)?.map(modelUsage => rename(modelUsage, aguiNames))
 }
 
 /** Reads usage from AG-UI; undefined if it has unknown members or counts differently. */
 export function readAguiUsage(usage: Json | undefined): Json | undefined {
   if (!Array.isArray(usage) || !usage.every(isAguiUsage)) return undefined
-  return readEntryUsage(usage.map(each => rename(each, ownNames)))
+  return readEntryUsage(usage.map(modelUsage => rename(modelUsage, ownNames)))
 }
 
 function isAguiUsage(value: Json): value is { readonly [name: string]: Json } {

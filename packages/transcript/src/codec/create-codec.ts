@@ -17,11 +17,11 @@ export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>):
     listClaims: messages => messages.flatMap(value => listClaimedIds(dialect.readMarker(dialect.parse(value)))),
     read(messages, context) {
       const entries: EntryBody[] = []
-      const before = [...(context.before ?? [])]
+      const precedingEntries = [...(context.before ?? [])]
       for (const [index, value] of messages.entries()) {
-        const read = readMessage(value, { context, index, before }, dialect)
+        const read = readMessage(value, { context, index, before: precedingEntries }, dialect)
         entries.push(...read)
-        before.push(...read)
+        precedingEntries.push(...read)
       }
       return entries
     },
@@ -38,7 +38,7 @@ function readMessage<Foreign extends JsonMap>(
   dialect: Dialect<Foreign>,
 ): readonly EntryBody[] {
   const { index, context } = reading
-  const message = dialect.parse(value, (code, words) => context.report?.({ code, message: words, index }))
+  const message = dialect.parse(value, (code, message) => context.report?.({ code, message, index }))
   const marker = dialect.readMarker(message)
   if (marker === undefined) return readNew(message, reading, dialect, dialect.listDropped?.(value))
   const trusted = findTrusted(message, reading, dialect)
@@ -75,16 +75,22 @@ function findTrusted<Foreign extends JsonMap>(
   dialect: Dialect<Foreign>,
 ): readonly EntryBody[] | undefined {
   const ids = listClaimedIds(dialect.readMarker(message))
-  const stored = ids.map(id => context.find?.(id)).filter(entry => entry?.thread_id === context.thread_id)
-  const claimed = stored.filter(entry => entry !== undefined)
+  const storedEntries = ids.map(id => context.find?.(id)).filter(entry => entry?.thread_id === context.thread_id)
+  const claimed = storedEntries.filter(entry => entry !== undefined)
   if (claimed.length === 0 || claimed.length !== ids.length) return undefined
-  const written = writeMessages(claimed, dialect, { marker: 'none', before })
-  const [same] = written
-  return same && written.length === 1 && agrees(message, same, dialect) ? claimed : undefined
+  const renderedMessages = writeMessages(claimed, dialect, { marker: 'none', before })
+  const [rendered] = renderedMessages
+  return rendered && renderedMessages.length === 1 && isSameMessage(message, rendered, dialect) ? claimed : undefined
 }
 
-function agrees<Foreign extends JsonMap>(message: Foreign, written: Foreign, dialect: Dialect<Foreign>): boolean {
-  const [ours, theirs] = [written, dialect.stripMarker(message)].map(one => hashContent(dialect.essenceOf(one)))
+function isSameMessage<Foreign extends JsonMap>(
+  message: Foreign,
+  rendered: Foreign,
+  dialect: Dialect<Foreign>,
+): boolean {
+  const [ours, theirs] = [rendered, dialect.stripMarker(message)].map(message =>
+    hashContent(dialect.essenceOf(message)),
+  )
   return ours === theirs
 }
 
@@ -92,10 +98,10 @@ function readNew<Foreign extends JsonMap>(
   message: Foreign,
   reading: Reading,
   dialect: Dialect<Foreign>,
-  dropped: JsonMap | undefined,
+  droppedMembers: JsonMap | undefined,
 ): readonly EntryBody[] {
   const bodies = completeDrafts(dialect.toDrafts(message, reading), reading.context)
-  const diff = { ...diffMessage(bodies, message, dialect), ...(dropped && { dropped }) }
+  const diff = { ...diffMessage(bodies, message, dialect), ...(droppedMembers && { dropped: droppedMembers }) }
   const [head, ...rest] = bodies
   return [{ ...head, ext: { [dialect.format]: diff } } as EntryBody, ...rest]
 }
@@ -123,11 +129,11 @@ function writeMessages<Foreign extends JsonMap>(
   dialect: Dialect<Foreign>,
   options: WriteOptions = {},
 ): readonly Foreign[] {
-  const all = [...(options.before ?? []), ...entries]
-  const first = all.length - entries.length
+  const allEntries = [...(options.before ?? []), ...entries]
+  const firstIndex = allEntries.length - entries.length
   return splitRuns(entries, dialect).map(({ run, start }) => {
-    const end = first + start
-    return writeRun(run, dialect, { ...options, before: all.slice(Math.max(0, end - farthestCall), end) })
+    const end = firstIndex + start
+    return writeRun(run, dialect, { ...options, before: allEntries.slice(Math.max(0, end - farthestCall), end) })
   })
 }
 
@@ -140,9 +146,9 @@ function writeRun<Foreign extends JsonMap>(
   const isOwn = ownRunLength(run, 0, format) === run.length
   const message = dialect.toMessage(run, isOwn ? undefined : before)
   const patched = isOwn ? patchJson(message, run[0].ext?.[format]?.patch) : message
-  const bare = omitsOwnIds && !isOwn ? (dialect.dropOwnId?.(message) ?? message) : (patched as Foreign)
+  const messageWithoutOwnId = omitsOwnIds && !isOwn ? (dialect.dropOwnId?.(message) ?? message) : (patched as Foreign)
   const hasMarker = marker === 'all' || (marker === 'foreign' && !isOwn)
-  return hasMarker ? dialect.addMarker(bare, run) : bare
+  return hasMarker ? dialect.addMarker(messageWithoutOwnId, run) : messageWithoutOwnId
 }
 
 /** The entries of one message. */
@@ -204,10 +210,10 @@ function countWhole<Foreign extends JsonMap>(entries: readonly EntryBody[], dial
  * Returns true if entries after the end of the list may belong to the same message. Messages of this dialect store their length, so they never do.
  */
 function mayGoOn(entries: readonly EntryBody[], start: number, format: FormatName): boolean {
-  return entries.length - start < longestForeignRun && entries[start]?.ext?.[format] === undefined
+  return entries.length - start < maxForeignRun && entries[start]?.ext?.[format] === undefined
 }
 
-const longestForeignRun = 64
+const maxForeignRun = 64
 
 /** Counts the entries of a run from another dialect. The run never includes the first entry of a message of this dialect. */
 function countForeignRun<Foreign extends JsonMap>(
@@ -215,7 +221,9 @@ function countForeignRun<Foreign extends JsonMap>(
   start: number,
   dialect: Dialect<Foreign>,
 ): number {
-  const near = entries.slice(start, start + longestForeignRun)
-  const next = near.findIndex((_, index) => index > 0 && ownRunLength(entries, start + index, dialect.format) > 0)
-  return dialect.countRun(next < 0 ? near : near.slice(0, next))
+  const nextEntries = entries.slice(start, start + maxForeignRun)
+  const ownRunIndex = nextEntries.findIndex(
+    (_, index) => index > 0 && ownRunLength(entries, start + index, dialect.format) > 0,
+  )
+  return dialect.countRun(ownRunIndex < 0 ? nextEntries : nextEntries.slice(0, ownRunIndex))
 }

@@ -28,9 +28,12 @@ export function findCallName(callId: string, { before }: Reading): string | unde
 
 /** Finds the first earlier call without a result that `accepts` accepts. */
 export function findOpenCall(reading: Reading, accepts: (call: EntryBody) => boolean): string | undefined {
-  const before = reading.before.slice(-farthestCall)
-  const ended = new Set(before.filter(({ kind }) => kind === 'tool_result').map(({ tool }) => tool?.call_id))
-  return before.find(entry => isCallEntry(entry) && !ended.has(entry.tool?.call_id) && accepts(entry))?.tool?.call_id
+  const precedingEntries = reading.before.slice(-farthestCall)
+  const endedCallIds = new Set(
+    precedingEntries.filter(({ kind }) => kind === 'tool_result').map(({ tool }) => tool?.call_id),
+  )
+  return precedingEntries.find(entry => isCallEntry(entry) && !endedCallIds.has(entry.tool?.call_id) && accepts(entry))
+    ?.tool?.call_id
 }
 
 /** Returns the result of a call: the structured result, or its text if there is none. */
@@ -41,8 +44,8 @@ export function resultOfEntry({ tool, content }: EntryBody): Json {
 
 /** Returns the result of a call for a dialect that has only text. */
 export function resultTextOf(entry: EntryBody): string {
-  const said = textOfContent(entry.content)
-  if (said !== '' || entry.tool?.result === undefined) return said || (entry.tool?.error?.message ?? '')
+  const resultText = textOfContent(entry.content)
+  if (resultText !== '' || entry.tool?.result === undefined) return resultText || (entry.tool?.error?.message ?? '')
   return typeof entry.tool.result === 'string' ? entry.tool.result : JSON.stringify(entry.tool.result)
 }
 
@@ -54,20 +57,20 @@ export function argsOf(value: Json | undefined): Record<string, Json> {
 /** Counts the entries from a call to its last result, including everything that its agent said and called in between; 1 if there is no result. */
 export function countUntilResult([head, ...rest]: readonly EntryBody[]): number {
   if (!head || !isCallEntry(head)) return 1
-  const open = new Set([head.tool?.call_id])
+  const openCallIds = new Set([head.tool?.call_id])
   let length = 1
   for (const [index, entry] of rest.entries()) {
-    if (open.size === 0 || !isMeanwhile(entry, head)) break
-    if (isCallEntry(entry)) open.add(entry.tool?.call_id)
-    else if (entry.kind === 'tool_result' && open.delete(entry.tool?.call_id)) length = index + 2
+    if (openCallIds.size === 0 || !isMeanwhile(entry, head)) break
+    if (isCallEntry(entry)) openCallIds.add(entry.tool?.call_id)
+    else if (entry.kind === 'tool_result' && openCallIds.delete(entry.tool?.call_id)) length = index + 2
   }
   return length
 }
 
 function isMeanwhile(entry: EntryBody, { agent_key }: EntryBody): boolean {
   const { kind, role, is_incomplete } = entry
-  const isSaid = kind === 'text' && role === 'assistant' && is_incomplete !== true
-  return entry.agent_key === agent_key && (isSaid || kind === 'tool_result' || isCallEntry(entry))
+  const isSpokenText = kind === 'text' && role === 'assistant' && is_incomplete !== true
+  return entry.agent_key === agent_key && (isSpokenText || kind === 'tool_result' || isCallEntry(entry))
 }
 
 /** Counts the entries of one message: the assistant's text and the calls after it. */
@@ -83,19 +86,19 @@ export function countCalling(
 
 /** Finds calls without a result and results without a call, by ascending index. */
 export function findOrphanEntries(entries: readonly EntryBody[]): readonly CodecFinding[] {
-  const called = new Set<string>()
-  const ended = new Set<string>()
+  const callIds = new Set<string>()
+  const endedCallIds = new Set<string>()
   const lone = new Set<number>()
   for (const [index, entry] of entries.entries()) {
     const id = entry.tool?.call_id
     if (id === undefined) continue
-    if (isCallEntry(entry)) called.add(id)
-    else if (entry.kind === 'tool_result' && called.has(id)) ended.add(id)
+    if (isCallEntry(entry)) callIds.add(id)
+    else if (entry.kind === 'tool_result' && callIds.has(id)) endedCallIds.add(id)
     else if (entry.kind === 'tool_result') lone.add(index)
   }
   return entries.flatMap((entry, index) => {
     if (lone.has(index)) return [{ code: 'orphan_tool_result', message: 'a result without its call', index }]
-    const isOpen = isCallEntry(entry) && !ended.has(entry.tool?.call_id ?? '')
+    const isOpen = isCallEntry(entry) && !endedCallIds.has(entry.tool?.call_id ?? '')
     return isOpen ? [{ code: 'orphan_tool_call', message: 'a call without its result', index }] : []
   })
 }

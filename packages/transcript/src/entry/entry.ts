@@ -169,9 +169,9 @@ export function readEntryUsage(usage: Json | undefined): TokenUsage[] | undefine
  */
 export function redactEntry(entry: TranscriptEntry): TranscriptEntry {
   const { seq, chat_seq, entry_id, thread_id, scope, kind, role, agent_key, group_id, at, tool } = entry
-  const kept = { seq, chat_seq, entry_id, thread_id, scope, kind, role, agent_key, group_id, at }
+  const keptMembers = { seq, chat_seq, entry_id, thread_id, scope, kind, role, agent_key, group_id, at }
   const call = tool && presentMembers({ call_id: tool.call_id, name: tool.name })
-  return { ...presentMembers({ ...kept, tool: call }), content: { parts: [] } }
+  return { ...presentMembers({ ...keptMembers, tool: call }), content: { parts: [] } }
 }
 
 const plainTime = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:?\d{2})?$/

@@ -73,15 +73,15 @@ export function coalesceEnvelopes(values: readonly unknown[]): readonly AgentMes
 }
 
 function mergeGroup(group: readonly AgentMessageEnvelope[]): AgentMessageEnvelope {
-  const [first] = group
-  if (!first) throw new TypeError('a group has at least one message')
-  if (group.length === 1) return first
+  const [firstRow] = group
+  if (!firstRow) throw new TypeError('a group has at least one message')
+  if (group.length === 1) return firstRow
   const texts = group.map(({ content }) => textOfEnvelopeContent(content)).filter(text => text !== '')
   return buildEnvelope('multimodal_part', {
-    role: first.role,
+    role: firstRow.role,
     content: texts.join('\n\n'),
     payload: { parts: group },
-    metadata: first.metadata,
+    metadata: firstRow.metadata,
   })
 }
 
@@ -130,15 +130,15 @@ export interface OrphanFinding {
  */
 export function findOrphanEnvelopes(values: readonly unknown[]): readonly OrphanFinding[] {
   const envelopes = values.map(value => normalizeEnvelope(value))
-  const open = new Map<string, number[]>()
+  const openCalls = new Map<string, number[]>()
   const orphans: OrphanFinding[] = []
   for (const [index, envelope] of envelopes.entries()) {
     const key = keyOfPair(envelope)
-    if (envelope.type === 'tool_call') open.set(key, [...(open.get(key) ?? []), index])
-    if (envelope.type !== 'tool_result' || open.get(key)?.shift() !== undefined) continue
+    if (envelope.type === 'tool_call') openCalls.set(key, [...(openCalls.get(key) ?? []), index])
+    if (envelope.type !== 'tool_result' || openCalls.get(key)?.shift() !== undefined) continue
     orphans.push(describeOrphan('orphan_tool_result', envelope, index))
   }
-  for (const index of [...open.values()].flat()) {
+  for (const index of [...openCalls.values()].flat()) {
     orphans.push(describeOrphan('orphan_tool_call', envelopes[index] as AgentMessageEnvelope, index))
   }
   return orphans.toSorted((a, b) => a.index - b.index)

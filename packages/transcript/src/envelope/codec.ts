@@ -33,9 +33,11 @@ const dialect: Dialect<AgentMessageEnvelope> = {
   toMessage: ([entry]) => writeEnvelope(entry),
   listDropped(value) {
     if (!isJsonMap(value)) return undefined
-    const kept: JsonMap = normalizeEnvelope(value)
-    const dropped = Object.entries(value).filter(([name]) => !members.has(name) && !Object.hasOwn(kept, name))
-    return dropped.length > 0 ? Object.fromEntries(dropped) : undefined
+    const normalized: JsonMap = normalizeEnvelope(value)
+    const droppedMembers = Object.entries(value).filter(
+      ([name]) => !members.has(name) && !Object.hasOwn(normalized, name),
+    )
+    return droppedMembers.length > 0 ? Object.fromEntries(droppedMembers) : undefined
   },
   ...markIn<AgentMessageEnvelope>('metadata'),
   essenceOf: ({ type, role, content, payload }) => ({ type, role, content, payload }),
@@ -113,8 +115,8 @@ function writeResultPayload({ tool, turn_no }: EntryBody): JsonMap {
 
 function writeMetadata({ tool, wait, usage, decided_by }: EntryBody): JsonMap {
   const decided = wait && wait.state !== 'open' ? { action_id: wait.id, action_status: wait.state } : {}
-  const called = tool ? { tool_call_id: tool.call_id, ...decided } : {}
-  return presentMembers({ ...called, ...writeEntryDecision(decided_by), usage: readEntryUsage(usage) })
+  const callMembers = tool ? { tool_call_id: tool.call_id, ...decided } : {}
+  return presentMembers({ ...callMembers, ...writeEntryDecision(decided_by), usage: readEntryUsage(usage) })
 }
 
 /**
@@ -122,27 +124,27 @@ function writeMetadata({ tool, wait, usage, decided_by }: EntryBody): JsonMap {
  * entries, and only the remaining messages are new. A finding about a message names its position.
  */
 export function reconcileEnvelopes(
-  stored: readonly TranscriptEntry[],
+  storedEntries: readonly TranscriptEntry[],
   messages: readonly unknown[],
   context: Pick<ReadContext, 'thread_id' | 'at' | 'newId' | 'report'>,
 ): readonly EntryBody[] {
-  const written = envelopeCodec.write(stored)
+  const renderedRows = envelopeCodec.write(storedEntries)
   const findings: CodecFinding[] = []
-  const wanted = messages.map((value, index) =>
+  const expectedRows = messages.map((value, index) =>
     normalizeEnvelope(value, { report: (code, message) => findings.push({ code, message, index }) }),
   )
-  const end = wanted.findIndex((message, index) => !isSame(message, written[index]))
-  const same = end < 0 ? wanted.length : end
-  const byId = new Map(stored.map(entry => [entry.entry_id, entry]))
+  const end = expectedRows.findIndex((message, index) => !isSame(message, renderedRows[index]))
+  const unchangedCount = end < 0 ? expectedRows.length : end
+  const byId = new Map(storedEntries.map(entry => [entry.entry_id, entry]))
   // The findings about the new messages come from their own reading below.
-  const told = findings.filter(({ index }) => index < same)
-  const newEntries = envelopeCodec.read(messages.slice(same), {
+  const reportedFindings = findings.filter(({ index }) => index < unchangedCount)
+  const newEntries = envelopeCodec.read(messages.slice(unchangedCount), {
     ...context,
     find: id => byId.get(id),
-    report: finding => told.push({ ...finding, index: same + finding.index }),
+    report: finding => reportedFindings.push({ ...finding, index: unchangedCount + finding.index }),
   })
-  for (const finding of told) context.report?.(finding)
-  return [...stored.slice(0, same), ...newEntries]
+  for (const finding of reportedFindings) context.report?.(finding)
+  return [...storedEntries.slice(0, unchangedCount), ...newEntries]
 }
 
 function isSame(a: AgentMessageEnvelope, b: AgentMessageEnvelope | undefined): boolean {

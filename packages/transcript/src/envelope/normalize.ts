@@ -38,7 +38,7 @@ export function normalizeEnvelope(value: unknown, options: NormalizeEnvelopeOpti
   if (typeof content !== 'string' && typeof content !== 'object') {
     throw refuseEnvelope('content must be a string or array')
   }
-  const kept = timeMembers.filter(name => typeof row[name] === 'string' && row[name] !== '')
+  const presentMembers = timeMembers.filter(name => typeof row[name] === 'string' && row[name] !== '')
   return {
     schema: envelopeSchemaName,
     version: envelopeVersion,
@@ -47,7 +47,7 @@ export function normalizeEnvelope(value: unknown, options: NormalizeEnvelopeOpti
     content,
     payload: form.payload,
     metadata: readOpenMap(row.metadata),
-    ...Object.fromEntries(kept.map(name => [name, row[name]])),
+    ...Object.fromEntries(presentMembers.map(name => [name, row[name]])),
   }
 }
 

@@ -74,8 +74,8 @@ function readTool({ type, payload, metadata }: AgentMessageEnvelope, reading: Re
 
 /** Finds the call that a result without an id ends, which is the first call of its tool without an end. */
 function findCallId(type: EnvelopeType, name: string | undefined, reading: Reading): string {
-  const open = type === 'tool_call' ? undefined : findOpenCall(reading, ({ tool }) => tool?.name === name)
-  return open ?? reading.context.newId()
+  const openCall = type === 'tool_call' ? undefined : findOpenCall(reading, ({ tool }) => tool?.name === name)
+  return openCall ?? reading.context.newId()
 }
 
 function readWait(envelope: AgentMessageEnvelope, { context }: Reading): EntryWait | undefined {

@@ -32,13 +32,13 @@ export async function* exportThread(
   format: ExchangeFormat,
   { transcript }: Pick<ThreadExchange, 'transcript'>,
 ): AsyncGenerator<readonly JsonMap[]> {
-  let [open, before]: [readonly TranscriptEntry[], readonly TranscriptEntry[]] = [[], []]
+  let [openEntries, precedingEntries]: [readonly TranscriptEntry[], readonly TranscriptEntry[]] = [[], []]
   for await (const page of readPages(thread, transcript)) {
-    const entries = [...open, ...page]
+    const entries = [...openEntries, ...page]
     const end = countWhole(entries, format, page.length === 0)
-    yield writeMessages(entries.slice(0, end), before, format)
-    open = entries.slice(end)
-    before = [...before, ...entries.slice(0, end)].slice(-recent)
+    yield writeMessages(entries.slice(0, end), precedingEntries, format)
+    openEntries = entries.slice(end)
+    precedingEntries = [...precedingEntries, ...entries.slice(0, end)].slice(-recentEntries)
   }
 }
 
@@ -70,7 +70,7 @@ function writeMessages(
     : codecs[format].write(entries, { marker: 'all', before })
 }
 
-interface Imported {
+interface ImportResult {
   /** The number of entries of the messages, new or known. */
   readonly entries: number
   readonly added: number
@@ -78,7 +78,7 @@ interface Imported {
 }
 
 /** The number of earlier entries among which a result finds its call. */
-const recent = farthestCall
+const recentEntries = farthestCall
 
 /**
  * Imports messages of one format into a thread; known messages stay unchanged. It stores nothing unless it can read all of them. It stores
@@ -90,19 +90,19 @@ export async function importThread(
   format: ExchangeFormat,
   messages: readonly unknown[],
   exchange: ThreadExchange,
-): Promise<Imported> {
+): Promise<ImportResult> {
   const { transcript } = exchange
   const findings: CodecFinding[] = []
   const last = (await transcript.read(thread, { tail: 1 })).at(-1)?.seq ?? 0
   const entries = await readMessages(thread, format, messages, { ...exchange, findings })
-  let [count, added] = [0, 0]
+  let [count, addedCount] = [0, 0]
   for (const slice of sliceMessages(entries)) {
-    const stored = await transcript.append(thread, slice)
-    count += stored.length
-    added += stored.filter(({ seq }) => seq > last).length
+    const storedEntries = await transcript.append(thread, slice)
+    count += storedEntries.length
+    addedCount += storedEntries.filter(({ seq }) => seq > last).length
     await yieldToEventLoop()
   }
-  return { entries: count, added, findings }
+  return { entries: count, added: addedCount, findings }
 }
 
 type Reading = ThreadExchange & { readonly findings: CodecFinding[] }
@@ -115,8 +115,8 @@ async function readMessages(
 ): Promise<readonly EntryBody[]> {
   if (format !== 'jsonl') return readDialect(format, messages, thread, reading)
   const entries: EntryBody[] = []
-  for await (const { slice, at } of takeSlices(messages)) {
-    entries.push(...slice.map((message, index) => readEntryLine(message, at + index, thread)))
+  for await (const { slice, at: start } of takeSlices(messages)) {
+    entries.push(...slice.map((message, index) => readEntryLine(message, start + index, thread)))
   }
   return entries
 }
@@ -130,24 +130,24 @@ async function readDialect(
   const codec = codecs[format]
   const indexes: number[] = []
   const ids = await createImportIds(thread, format, messages)
-  const before = await readBefore(thread, ids.first, transcript)
+  const precedingEntries = await readBefore(thread, ids.first, transcript)
   const entries: EntryBody[] = []
-  for await (const { slice, at } of takeSlices(messages)) {
+  for await (const { slice, at: start } of takeSlices(messages)) {
     const claimedEntries = await listClaimed(transcript, thread, codec.listClaims(slice))
     for (const [index, message] of slice.entries()) {
       const read = codec.read([message], {
         thread_id: thread.thread_id,
         at: isoTime(system.now()),
         newId: ids.next,
-        before: [...before, ...entries.slice(-recent)].slice(-recent),
+        before: [...precedingEntries, ...entries.slice(-recentEntries)].slice(-recentEntries),
         find: id => claimedEntries.get(id),
-        report: finding => findings.push({ ...finding, index: at + index }),
+        report: finding => findings.push({ ...finding, index: start + index }),
       })
       entries.push(...read)
-      indexes.push(...read.map(() => at + index))
+      indexes.push(...read.map(() => start + index))
     }
   }
-  findings.push(...findHalves(before, entries, indexes))
+  findings.push(...findHalves(precedingEntries, entries, indexes))
   return entries
 }
 
@@ -169,8 +169,8 @@ async function readBefore(
   first: string,
   transcript: TranscriptStore,
 ): Promise<readonly TranscriptEntry[]> {
-  const [begun] = await transcript.find(thread, [first])
-  return transcript.read(thread, { tail: recent, ...(begun && { before_seq: begun.seq }) })
+  const [firstStoredEntry] = await transcript.find(thread, [first])
+  return transcript.read(thread, { tail: recentEntries, ...(firstStoredEntry && { before_seq: firstStoredEntry.seq }) })
 }
 
 function readEntryLine(line: unknown, index: number, { thread_id }: ThreadKey): EntryBody {
@@ -218,8 +218,8 @@ const sliceSize = 100
 async function* takeSlices<Item>(
   items: readonly Item[],
 ): AsyncGenerator<{ readonly slice: readonly Item[]; readonly at: number }> {
-  for (let at = 0; at < items.length; at += sliceSize) {
-    yield { slice: items.slice(at, at + sliceSize), at }
+  for (let start = 0; start < items.length; start += sliceSize) {
+    yield { slice: items.slice(start, start + sliceSize), at: start }
     await yieldToEventLoop()
   }
 }

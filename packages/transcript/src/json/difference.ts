@@ -23,8 +23,13 @@ export function isJsonDifference(value: Json): value is JsonDifference & Json {
   if (!isJsonMap(value)) return false
   if (Object.hasOwn(value, 'is')) return value.is !== undefined
   if (Object.hasOwn(value, 'at')) return areDifferences(value.at)
-  const { set = {}, drop = [], in: within = {} } = value
-  return isJsonMap(set) && Array.isArray(drop) && drop.every(name => typeof name === 'string') && areDifferences(within)
+  const { set = {}, drop = [], in: nestedChanges = {} } = value
+  return (
+    isJsonMap(set) &&
+    Array.isArray(drop) &&
+    drop.every(name => typeof name === 'string') &&
+    areDifferences(nestedChanges)
+  )
 }
 
 function areDifferences(value: Json | undefined): boolean {
@@ -55,20 +60,20 @@ function diffMaps(from: JsonMap, to: JsonMap): JsonDifference | undefined {
   const names = new Set([...listNames(from), ...listNames(to)])
   const set: [string, Json][] = []
   const drop: string[] = []
-  const within: [string, JsonDifference][] = []
+  const nestedChanges: [string, JsonDifference][] = []
   for (const name of names) {
-    const before = ownMember(from, name)
-    const after = ownMember(to, name)
-    const inner = before === undefined || after === undefined ? undefined : diffJson(before, after)
-    if (after === undefined) drop.push(name)
-    else if (before === undefined) set.push([name, after])
-    else if (inner !== undefined) within.push([name, inner])
+    const oldValue = ownMember(from, name)
+    const newValue = ownMember(to, name)
+    const inner = oldValue === undefined || newValue === undefined ? undefined : diffJson(oldValue, newValue)
+    if (newValue === undefined) drop.push(name)
+    else if (oldValue === undefined) set.push([name, newValue])
+    else if (inner !== undefined) nestedChanges.push([name, inner])
   }
-  if (set.length + drop.length + within.length === 0) return undefined
+  if (set.length + drop.length + nestedChanges.length === 0) return undefined
   return {
     ...(set.length > 0 && { set: Object.fromEntries(set) }),
     ...(drop.length > 0 && { drop }),
-    ...(within.length > 0 && { in: Object.fromEntries(within) }),
+    ...(nestedChanges.length > 0 && { in: Object.fromEntries(nestedChanges) }),
   }
 }
 
@@ -79,9 +84,11 @@ function diffLists(from: readonly Json[], to: readonly Json[]): JsonDifference |
 }
 
 function patchMap(from: JsonMap, difference: Exclude<JsonDifference, { is: Json } | { at: unknown }>): Json {
-  const dropped = new Set(difference.drop)
-  const kept = Object.entries(from).filter(([name, value]) => value !== undefined && !dropped.has(name))
-  const changed = kept.map(([name, value]) => [name, patchJson(value as Json, ownMember(difference.in, name))] as const)
+  const droppedNames = new Set(difference.drop)
+  const keptMembers = Object.entries(from).filter(([name, value]) => value !== undefined && !droppedNames.has(name))
+  const changed = keptMembers.map(
+    ([name, value]) => [name, patchJson(value as Json, ownMember(difference.in, name))] as const,
+  )
   return Object.fromEntries([...changed, ...Object.entries(difference.set ?? {})])
 }
 

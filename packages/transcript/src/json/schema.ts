@@ -29,27 +29,31 @@ function isJson(value: unknown): value is Json {
 }
 
 /** Parses `value` as a map of plain JSON. @throws Rejection malformed */
-export function parseJsonMap(value: unknown, what: string): JsonMap {
-  const copy = copyForeign(value, what)
-  if (!isJsonMap(copy)) throw new Rejection('malformed', `Cannot read ${what}: not an object`)
+export function parseJsonMap(value: unknown, label: string): JsonMap {
+  const copy = copyForeign(value, label)
+  if (!isJsonMap(copy)) throw new Rejection('malformed', `Cannot read ${label}: not an object`)
   return copy
 }
 
 /** Validates `value` against `schema` and returns it as plain JSON. @throws Rejection malformed, naming the invalid members */
-export function parseForeign<Foreign>(schema: z.ZodType<Foreign>, value: unknown, what: string): Foreign {
+export function parseForeign<Foreign>(schema: z.ZodType<Foreign>, value: unknown, label: string): Foreign {
   const { error, data } = schema.safeParse(value)
-  if (!error) return copyForeign(data, what) as Foreign
+  if (!error) return copyForeign(data, label) as Foreign
   const violations = error.issues.map(({ path, message }) => ({ field: path.join('.'), description: message }))
-  const [first] = violations
-  throw new Rejection('malformed', `Cannot read ${what}: ${first?.field || 'value'}: ${first?.description}`, {
-    violations,
-  })
+  const [firstViolation] = violations
+  throw new Rejection(
+    'malformed',
+    `Cannot read ${label}: ${firstViolation?.field || 'value'}: ${firstViolation?.description}`,
+    {
+      violations,
+    },
+  )
 }
 
-function copyForeign(value: unknown, what: string): Json {
+function copyForeign(value: unknown, label: string): Json {
   try {
     return copyJson(value)
   } catch (cause) {
-    throw new Rejection('malformed', `Cannot read ${what}: not JSON`, { cause })
+    throw new Rejection('malformed', `Cannot read ${label}: not JSON`, { cause })
   }
 }

@@ -24,13 +24,13 @@ function parseNormalized(value: unknown): NormalizedForeign {
   const parsed = isMessage
     ? parseForeign(normalizedMessageSchema, value, 'message')
     : parseForeign(normalizedResponseSchema, value, 'response')
-  const { kind, ...rest } = parsed as unknown as NormalizedForeign
+  const { kind, ...members } = parsed as unknown as NormalizedForeign
   // The schema adds the default kind to a message that names none.
-  return isJsonMap(value) && value.kind !== undefined ? { ...rest, kind } : rest
+  return isJsonMap(value) && value.kind !== undefined ? { ...members, kind } : members
 }
 
-function isNormalizedMessage(foreign: NormalizedForeign): boolean {
-  return 'received_via' in foreign
+function isNormalizedMessage(message: NormalizedForeign): boolean {
+  return 'received_via' in message
 }
 
 /** The separator between the ids of the entries of one message. */
@@ -39,25 +39,25 @@ const idSeparator = '+'
 const dialect: Dialect<NormalizedForeign> = {
   format: 'normalized',
   parse: parseNormalized,
-  toDrafts: (foreign, reading) =>
-    isNormalizedMessage(foreign)
-      ? readMessageDrafts(foreign as unknown as NormalizedMessage, reading)
-      : readResponseDrafts(foreign as unknown as NormalizedResponse, reading),
+  toDrafts: (message, reading) =>
+    isNormalizedMessage(message)
+      ? readMessageDrafts(message as unknown as NormalizedMessage, reading)
+      : readResponseDrafts(message as unknown as NormalizedResponse, reading),
   countRun: countUntilResult,
   toMessage: (run, before = []) => writeNormalized(run, before) as unknown as NormalizedForeign,
   // No member is open for a marker. Instead, the id of the message names all its entries.
   markerIsId: true,
   readMarker({ id }) {
-    const [entry_id, ...more] = id.split(idSeparator)
-    return { v: 1, entry_id, kind: 'text', ...(more.length > 0 && { more }) }
+    const [entry_id, ...otherParts] = id.split(idSeparator)
+    return { v: 1, entry_id, kind: 'text', ...(otherParts.length > 0 && { more: otherParts }) }
   },
-  stripMarker: foreign => foreign,
-  addMarker: (foreign, run) =>
-    run[0]?.ext?.normalized ? foreign : { ...foreign, id: listClaimedIds(markerOfRun(run)).join(idSeparator) },
-  essenceOf(foreign) {
-    const isMessage = isNormalizedMessage(foreign)
-    const author = isMessage && isJsonMap(foreign.sender) ? foreign.sender.address : foreign.sender
-    return { isMessage, author: author ?? '', parts: foreign.parts }
+  stripMarker: message => message,
+  addMarker: (message, run) =>
+    run[0]?.ext?.normalized ? message : { ...message, id: listClaimedIds(markerOfRun(run)).join(idSeparator) },
+  essenceOf(message) {
+    const isMessage = isNormalizedMessage(message)
+    const author = isMessage && isJsonMap(message.sender) ? message.sender.address : message.sender
+    return { isMessage, author: author ?? '', parts: message.parts }
   },
 }
 
@@ -71,7 +71,7 @@ type Common = Omit<TranscriptDraft, 'kind' | 'content'>
 function readMessageDrafts(message: NormalizedMessage, reading: Reading): Drafts {
   const { sender, recipient, received_at, kind = 'message', policy_resolution } = message
   const author = { address: sender.address, display_name: sender.display_name }
-  const common: Common = {
+  const commonFields: Common = {
     role: 'user',
     agent_key: recipient,
     author,
@@ -81,7 +81,7 @@ function readMessageDrafts(message: NormalizedMessage, reading: Reading): Drafts
   }
   return withId(
     message.id,
-    readParts(message.parts, { common, kind: kind === 'message' ? 'text' : 'activity', reading }),
+    readParts(message.parts, { common: commonFields, kind: kind === 'message' ? 'text' : 'activity', reading }),
   )
 }
 
@@ -90,14 +90,14 @@ function readResponseDrafts(response: NormalizedResponse, reading: Reading): Dra
   const { sender, created_at, status, id, usage } = response
   const isQuestion = status === 'input_required'
   const author = { address: sender }
-  const common: Common = {
+  const commonFields: Common = {
     role: 'assistant',
     agent_key: sender,
     author,
     at: toMilliseconds(created_at),
     native_at: created_at,
   }
-  const context: PartContext = { common, kind: isQuestion ? 'input_required' : 'text', reading }
+  const context: PartContext = { common: commonFields, kind: isQuestion ? 'input_required' : 'text', reading }
   const drafts = withUnfinished(response, readParts(response.parts, context), context)
   const [head, ...rest] = usage ? withUsage(drafts, usage) : drafts
   const wait = { id, reason: 'input', state: 'open' } as const
@@ -107,24 +107,24 @@ function readResponseDrafts(response: NormalizedResponse, reading: Reading): Dra
 /** Adds the text of an answer that broke off, before the text that reports the interruption. */
 function withUnfinished({ unfinished = [] }: NormalizedResponse, drafts: Drafts, context: PartContext): Drafts {
   if (unfinished.length === 0) return drafts
-  const common = { ...context.common, is_incomplete: true as const }
-  const [head, ...rest] = readParts(unfinished, { ...context, common, kind: 'text' })
+  const commonFields = { ...context.common, is_incomplete: true as const }
+  const [head, ...rest] = readParts(unfinished, { ...context, common: commonFields, kind: 'text' })
   return [head, ...rest, ...drafts]
 }
 
 /** Puts the usage on the first entry that a chat shows; if there is none, on the first entry. */
 function withUsage([head, ...rest]: Drafts, usage: NonNullable<NormalizedResponse['usage']>): Drafts {
-  const isSaid = ({ kind, role }: TranscriptDraft) =>
+  const isSpokenText = ({ kind, role }: TranscriptDraft) =>
     isChatVisible({ kind, role, scope: scopeOfKind(kind, role) }, false)
-  const index = isSaid(head) ? -1 : rest.findIndex(isSaid)
+  const index = isSpokenText(head) ? -1 : rest.findIndex(isSpokenText)
   return index < 0 ? [{ ...head, usage }, ...rest] : [head, ...rest.with(index, { ...(rest[index] ?? head), usage })]
 }
 
 function withId(native_id: string, drafts: Drafts): Drafts {
   const [head, ...rest] = drafts
   const [message_id, ...ids] = nameEntries(native_id, drafts)
-  const first = { ...head, native_id, ...(message_id !== native_id && { message_id }) }
-  return [first, ...rest.map((draft, index) => ({ ...draft, message_id: ids[index] }))]
+  const firstDraft = { ...head, native_id, ...(message_id !== native_id && { message_id }) }
+  return [firstDraft, ...rest.map((draft, index) => ({ ...draft, message_id: ids[index] }))]
 }
 
 function toMilliseconds(iso: string): string {
@@ -141,8 +141,8 @@ interface PartContext {
 /** Reads parts as entries. Contiguous text is one entry; a call, its end, and a requirement are separate entries. */
 function readParts(parts: readonly Part[], { common, kind, reading }: PartContext): Drafts {
   const drafts = groupParts(parts).flatMap(group => {
-    const own = readSpecialPart(group[0], common, reading)
-    return own.length > 0 ? own : [{ ...common, kind, content: { parts: [...group] } }]
+    const specialDrafts = readSpecialPart(group[0], common, reading)
+    return specialDrafts.length > 0 ? specialDrafts : [{ ...common, kind, content: { parts: [...group] } }]
   })
   const [head, ...rest] = drafts
   return head ? [head, ...rest] : [{ ...common, kind, content: { parts: [...parts] } }]
@@ -155,13 +155,13 @@ function readSpecialPart(part: Part, common: Common, reading: Reading): readonly
 
 function readCallPart(part: ToolCallPart, common: Common, reading: Reading): readonly TranscriptDraft[] {
   const { id: call_id, name, args, result, error } = part
-  const called: EntryTool = { call_id, name, args: argsOf(args as EntryTool['result']) }
+  const callTool: EntryTool = { call_id, name, args: argsOf(args as EntryTool['result']) }
   const call: TranscriptDraft = {
     ...common,
     role: 'assistant',
     kind: 'tool_call',
     content: contentOfText(''),
-    tool: called,
+    tool: callTool,
   }
   if (result === undefined && !error) return [call]
   const tool = {
@@ -171,12 +171,12 @@ function readCallPart(part: ToolCallPart, common: Common, reading: Reading): rea
     ...(error && { error }),
   }
   const end: TranscriptDraft = { ...common, role: 'tool', kind: 'tool_result', content: contentOfText(''), tool }
-  return isOpenCall(called, reading) ? [end] : [call, end]
+  return isOpenCall(callTool, reading) ? [end] : [call, end]
 }
 
 /** Returns true if the call itself was in an earlier message. Agents reuse ids, so everything about the call must be equal. */
-function isOpenCall(called: EntryTool, reading: Reading): boolean {
-  const isSame = ({ tool }: EntryBody) => tool !== undefined && diffJson({ ...tool }, { ...called }) === undefined
+function isOpenCall(callTool: EntryTool, reading: Reading): boolean {
+  const isSame = ({ tool }: EntryBody) => tool !== undefined && diffJson({ ...tool }, { ...callTool }) === undefined
   return findOpenCall(reading, isSame) !== undefined
 }
 
@@ -208,12 +208,13 @@ const emptyStatus = 'working'
 function writeAnswer(run: EntryRun, before: readonly EntryBody[]): NormalizedResponse {
   const [head] = run
   // Unfinished text counts only if there is no other text.
-  const isUnfinished = (entry: EntryBody) => entry.is_incomplete === true && !run.every(each => each.is_incomplete)
+  const isUnfinished = (entry: EntryBody) =>
+    entry.is_incomplete === true && !run.every(runEntry => runEntry.is_incomplete)
   const parts = writeParts(
     run.filter(entry => !isUnfinished(entry)),
     before,
   )
-  const unfinished = writeParts(run.filter(isUnfinished), before)
+  const unfinishedParts = writeParts(run.filter(isUnfinished), before)
   const usages = run.flatMap(entry => readEntryUsage(entry.usage) ?? [])
   return {
     id: head.native_id ?? head.entry_id,
@@ -222,7 +223,7 @@ function writeAnswer(run: EntryRun, before: readonly EntryBody[]): NormalizedRes
     sender: head.author?.address ?? head.agent_key ?? '',
     parts,
     status: questionKinds.has(head.kind) ? 'input_required' : parts.length > 0 ? 'completed' : emptyStatus,
-    ...(unfinished.length > 0 && { unfinished }),
+    ...(unfinishedParts.length > 0 && { unfinished: unfinishedParts }),
     ...(usages.length > 0 && { usage: usages }),
     created_at: head.at,
   }
@@ -241,18 +242,18 @@ function writeParts(run: readonly EntryBody[], before: readonly EntryBody[]): Pa
   return parts
 }
 
-function writeCallPart({ tool, kind }: EntryBody, called?: EntryBody): ToolCallPart {
-  const args = tool?.args ?? called?.tool?.args ?? {}
+function writeCallPart({ tool, kind }: EntryBody, call?: EntryBody): ToolCallPart {
+  const args = tool?.args ?? call?.tool?.args ?? {}
   return { kind: 'tool_call', id: tool?.call_id ?? '', name: tool?.name ?? kind, args }
 }
 
-function endCallPart(parts: Part[], entry: EntryBody, called: EntryBody | undefined): void {
+function endCallPart(parts: Part[], entry: EntryBody, callEntry: EntryBody | undefined): void {
   const { tool } = entry
-  const begun = parts.findIndex(part => part.kind === 'tool_call' && part.id === tool?.call_id)
-  const call = (begun < 0 ? writeCallPart(entry, called) : parts[begun]) as ToolCallPart
-  const ended: ToolCallPart = { ...call, ...endOf(entry) }
-  if (begun < 0) parts.push(ended)
-  else parts[begun] = ended
+  const callIndex = parts.findIndex(part => part.kind === 'tool_call' && part.id === tool?.call_id)
+  const call = (callIndex < 0 ? writeCallPart(entry, callEntry) : parts[callIndex]) as ToolCallPart
+  const endedCall: ToolCallPart = { ...call, ...endOf(entry) }
+  if (callIndex < 0) parts.push(endedCall)
+  else parts[callIndex] = endedCall
 }
 
 function endOf(entry: EntryBody): { result?: Json; error?: { message: string } } {

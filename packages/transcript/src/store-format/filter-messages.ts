@@ -22,10 +22,10 @@ export function isMessageTurnComplete(messages: readonly unknown[], check?: Comp
 }
 
 function readLoose(messages: readonly unknown[]): readonly EntryBody[] {
-  let made = 0
+  let nextNumber = 0
   const newId = () => {
-    made += 1
-    return `loose-${made}`
+    nextNumber += 1
+    return `loose-${nextNumber}`
   }
   return storeCodec.read(messages, { thread_id: 'loose', at: '1970-01-01T00:00:00.000Z', newId })
 }
@@ -38,12 +38,12 @@ const jobTraceTypes: ReadonlySet<unknown> = new Set(['task', 'action', 'observat
  * actions and observations from its traces. It silently leaves out everything else.
  */
 export function prepareJobHistory(job: JsonMap): readonly StoreMessage[] {
-  const said = listMaps(job.conversation).flatMap(({ role, ...message }) => {
+  const conversation = listMaps(job.conversation).flatMap(({ role, ...message }) => {
     const type = typeof role === 'string' ? typeOfJobRole[role] : undefined
     return type ? [{ ...message, type }] : []
   })
   const traces = listMaps(job.traces).filter(({ type }) => jobTraceTypes.has(type))
-  return [...said, ...traces].flatMap(parseQuietly)
+  return [...conversation, ...traces].flatMap(parseQuietly)
 }
 
 function listMaps(value: JsonMap[string]): readonly JsonMap[] {
@@ -78,8 +78,8 @@ export function readStoreNote(note: AgentNote, setting: NoteContext): NoteBody {
 }
 
 function completeNote(message: StoreMessage, { agent_key, turn_id, at }: NoteContext): StoreMessage {
-  const isNamed = 'from_worker' in message || 'from_manager' in message
-  return { turn_id, timestamp: Date.parse(at) / 1000, ...(!isNamed && { agent_key }), ...message }
+  const namesAgent = 'from_worker' in message || 'from_manager' in message
+  return { turn_id, timestamp: Date.parse(at) / 1000, ...(!namesAgent && { agent_key }), ...message }
 }
 
 function endTool({ call_id, tool, error }: NoteContext) {

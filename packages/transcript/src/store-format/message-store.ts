@@ -79,9 +79,9 @@ export function createStoreMemory({ store, location, agent_key, subordinates = [
   requireOption('agent_key', agent_key)
 
   async function add(message: unknown): Promise<StoreMessage> {
-    const [added] = await store.add(location, [message], agent_key)
-    if (!added) throw new TypeError('a store gives back what it stored')
-    return added
+    const [addedMessage] = await store.add(location, [message], agent_key)
+    if (!addedMessage) throw new TypeError('a store gives back what it stored')
+    return addedMessage
   }
 
   return {

@@ -57,7 +57,7 @@ interface MessageTypeInfo {
   readonly optional_arguments: readonly string[]
 }
 
-const common = ['timestamp', 'turn_id', 'agent_key'] as const
+const commonMembers = ['timestamp', 'turn_id', 'agent_key'] as const
 
 type Row = Pick<MessageTypeInfo, 'group' | 'description' | 'builder'> & {
   readonly fields?: readonly string[]
@@ -66,7 +66,7 @@ type Row = Pick<MessageTypeInfo, 'group' | 'description' | 'builder'> & {
 }
 
 function describeType({ fields = ['content'], options = [], argumentNames = fields, ...row }: Row): MessageTypeInfo {
-  const optional_fields = [...options, ...common]
+  const optional_fields = [...options, ...commonMembers]
   return {
     ...row,
     required_fields: fields,

@@ -46,13 +46,13 @@ async function addMessages(
   const parsed = messages.map(message => storeCodec.parse(message))
   const thread = await transcript.openThread(owner, { transport, key: location })
   const claimedEntries = await listClaimed(transcript, thread, storeCodec.listClaims(parsed))
-  const recent = await transcript.read(thread, { tail: recentCalls, kinds: pairedKinds })
+  const recentEntries = await transcript.read(thread, { tail: recentCalls, kinds: pairedKinds })
   const entries = storeCodec.read(parsed, {
     thread_id: thread.thread_id,
     at: isoTime(system.now()),
     newId: () => formatUuidOf(system),
     agent_key,
-    before: recent,
+    before: recentEntries,
     find: id => claimedEntries.get(id),
   })
   return writeView(await transcript.append(thread, entries))
@@ -74,7 +74,7 @@ async function readTypes(
   deps: MessageStoreDeps,
 ): Promise<readonly EntryBody[]> {
   if (!options.types) return await readView(location, { ...range, ...cutOf(options) }, deps)
-  return cutList(keepTypes(await readView(location, range, deps), options), options)
+  return cutList(filterTypes(await readView(location, range, deps), options), options)
 }
 
 async function listTeam(
@@ -85,10 +85,10 @@ async function listTeam(
 ): Promise<readonly EntryBody[]> {
   const agent_keys = [...new Set(keys)]
   if (options.limit_scope !== 'per_agent') return await readTypes(location, { agent_keys }, options, deps)
-  const entries = keepTypes(await readView(location, { agent_keys }, deps), options)
+  const entries = filterTypes(await readView(location, { agent_keys }, deps), options)
   const ofAgent = (key: string) => entries.filter(entry => entry.agent_key === key)
-  const kept = new Set(agent_keys.flatMap(key => cutList(ofAgent(key), options)))
-  return entries.filter(entry => kept.has(entry))
+  const visibleEntries = new Set(agent_keys.flatMap(key => cutList(ofAgent(key), options)))
+  return entries.filter(entry => visibleEntries.has(entry))
 }
 
 /** The number of entries among which an observation finds its action. */
@@ -121,6 +121,6 @@ function cutList<Item>(items: readonly Item[], { limit, tail }: ViewOptions): re
   return limit ? items.slice(0, limit) : items
 }
 
-function keepTypes(entries: readonly EntryBody[], { types }: AgentViewOptions): readonly EntryBody[] {
+function filterTypes(entries: readonly EntryBody[], { types }: AgentViewOptions): readonly EntryBody[] {
   return types ? entries.filter(entry => types.includes(storeTypeOfEntry(entry))) : entries
 }

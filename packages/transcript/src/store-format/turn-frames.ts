@@ -28,22 +28,22 @@ export function withTurnFrames<Store extends TranscriptStore>(
 }
 
 function listActors(turn: readonly TranscriptEntry[]): readonly string[] {
-  const acting = turn.filter(({ role, scope }) => role !== 'user' && scope !== 'global')
-  return [...new Set(acting.flatMap(({ agent_key }) => agent_key ?? []))]
+  const agentEntries = turn.filter(({ role, scope }) => role !== 'user' && scope !== 'global')
+  return [...new Set(agentEntries.flatMap(({ agent_key }) => agent_key ?? []))]
 }
 
 function frameTurn(turn: readonly TranscriptEntry[], agent_key: string): readonly TranscriptEntry[] {
-  const own = turn.filter(entry => entry.agent_key === agent_key)
-  const asked = turn.find(isSaid('user'))
-  const answered = own.findLast(isSaid('assistant'))
-  const hasNoted = (kind: EntryKind) => own.some(entry => entry.kind === kind && entry.scope === 'agent')
+  const ownEntries = turn.filter(entry => entry.agent_key === agent_key)
+  const question = turn.find(isTextOf('user'))
+  const answer = ownEntries.findLast(isTextOf('assistant'))
+  const hasNoted = (kind: EntryKind) => ownEntries.some(entry => entry.kind === kind && entry.scope === 'agent')
   return [
-    ...(asked && !hasNoted('task') ? [frame(asked, 'task', agent_key)] : []),
-    ...(answered && !hasNoted('final') ? [frame(answered, 'final', agent_key)] : []),
+    ...(question && !hasNoted('task') ? [frame(question, 'task', agent_key)] : []),
+    ...(answer && !hasNoted('final') ? [frame(answer, 'final', agent_key)] : []),
   ]
 }
 
-const isSaid = (who: TranscriptEntry['role']) => {
+const isTextOf = (who: TranscriptEntry['role']) => {
   return ({ kind, role, scope }: TranscriptEntry) => kind === 'text' && role === who && scope === 'conversation'
 }
 
@@ -51,12 +51,12 @@ const roles = { task: 'system', final: 'assistant' } as const
 
 function frame(entry: TranscriptEntry, kind: keyof typeof roles, agent_key: string): TranscriptEntry {
   const { entry_id, thread_id, seq, content, at, turn_id } = entry
-  const own = {
+  const frameEntry = {
     entry_id: `${entry_id}.${kind}.${agent_key}`,
     kind,
     role: roles[kind],
     scope: 'agent',
     agent_key,
   } as const
-  return { ...own, thread_id, seq, content, at, ...(turn_id !== undefined && { turn_id }) }
+  return { ...frameEntry, thread_id, seq, content, at, ...(turn_id !== undefined && { turn_id }) }
 }

@@ -148,15 +148,15 @@ function nameThread(owner: string, { transport, key }: ThreadAlias): string {
 
 /** Selects the entries of `range`, in ascending order, from all entries of a thread. Pure. Every store's `read` gives this result. */
 export function selectEntries(entries: readonly TranscriptEntry[], range: EntryRange): readonly TranscriptEntry[] {
-  const within = entries.filter(entry => isWithin(entry, range))
+  const entriesInRange = entries.filter(entry => isWithin(entry, range))
   const isBackward = range.tail !== undefined
-  const asked = isBackward
-    ? within.slice(Math.max(within.length - (range.tail ?? 0), 0))
-    : within.slice(0, range.limit ?? within.length)
-  if (range.max_bytes === undefined) return asked
-  const sizes = asked.map(entry => Buffer.byteLength(JSON.stringify(entry)))
+  const requestedEntries = isBackward
+    ? entriesInRange.slice(Math.max(entriesInRange.length - (range.tail ?? 0), 0))
+    : entriesInRange.slice(0, range.limit ?? entriesInRange.length)
+  if (range.max_bytes === undefined) return requestedEntries
+  const sizes = requestedEntries.map(entry => Buffer.byteLength(JSON.stringify(entry)))
   const count = countFitting(isBackward ? sizes.reverse() : sizes, range)
-  return isBackward ? asked.slice(asked.length - count) : asked.slice(0, count)
+  return isBackward ? requestedEntries.slice(requestedEntries.length - count) : requestedEntries.slice(0, count)
 }
 
 /** Counts how many of these sizes fit, at least one. @throws Rejection too_large if all are required and do not fit */
@@ -165,9 +165,9 @@ export function countFitting(
   { max_bytes = Number.POSITIVE_INFINITY, is_whole }: EntryRange,
 ): number {
   let bytes = 0
-  const end = sizes.findIndex((size, at) => {
+  const end = sizes.findIndex((size, index) => {
     bytes += size
-    return at > 0 && bytes > max_bytes
+    return index > 0 && bytes > max_bytes
   })
   if (end < 0) return sizes.length
   if (!is_whole) return end
@@ -176,8 +176,8 @@ export function countFitting(
 
 function isWithin(entry: TranscriptEntry, range: EntryRange): boolean {
   const { after_seq = 0, before_seq = Number.POSITIVE_INFINITY, scopes, kinds, agent_keys, chat } = range
-  const number = chat ? entry.chat_seq : entry.seq
-  if (number === undefined || number <= after_seq || number >= before_seq) return false
+  const position = chat ? entry.chat_seq : entry.seq
+  if (position === undefined || position <= after_seq || position >= before_seq) return false
   if (scopes && !scopes.includes(entry.scope)) return false
   if (kinds && !kinds.includes(entry.kind)) return false
   return !agent_keys || (entry.agent_key !== undefined && agent_keys.includes(entry.agent_key))

@@ -94,8 +94,8 @@ export function createMemoryRecords(): RecordStore {
       records.delete(nameRecord(key))
     },
     async list(kind, owner, { limit = Number.POSITIVE_INFINITY, offset = 0 } = {}) {
-      const own = [...records.values()].filter(record => record.kind === kind && record.owner === owner)
-      return own.toReversed().slice(offset, offset + limit)
+      const ownRecords = [...records.values()].filter(record => record.kind === kind && record.owner === owner)
+      return ownRecords.toReversed().slice(offset, offset + limit)
     },
   }
 }

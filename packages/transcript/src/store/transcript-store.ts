@@ -65,7 +65,7 @@ export interface OwnerQuota {
  */
 export interface TranscriptStore {
   /** Opens the owner's thread with an alias, or creates it. Concurrent calls get the same thread. */
-  openThread(owner: string, alias: ThreadAlias, most?: OwnerQuota): Promise<ThreadKey>
+  openThread(owner: string, alias: ThreadAlias, quota?: OwnerQuota): Promise<ThreadKey>
   findThread(owner: string, alias: ThreadAlias): Promise<ThreadKey | undefined>
   /** Adds another name. @throws Rejection forbidden if the thread has another owner, or another thread has the name */
   addAlias(thread: ThreadKey, alias: ThreadAlias): Promise<void>

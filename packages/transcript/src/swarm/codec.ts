@@ -23,12 +23,12 @@ const draftOfRole: Record<SwarmRole, Pick<TranscriptDraft, 'kind' | 'role'>> = {
 /** Reads a swarm message as entries: its text, then each of its calls. */
 function readSwarmDrafts(message: SwarmMessage, reading: Reading): readonly [TranscriptDraft, ...TranscriptDraft[]] {
   const calls = (message.tool_calls ?? []).map(call => readCall(call, message))
-  const said = readSaid(message, reading)
+  const textDraft = readTextDraft(message, reading)
   const [first, ...rest] = calls
-  return first && message.content === '' && message.role === 'assistant' ? [first, ...rest] : [said, ...calls]
+  return first && message.content === '' && message.role === 'assistant' ? [first, ...rest] : [textDraft, ...calls]
 }
 
-function readSaid(message: SwarmMessage, reading: Reading): TranscriptDraft {
+function readTextDraft(message: SwarmMessage, reading: Reading): TranscriptDraft {
   const { role, mode, tool_call_id, agentName, content } = message
   // A user's row in tool mode is written by the system on behalf of the user.
   const isStandIn = role === 'user' && mode === 'tool'
@@ -47,18 +47,18 @@ function readSaid(message: SwarmMessage, reading: Reading): TranscriptDraft {
 
 function readSwarmContent({ content, images = [] }: SwarmMessage): EntryContent {
   const files = images.map(readSwarmImage).filter(part => part !== undefined)
-  const said = contentOfText(content)
-  return 'parts' in said ? { parts: [...said.parts, ...files] } : said
+  const textContent = contentOfText(content)
+  return 'parts' in textContent ? { parts: [...textContent.parts, ...files] } : textContent
 }
 
-function readCall({ id, function: called }: SwarmToolCall, { agentName, mode }: SwarmMessage): TranscriptDraft {
+function readCall({ id, function: calledFunction }: SwarmToolCall, { agentName, mode }: SwarmMessage): TranscriptDraft {
   return {
     kind: 'tool_call',
     role: 'assistant',
     agent_key: agentName,
     mode,
     content: contentOfText(''),
-    tool: { call_id: id, name: called.name, args: argsOf(called.arguments) },
+    tool: { call_id: id, name: calledFunction.name, args: argsOf(calledFunction.arguments) },
   }
 }
 

@@ -24,19 +24,19 @@ type Filter = <Entry extends EntryBody>(entries: readonly Entry[], options: Role
 const filters: Record<TeamRole, Filter> = {
   all: entries => entries,
   orchestrator(entries, { max_conversation_turns = 8 }) {
-    const said = entries.filter(({ scope }) => scope === 'conversation')
-    return said.slice(Math.max(said.length - max_conversation_turns, 0))
+    const conversationEntries = entries.filter(({ scope }) => scope === 'conversation')
+    return conversationEntries.slice(Math.max(conversationEntries.length - max_conversation_turns, 0))
   },
   manager(entries, options) {
     const phase = findPreviousPhase(options)
     return phase === undefined ? [] : entries.filter(({ kind, phase_id }) => kind === 'synthesis' && phase_id === phase)
   },
   worker(entries, { agent_key }) {
-    const own = (entry: EntryBody) => agent_key === undefined || entry.agent_key === agent_key
-    const start = entries.findLast(entry => entry.kind === 'task' && own(entry))
+    const isOwnEntry = (entry: EntryBody) => agent_key === undefined || entry.agent_key === agent_key
+    const start = entries.findLast(entry => entry.kind === 'task' && isOwnEntry(entry))
     if (!start) return []
     const turn = entries.filter(entry => isBehind(entry, start) && workerKinds.has(entry.kind))
-    return turn.filter(entry => entry.kind === 'global_observation' || own(entry))
+    return turn.filter(entry => entry.kind === 'global_observation' || isOwnEntry(entry))
   },
 }
 
@@ -60,9 +60,9 @@ const endWords = /completed|success|done|finished|task complete/i
 
 /** Returns true if the current turn is over: its last ten entries contain the tool `complete_task`, or a final text that says so. */
 export function isTurnComplete(entries: readonly EntryBody[], { agent_key }: CompletionCheck = {}): boolean {
-  const own = entries.filter(entry => agent_key === undefined || entry.agent_key === agent_key)
-  const start = own.findLastIndex(({ kind }) => kind === 'task')
-  return own
+  const ownEntries = entries.filter(entry => agent_key === undefined || entry.agent_key === agent_key)
+  const start = ownEntries.findLastIndex(({ kind }) => kind === 'task')
+  return ownEntries
     .slice(start + 1)
     .slice(-10)
     .some(isEnd)
@@ -80,8 +80,8 @@ function findPreviousPhase({ phase_id, previous_phase_id }: RoleFilter): number 
 
 /** Returns true if an entry follows `start`. `seq` determines the order; entries without one have the order of the list. */
 function isBehind(entry: EntryBody, start: EntryBody): boolean {
-  const [at, from] = [seqOf(entry), seqOf(start)]
-  return at === undefined || from === undefined ? entry.at >= start.at : at >= from
+  const [position, from] = [seqOf(entry), seqOf(start)]
+  return position === undefined || from === undefined ? entry.at >= start.at : position >= from
 }
 
 function seqOf(entry: EntryBody & { readonly seq?: number | undefined }): number | undefined {

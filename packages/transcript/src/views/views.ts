@@ -42,13 +42,13 @@ const hiddenKinds: ReadonlySet<EntryKind> = new Set(['delta', 'reasoning', 'acti
 /** Selects the `entries` of one thread, ascending, that `config` lets an agent see: scope, cut, role, pairs, window. Pure. */
 export function viewEntries(entries: readonly TranscriptEntry[], config: ViewConfig = {}): readonly TranscriptEntry[] {
   const { pairs = 'repair', hides = hiddenKinds, report } = config
-  const scoped = selectScope(cutAtMarker(entries), config.scope ?? { kind: 'all' }).filter(
+  const entriesInScope = selectScope(cutAtMarker(entries), config.scope ?? { kind: 'all' }).filter(
     ({ kind }) => !hides.has(kind),
   )
-  const seen = config.role ? filterByRole(scoped, config.role) : scoped
-  const paired = pairs === 'repair' ? repairPairs(seen, report) : seen
-  const recent = takeWindow(paired, config.window)
-  return pairs === 'keep' ? recent : repairPairs(recent, pairs === 'after-window' ? report : undefined)
+  const visibleEntries = config.role ? filterByRole(entriesInScope, config.role) : entriesInScope
+  const paired = pairs === 'repair' ? repairPairs(visibleEntries, report) : visibleEntries
+  const windowEntries = selectWindow(paired, config.window)
+  return pairs === 'keep' ? windowEntries : repairPairs(windowEntries, pairs === 'after-window' ? report : undefined)
 }
 
 /** Returns the entries after the last flush or rescue. A marker applies to all agents of the thread, so this step precedes the scope. */
@@ -89,14 +89,14 @@ function isEmpty({ tool, content }: EntryBody): boolean {
   return tool === undefined && contentIsEmpty(content)
 }
 
-function takeWindow(entries: readonly TranscriptEntry[], window: number | undefined): readonly TranscriptEntry[] {
+function selectWindow(entries: readonly TranscriptEntry[], window: number | undefined): readonly TranscriptEntry[] {
   if (window === undefined) return entries
   const messages = splitMessages(entries)
   return messages.slice(Math.max(messages.length - window, 0)).flat()
 }
 
 const assistantKinds: ReadonlySet<EntryKind> = new Set(['text', 'final', 'input_required', 'policy', 'synthesis'])
-const toldKinds: ReadonlySet<EntryKind> = new Set(['task', 'global_observation', 'error'])
+const reportedKinds: ReadonlySet<EntryKind> = new Set(['task', 'global_observation', 'error'])
 
 /**
  * Converts entries to the history of a normalized message: two roles, with a call and its result in one part of the assistant. A task, and
@@ -108,11 +108,12 @@ function toHistoryEntries(entries: readonly TranscriptEntry[]): readonly Entry[]
   )
   return entries.flatMap(entry => {
     if (isCallEntry(entry)) return [toEntry(entry, 'assistant', [foldCall(entry, results.get(entry.tool?.call_id))])]
-    if (toldKinds.has(entry.kind) || (entry.kind === 'text' && entry.role === 'user')) {
+    if (reportedKinds.has(entry.kind) || (entry.kind === 'text' && entry.role === 'user')) {
       return [toEntry(entry, 'user', partsOf(entry))]
     }
-    const isSaid = assistantKinds.has(entry.kind) && (entry.role === 'assistant' || entry.kind === 'input_required')
-    return isSaid ? [toEntry(entry, 'assistant', partsOf(entry))] : []
+    const isSpokenText =
+      assistantKinds.has(entry.kind) && (entry.role === 'assistant' || entry.kind === 'input_required')
+    return isSpokenText ? [toEntry(entry, 'assistant', partsOf(entry))] : []
   })
 }
 
@@ -160,14 +161,16 @@ export interface OpenWait {
  * ends an `input`, and its expiry ends any.
  */
 export function listOpenWaits(entries: readonly TranscriptEntry[], nowMs: number): readonly OpenWait[] {
-  const open = new Map<string, OpenWait>()
+  const openWaits = new Map<string, OpenWait>()
   for (const entry of entries) {
     const { wait } = entry
-    if (entry.kind === 'text' && entry.role === 'user') endInputs(open)
-    if (wait?.state === 'open') open.set(wait.id, { wait, entry })
-    else if (wait) open.delete(wait.id)
+    if (entry.kind === 'text' && entry.role === 'user') endInputs(openWaits)
+    if (wait?.state === 'open') openWaits.set(wait.id, { wait, entry })
+    else if (wait) openWaits.delete(wait.id)
   }
-  return [...open.values()].filter(({ wait }) => wait.expires_at === undefined || Date.parse(wait.expires_at) > nowMs)
+  return [...openWaits.values()].filter(
+    ({ wait }) => wait.expires_at === undefined || Date.parse(wait.expires_at) > nowMs,
+  )
 }
 
 /** Finds the latest open question, which the user's next message answers. */
@@ -175,6 +178,6 @@ export function findAnsweredQuestion(entries: readonly TranscriptEntry[], nowMs:
   return listOpenWaits(entries, nowMs).findLast(({ wait }) => wait.reason === 'input')
 }
 
-function endInputs(open: Map<string, OpenWait>): void {
-  for (const [id, { wait }] of open) if (wait.reason === 'input') open.delete(id)
+function endInputs(openWaits: Map<string, OpenWait>): void {
+  for (const [id, { wait }] of openWaits) if (wait.reason === 'input') openWaits.delete(id)
 }

@@ -92,13 +92,13 @@ export function createPendingActions(records: RecordStore, system: ActionDeps['s
     resolve: (owner, id, resolution) => resolveAction(owner, id, resolution, deps),
     lapse: (owner, id) => settle(owner, id, { status: 'expired' }, deps),
     async expire(owner) {
-      const over = (await records.list(recordKind, owner))
+      const expiredActions = (await records.list(recordKind, owner))
         .map(({ value }) => pendingActionSchema.parse(value))
         .filter(action => isOver(action, deps))
-      const ended = await Promise.all(
-        over.map(({ action_id }) => settle(owner, action_id, { status: 'expired' }, deps)),
+      const expiredResults = await Promise.all(
+        expiredActions.map(({ action_id }) => settle(owner, action_id, { status: 'expired' }, deps)),
       )
-      return ended.filter(action => action !== undefined).map(({ action_id }) => action_id)
+      return expiredResults.filter(action => action !== undefined).map(({ action_id }) => action_id)
     },
     async remove(owner, id, resolver) {
       return (await settle(owner, id, { status: 'deleted', resolver }, deps)) !== undefined
@@ -108,7 +108,7 @@ export function createPendingActions(records: RecordStore, system: ActionDeps['s
 
 async function createAction(
   owner: string,
-  wanted: NewAction,
+  newAction: NewAction,
   deps: ActionDeps,
   ties?: RecordTies,
 ): Promise<PendingAction> {
@@ -116,8 +116,8 @@ async function createAction(
   const action: PendingAction = {
     preview: null,
     metadata: {},
-    ...wanted,
-    action_id: wanted.action_id ?? randomHex(system, 16),
+    ...newAction,
+    action_id: newAction.action_id ?? randomHex(system, 16),
     status: 'pending',
     created_at: isoTime(system.now()),
     resolution_result: null,
@@ -150,9 +150,9 @@ async function resolveAction(
     throw new Rejection('forbidden', 'Cannot resolve action: no such action for this resolver')
   }
   const { decision: status, resolver, metadata: resolution_metadata = {} } = resolution
-  const settled = await settle(owner, id, { status, resolver, resolution_metadata }, deps)
-  if (!settled) throw new Rejection('replayed', 'Cannot resolve action: it is decided already')
-  return status === 'accepted' ? await run(owner, settled, resolution, deps) : settled
+  const settledAction = await settle(owner, id, { status, resolver, resolution_metadata }, deps)
+  if (!settledAction) throw new Rejection('replayed', 'Cannot resolve action: it is decided already')
+  return status === 'accepted' ? await run(owner, settledAction, resolution, deps) : settledAction
 }
 
 async function run(
@@ -165,11 +165,11 @@ async function run(
     result => ({ resolution_result: result }),
     () => ({ resolution_error: 'the tool failed' }),
   )
-  const ended = { ...action, ...outcome }
+  const endedAction = { ...action, ...outcome }
   // An owner whose data was deleted in the meantime has no record any more and gets no new one.
   const loaded = await load(owner, action.action_id, deps)
-  if (loaded) await deps.records.swap(keyOf(owner, action.action_id), loaded.version, ended)
-  return ended
+  if (loaded) await deps.records.swap(keyOf(owner, action.action_id), loaded.version, endedAction)
+  return endedAction
 }
 
 /** Moves a pending action to its final status; `undefined` if another writer was first. */
@@ -181,8 +181,8 @@ async function settle(
 ): Promise<PendingAction | undefined> {
   const loaded = await load(owner, id, deps)
   if (loaded?.action.status !== 'pending') return undefined
-  const settled = { ...loaded.action, resolved_at: isoTime(deps.system.now()), ...change }
-  return (await deps.records.swap(keyOf(owner, id), loaded.version, settled)) ? settled : undefined
+  const settledAction = { ...loaded.action, resolved_at: isoTime(deps.system.now()), ...change }
+  return (await deps.records.swap(keyOf(owner, id), loaded.version, settledAction)) ? settledAction : undefined
 }
 
 async function load(owner: string, id: string, { records }: ActionDeps) {

@@ -35,10 +35,10 @@ export async function runConversation(
   const normalized = { ...request, messages: normalizeEnvelopes(request.messages) }
   const result = (await foreign?.(normalized)) ?? null
   if (result === null) return normalizeConversationResult(await builtIn(normalized))
-  return takeForeignResult(normalized.messages, result)
+  return readForeignResult(normalized.messages, result)
 }
 
-function takeForeignResult(messages: readonly AgentMessageEnvelope[], result: unknown): ConversationResult {
+function readForeignResult(messages: readonly AgentMessageEnvelope[], result: unknown): ConversationResult {
   try {
     return normalizeConversationResult(result)
   } catch (error) {
@@ -82,8 +82,8 @@ function readExecuted(execution: ToolExecutionResult, index: number): ExecutedTo
   }
 }
 
-function writeOutcome({ status: ownStatus, completed: said, error, warning }: ConversationResult) {
-  const completed = error === undefined && said !== false
+function writeOutcome({ status: ownStatus, completed: ownCompleted, error, warning }: ConversationResult) {
+  const completed = error === undefined && ownCompleted !== false
   const status = typeof ownStatus === 'string' && ownStatus !== '' ? ownStatus : completed ? 'completed' : 'failed'
   const reason = error ?? warning
   return {
@@ -122,7 +122,9 @@ export function normalizeConversationResult(value: unknown): ConversationResult 
   return {
     ...result,
     messages: result.messages.map((message, index) => normalizeAt(message, `messages[${index}]`)),
-    tool_execution_results: executions.map((one, index) => checkExecution(one, `tool_execution_results[${index}]`)),
+    tool_execution_results: executions.map((execution, index) =>
+      checkExecution(execution, `tool_execution_results[${index}]`),
+    ),
   }
 }
 

@@ -19,11 +19,11 @@ import {
 export async function createSession(
   principal: SessionPrincipal,
   deps: SessionDeps,
-  wanted: NewSession = {},
+  options: NewSession = {},
 ): Promise<Session> {
   const { transcript, records, system } = deps
   checkSessionOwner(principal)
-  const row = buildSessionRow(principal, formatUuidOf(system), isoTime(system.now()), wanted)
+  const row = buildSessionRow(principal, formatUuidOf(system), isoTime(system.now()), options)
   // The row comes first, so that its owner can find and delete the session after an interruption.
   const key = keyOfSession(principal, row.session_id)
   await records.insert(key, row)
@@ -40,17 +40,17 @@ export async function createSession(
 export async function openSession(
   principal: SessionPrincipal,
   deps: SessionDeps,
-  wanted: NonNullable<Parameters<SessionStore['open']>[1]> = {},
+  options: NonNullable<Parameters<SessionStore['open']>[1]> = {},
 ): Promise<Session> {
   checkSessionOwner(principal)
-  const { context = 'chat', agent_slug = '', token_id, seconds } = wanted
+  const { context = 'chat', agent_slug = '', token_id, seconds } = options
   const key = keyOfOpening(principal, { context, agent_slug, token_id: token_id ?? null })
   for (;;) {
-    const opened = await deps.records.get(key)
-    const pending = await findOpened(principal, opened, { seconds, context, token_id }, deps)
+    const openedRecord = await deps.records.get(key)
+    const pending = await findOpened(principal, openedRecord, { seconds, context, token_id }, deps)
     if (pending) return await addMessages(principal, pending, deps)
-    const session = await createSession(principal, deps, wanted)
-    if (await noteOpened(key, opened, session.session_id, deps)) return session
+    const session = await createSession(principal, deps, options)
+    if (await noteOpened(key, openedRecord, session.session_id, deps)) return session
     await removeSession(principal, session.session_id, deps)
   }
 }
@@ -68,22 +68,23 @@ export async function findPendingSession(
 
 async function findOpened(
   principal: SessionPrincipal,
-  opened: StoredRecord | undefined,
+  openedRecord: StoredRecord | undefined,
   search: PendingSearch,
   deps: SessionDeps,
 ): Promise<SessionRow | undefined> {
-  const session = typeof opened?.value === 'string' ? await findSession(principal, opened.value, deps) : undefined
+  const session =
+    typeof openedRecord?.value === 'string' ? await findSession(principal, openedRecord.value, deps) : undefined
   return session && (await isPending(principal, session.row, search, deps)) ? session.row : undefined
 }
 
 /** Records the latest session; returns false if a concurrent opening was first. */
 function noteOpened(
   key: RecordKey,
-  before: StoredRecord | undefined,
+  previousRecord: StoredRecord | undefined,
   id: string,
   { records }: SessionDeps,
 ): Promise<boolean> {
-  return before ? records.swap(key, before.version, id) : records.insert(key, id)
+  return previousRecord ? records.swap(key, previousRecord.version, id) : records.insert(key, id)
 }
 
 async function isPending(

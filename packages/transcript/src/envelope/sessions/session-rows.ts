@@ -93,11 +93,11 @@ export async function removeSession(principal: SessionPrincipal, id: string, dep
 
 /** Lists the owner's sessions, newest first. Afterwards it removes expired sessions, which take up space and which the owner can no longer access. */
 export async function* listSessions(principal: SessionPrincipal, deps: SessionDeps): AsyncGenerator<SessionRow> {
-  const expired: SessionRow[] = []
+  const expiredSessions: SessionRow[] = []
   try {
-    yield* listValid(principal, expired, deps)
+    yield* listValid(principal, expiredSessions, deps)
   } finally {
-    for (const { session_id } of expired.slice(0, pageSize)) {
+    for (const { session_id } of expiredSessions.slice(0, pageSize)) {
       const thread = await findSessionThread(principal, session_id, deps)
       const isHeld = thread !== undefined && (await deps.transcript.isLocked(thread))
       if (!isHeld) await removeSession(principal, session_id, deps)
@@ -107,14 +107,14 @@ export async function* listSessions(principal: SessionPrincipal, deps: SessionDe
 
 async function* listValid(
   principal: SessionPrincipal,
-  expired: SessionRow[],
+  expiredSessions: SessionRow[],
   deps: SessionDeps,
 ): AsyncGenerator<SessionRow> {
   for (let offset = 0; ; offset += pageSize) {
     const records = await deps.records.list(sessionKind, principal.owner, { limit: pageSize, offset })
     for (const row of records.map(readRow)) {
       if (!row || !isOwnRow(row, principal)) continue
-      if (isExpired(row, deps)) expired.push(row)
+      if (isExpired(row, deps)) expiredSessions.push(row)
       else yield row
     }
     if (records.length < pageSize) return

@@ -23,8 +23,8 @@ export function createSessionStore(deps: SessionDeps): SessionStore {
   const { transcript, system } = deps
   const now = () => isoTime(system.now())
   return {
-    create: (principal, wanted) => createSession(principal, deps, wanted),
-    open: (principal, wanted) => openSession(principal, deps, wanted),
+    create: (principal, options) => createSession(principal, deps, options),
+    open: (principal, options) => openSession(principal, deps, options),
     async get(principal, id) {
       const session = await findSession(principal, id, deps)
       return session && (await addMessages(principal, session.row, deps))
@@ -60,10 +60,10 @@ async function updateSession(
   const { transcript, system } = deps
   const thread = (await findSession(principal, id, deps)) && (await findSessionThread(principal, id, deps))
   if (!thread) return undefined
-  const stored = await transcript.read(thread)
+  const storedEntries = await transcript.read(thread)
   const findings: CodecFinding[] = []
   const at = isoTime(system.now())
-  const entries = reconcileEnvelopes(stored, messages, {
+  const entries = reconcileEnvelopes(storedEntries, messages, {
     thread_id: thread.thread_id,
     at,
     newId: () => formatUuidOf(system),
@@ -84,26 +84,26 @@ async function listWanted(
   if (!Number.isInteger(limit) || limit < 1 || limit > 100) {
     throw new Rejection('malformed', 'Cannot list sessions: limit must be 1 to 100')
   }
-  const rows = await takeRows(listSessions(principal, deps), filter, offset, limit)
+  const rows = await collectRows(listSessions(principal, deps), filter, offset, limit)
   return await Promise.all(
     rows.map(row => (include_messages ? addMessages(principal, row, deps) : { ...row, messages: [] })),
   )
 }
 
-async function takeRows(
+async function collectRows(
   rows: AsyncIterable<SessionRow>,
   { agent_slug, context }: SessionFilter,
   offset: number,
   limit: number,
 ): Promise<readonly SessionRow[]> {
-  const taken: SessionRow[] = []
+  const collectedRows: SessionRow[] = []
   for await (const row of rows) {
     const isAgent = agent_slug === undefined || row.agent_slug === agent_slug
     const isContext = context === undefined || row.context === context
-    if (isAgent && isContext) taken.push(row)
-    if (taken.length === offset + limit) break
+    if (isAgent && isContext) collectedRows.push(row)
+    if (collectedRows.length === offset + limit) break
   }
-  return taken.slice(offset)
+  return collectedRows.slice(offset)
 }
 
 /** Reserves a run's id for this owner permanently, so that a repeated request does not run twice. @throws Rejection replayed */
@@ -141,7 +141,7 @@ export async function screenExternalMessage(
   }
   const now = system.now()
   if (await records.insert(recordKey, now)) return 'take'
-  const seen = await records.get(recordKey)
-  const isForgotten = typeof seen?.value === 'number' && seen.value + ttlMs <= now
-  return seen && isForgotten && (await records.swap(recordKey, seen.version, now)) ? 'take' : 'duplicate'
+  const record = await records.get(recordKey)
+  const isForgotten = typeof record?.value === 'number' && record.value + ttlMs <= now
+  return record && isForgotten && (await records.swap(recordKey, record.version, now)) ? 'take' : 'duplicate'
 }

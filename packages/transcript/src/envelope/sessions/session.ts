@@ -72,25 +72,25 @@ export function checkSessionOwner(
 }
 
 /** Builds the row of a new session. @throws Rejection malformed if its end is no time */
-export function buildSessionRow(principal: SessionPrincipal, id: string, now: string, wanted: NewSession): SessionRow {
+export function buildSessionRow(principal: SessionPrincipal, id: string, now: string, options: NewSession): SessionRow {
   return {
     session_id: id,
     workspace_type: principal.workspace_type ?? '',
     workspace_id: principal.workspace_id ?? '',
     owner_type: principal.owner_type,
     owner_key: principal.owner_key,
-    agent_slug: wanted.agent_slug ?? '',
-    title: wanted.title ?? '',
-    metadata: wanted.metadata ?? {},
+    agent_slug: options.agent_slug ?? '',
+    title: options.title ?? '',
+    metadata: options.metadata ?? {},
     provider: '',
     model: '',
     provider_response_id: null,
-    context: wanted.context ?? 'chat',
-    token_id: wanted.token_id ?? null,
+    context: options.context ?? 'chat',
+    token_id: options.token_id ?? null,
     created_at: now,
     updated_at: now,
     last_read_at: null,
-    expires_at: readEnd(wanted.expires_at),
+    expires_at: readEnd(options.expires_at),
   }
 }
 
@@ -141,9 +141,9 @@ interface UpdatedSession extends Session {
  */
 export interface SessionStore {
   /** Creates a session. @throws Rejection forbidden for an owner that may own none */
-  create(principal: SessionPrincipal, wanted?: NewSession): Promise<Session>
+  create(principal: SessionPrincipal, options?: NewSession): Promise<Session>
   /** Opens a pending session of the same context, or a new one, so that a repeated first message creates only one session. */
-  open(principal: SessionPrincipal, wanted?: NewSession & Pick<PendingSearch, 'seconds'>): Promise<Session>
+  open(principal: SessionPrincipal, options?: NewSession & Pick<PendingSearch, 'seconds'>): Promise<Session>
   get(principal: SessionPrincipal, id: string): Promise<Session | undefined>
   /** Updates a session; `undefined` if there is none. @throws Rejection malformed; Unavailable while another writer locks it */
   update(principal: SessionPrincipal, id: string, update: SessionUpdate): Promise<UpdatedSession | undefined>
