@@ -69,7 +69,7 @@ export function createUnusedLimit(now: () => number): ResolveDeps['mayList'] {
   const count = limitFetches(unusedLimits, now)
   return host => {
     try {
-      count.take(host)
+      count.consume(host)
       return true
     } catch (error) {
       if (error instanceof Rejection) return false

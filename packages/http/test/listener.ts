@@ -23,10 +23,10 @@ export async function openHttpListener(answer: RequestListener): Promise<TestLis
 }
 
 /** For what no HTTP server would say: `talk` gets the bare socket. */
-export async function openTcpListener(talk: (socket: Socket) => void): Promise<TestListener> {
+export async function openTcpListener(handleSocket: (socket: Socket) => void): Promise<TestListener> {
   const server = createTcpServer(socket => {
     socket.on('error', () => undefined)
-    talk(socket)
+    handleSocket(socket)
   })
   return listenOn(server, [])
 }

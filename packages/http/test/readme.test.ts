@@ -5,12 +5,12 @@ import { expect, test } from 'vitest'
 
 const folder = new URL('../', import.meta.url)
 
-test('the example of the README of http prints what it says', () => {
+test('the example of the README of http prints the output in its comments', () => {
   const readme = readFileSync(new URL('README.md', folder), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
-  const said = [...code.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, line]) => line)
+  const expectedLines = [...code.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, line]) => line)
   const options = { cwd: fileURLToPath(folder), encoding: 'utf8' } as const
-  const printed = execFileSync(process.execPath, ['--input-type=module-typescript', '--eval', code], options)
-  expect(said).toHaveLength(3)
-  expect(printed.trimEnd().split('\n')).toEqual(said)
+  const output = execFileSync(process.execPath, ['--input-type=module-typescript', '--eval', code], options)
+  expect(expectedLines).toHaveLength(3)
+  expect(output.trimEnd().split('\n')).toEqual(expectedLines)
 })

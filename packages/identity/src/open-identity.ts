@@ -5,9 +5,9 @@ import type { EvidenceCaller, EvidenceClaim, EvidenceResult, IdentityVerifier, O
 import type { IdentityConfig } from './config.ts'
 import { attestationForm } from './connector/attestation.ts'
 import { credentialForm } from './credential/credential.ts'
+import type { CarriedEntry, UseEvidence } from './evidence/evidence-uses.ts'
+import { createEvidenceUses, describeAccepted, describeLeftOut, readCarrier } from './evidence/evidence-uses.ts'
 import type { EvidenceForm, ReadEvidence } from './evidence/trust.ts'
-import type { CarriedEntry, UseEvidence } from './evidence/uses.ts'
-import { createEvidenceUses, describeAccepted, describeLeftOut, readCarrier } from './evidence/uses.ts'
 import type { DocumentSystem, EvidenceDeps } from './evidence/verify.ts'
 import { checkEvidence, createDocumentCache } from './evidence/verify.ts'
 import { EvidenceFault } from './format/members.ts'
@@ -30,12 +30,12 @@ interface Outcome {
 /** Opens the verifier of forwarded evidence (MN-6.4, MN-6.5). Valid evidence becomes an identity; invalid evidence is left out and logged. */
 export function openIdentity(config: IdentityConfig, { system, store }: IdentityDeps): IdentityVerifier {
   const deps: EvidenceDeps = { config, system, documents: createDocumentCache(toConfigured(system)) }
-  const take = createEvidenceUses(store)
+  const useEvidence = createEvidenceUses(store)
   return {
     extensions: listIdentityExtensions(config),
     async verify(claim) {
-      const checked = await Promise.all(forms.flatMap(form => verifyForm(form, claim, deps)))
-      const outcomes = await useUp(checked, claim, take)
+      const checkedOutcomes = await Promise.all(forms.flatMap(form => verifyForm(form, claim, deps)))
+      const outcomes = await consumeEvidence(checkedOutcomes, claim, useEvidence)
       for (const outcome of outcomes) logFault(outcome, claim, system)
       return toVerdict(outcomes)
     },
@@ -76,20 +76,20 @@ async function verifyEntry(
 }
 
 /** Marks the evidence of one message as used together, because its entries may share a key. */
-async function useUp(
-  checked: readonly Outcome[],
+async function consumeEvidence(
+  checkedOutcomes: readonly Outcome[],
   claim: EvidenceClaim,
-  take: UseEvidence,
+  useEvidence: UseEvidence,
 ): Promise<readonly Outcome[]> {
-  const takes = new Map<string, Promise<boolean>>()
+  const usesByKey = new Map<string, Promise<boolean>>()
   const consume = async (outcome: Outcome): Promise<Outcome> => {
     const { read, fault } = outcome
     if (!read || fault) return outcome
-    const use = takes.get(read.replayKey) ?? take(read, claim)
-    takes.set(read.replayKey, use)
+    const use = usesByKey.get(read.replayKey) ?? useEvidence(read, claim)
+    usesByKey.set(read.replayKey, use)
     return (await use) ? outcome : { ...outcome, fault: new EvidenceFault('replayed', 'it was used before') }
   }
-  return Promise.all(checked.map(consume))
+  return Promise.all(checkedOutcomes.map(consume))
 }
 
 function logFault(

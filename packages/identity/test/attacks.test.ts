@@ -14,7 +14,7 @@ import {
   strangerDid,
   strangerHost,
   trustedIssuers,
-} from './case.ts'
+} from './fixtures.ts'
 import type { IdentityGateway } from './gateway.ts'
 import { openIdentityGateway } from './gateway.ts'
 
@@ -29,15 +29,15 @@ afterEach(() => gateway.close())
 
 type Draft = Partial<Parameters<typeof issuePlatformCredential>[0]>
 
-function credential(draft: Draft = {}, by = privateKey) {
+function credential(draft: Draft = {}, signingKey = privateKey) {
   const base = { issuer: did, subject: 'slack:T123/U1', method: member, assurance: 'platform' }
   const bound = { domain: audience, challenge: messageId, issuedAt: now }
-  return issuePlatformCredential({ ...base, ...bound, ...draft }, { privateKey: by, fragment: 'key-1' })
+  return issuePlatformCredential({ ...base, ...bound, ...draft }, { privateKey: signingKey, fragment: 'key-1' })
 }
 
-function attestation(draft: Partial<Parameters<typeof signAttestation>[0]> = {}, by = privateKey) {
+function attestation(draft: Partial<Parameters<typeof signAttestation>[0]> = {}, signingKey = privateKey) {
   const base = { issuer: host, subject: 'slack:T123/U1', method: member, assurance: 'platform', audience }
-  return signAttestation({ ...base, issuedAt: now, ...draft }, { privateKey: by, kid: 'k1' })
+  return signAttestation({ ...base, issuedAt: now, ...draft }, { privateKey: signingKey, kid: 'k1' })
 }
 
 async function codesOf(carriers: Parameters<IdentityGateway['verify']>[0], at = gateway) {
@@ -50,10 +50,10 @@ const vouch = (...verifiable_credentials: unknown[]) => ({ verifiable_credential
 const attest = (...identity_evidence: unknown[]) => ({ identity_evidence })
 
 describe('a forged connector', () => {
-  test('whose issuer nobody trusts causes no outgoing byte', async () => {
+  test('from an untrusted issuer causes no request', async () => {
     expect(await codesOf(vouch(credential({ issuer: strangerDid })))).toEqual(['untrusted-issuer'])
     expect(await codesOf(attest(attestation({ issuer: strangerHost })))).toEqual(['untrusted-issuer'])
-    expect(gateway.asked).toEqual([])
+    expect(gateway.requestedUrls).toEqual([])
   })
 
   test('that claims to be another one, with a key of its own, proves nothing (MN-11, MN-6.3)', async () => {
@@ -62,18 +62,18 @@ describe('a forged connector', () => {
   })
 
   test('gains nothing from an empty policy: then no connector counts', async () => {
-    const closed = await openIdentityGateway({ trusted_issuers: [] })
-    expect(await codesOf({ ...vouch(credential()), ...attest(attestation()) }, closed)).toEqual([
+    const untrustingGateway = await openIdentityGateway({ trusted_issuers: [] })
+    expect(await codesOf({ ...vouch(credential()), ...attest(attestation()) }, untrustingGateway)).toEqual([
       'untrusted-issuer',
       'untrusted-issuer',
     ])
-    expect(closed.asked).toEqual([])
-    await closed.close()
+    expect(untrustingGateway.requestedUrls).toEqual([])
+    await untrustingGateway.close()
   })
 
   test('a host and its DID are two issuers: trust in one gives no trust in the other', async () => {
-    const one = trustedIssuers.filter(({ issuer }) => issuer === host)
-    const narrow = await openIdentityGateway({ trusted_issuers: [...one] })
+    const singleIssuer = trustedIssuers.filter(({ issuer }) => issuer === host)
+    const narrow = await openIdentityGateway({ trusted_issuers: [...singleIssuer] })
     expect(await codesOf(vouch(credential()), narrow)).toEqual(['untrusted-issuer'])
     expect(await codesOf(attest(attestation()), narrow)).toEqual([])
     await narrow.close()
@@ -88,9 +88,9 @@ describe('a trusted connector with a foreign subject', () => {
         ...(await codesOf(vouch(credential({ subject })))),
         ...(await codesOf(attest(attestation({ subject })))),
       ]
-      const expected = subject.startsWith(' ') ? 'malformed' : 'untrusted-subject'
-      expect(codes).toEqual([expected, expected])
-      expect(gateway.asked).toEqual([])
+      const expectedCode = subject.startsWith(' ') ? 'malformed' : 'untrusted-subject'
+      expect(codes).toEqual([expectedCode, expectedCode])
+      expect(gateway.requestedUrls).toEqual([])
     },
   )
 
@@ -104,14 +104,14 @@ describe('a trusted connector with a foreign subject', () => {
     await bare.close()
   })
 
-  test('cannot act for one of its own and for somebody else', async () => {
+  test('cannot delegate for a subject outside its prefixes, even together with one inside', async () => {
     const principals = ['slack:T123/U1', 'slack:T999/U1', 'slack:T123/U2']
     for (const onBehalfOf of [principals, principals.toReversed(), ['slack:T999/U1']]) {
       const draft = { assurance: 'delegated', onBehalfOf }
       const codes = [...(await codesOf(vouch(credential(draft)))), ...(await codesOf(attest(attestation(draft))))]
       expect(codes).toEqual(['untrusted-delegation', 'untrusted-delegation'])
     }
-    expect(gateway.asked).toEqual([])
+    expect(gateway.requestedUrls).toEqual([])
   })
 
   test('entries of one issuer do not add up: each of them has to admit the whole subject', async () => {
@@ -128,7 +128,7 @@ describe('a trusted connector with a foreign subject', () => {
 test('the verifier leaves out evidence for another audience before it fetches anything (MN-6.2, MN-6.5)', async () => {
   expect(await codesOf(vouch(credential({ domain: '@echo@agents.test' })))).toEqual(['wrong-domain'])
   expect(await codesOf(attest(attestation({ audience: '@echo@agents.test' })))).toEqual(['wrong-domain'])
-  expect(gateway.asked).toEqual([])
+  expect(gateway.requestedUrls).toEqual([])
 })
 
 describe('the same evidence again', () => {
@@ -139,9 +139,9 @@ describe('the same evidence again', () => {
     expect(await codesOf(carriers)).toEqual(['replayed', 'replayed'])
   })
 
-  test('counts once when it comes many times at once', async () => {
-    const all = await Promise.all(Array.from({ length: 20 }, () => gateway.verify(carriers)))
-    expect(all.flatMap(({ accepted }) => accepted)).toHaveLength(2)
+  test('counts once even if it arrives many times concurrently', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => gateway.verify(carriers)))
+    expect(outcomes.flatMap(({ accepted }) => accepted)).toHaveLength(2)
   })
 
   test('counts once for all processes, and after a restart', async () => {
@@ -190,12 +190,12 @@ describe('the same evidence again', () => {
   })
 
   test('stays in the memory of the store to its last moment', async () => {
-    const long = { ...vouch(credential({ lifetimeMs: 600_000 })), ...attest(attestation({ lifetimeMs: 600_000 })) }
-    expect(await codesOf(long)).toEqual([])
+    const longLived = { ...vouch(credential({ lifetimeMs: 600_000 })), ...attest(attestation({ lifetimeMs: 600_000 })) }
+    expect(await codesOf(longLived)).toEqual([])
     gateway.setTime(now + 600_000 + 59_999)
-    expect(await codesOf(long)).toEqual(['replayed', 'replayed'])
+    expect(await codesOf(longLived)).toEqual(['replayed', 'replayed'])
     gateway.setTime(now + 600_000 + 60_000)
-    expect(await codesOf(long)).toEqual(['expired', 'expired'])
+    expect(await codesOf(longLived)).toEqual(['expired', 'expired'])
   })
 })
 
@@ -208,14 +208,14 @@ describe('the edges of the clock', () => {
     [360_000, 'expired'],
   ])('lives for a limited time, at %d ms from its making', async (offset, code) => {
     gateway.setTime(now + offset)
-    const wanted = code === undefined ? [] : [code, code]
-    expect(await codesOf({ ...vouch(credential()), ...attest(attestation()) })).toEqual(wanted)
+    const expectedCodes = code === undefined ? [] : [code, code]
+    expect(await codesOf({ ...vouch(credential()), ...attest(attestation()) })).toEqual(expectedCodes)
   })
 
-  test('a slow key server does not make it live longer', async () => {
-    gateway.onceAsked(() => gateway.setTime(now + 360_000))
+  test('a slow key server does not extend its lifetime', async () => {
+    gateway.onNextRequest(() => gateway.setTime(now + 360_000))
     expect(await codesOf(vouch(credential()))).toEqual(['expired'])
-    expect(gateway.asked).toEqual([didUrl])
+    expect(gateway.requestedUrls).toEqual([didUrl])
   })
 })
 
@@ -225,10 +225,10 @@ describe('keys', () => {
     expect(await codesOf(vouch(credential({ challenge: 'other' })))).toEqual(['challenge-mismatch'])
     gateway.setTime(now + 299_000)
     await gateway.verify(vouch(credential({ issuedAt: now + 299_000, challenge: 'm2' })), { messageId: 'm2' })
-    expect(gateway.asked).toEqual([didUrl])
+    expect(gateway.requestedUrls).toEqual([didUrl])
     gateway.setTime(now + 300_000)
     await gateway.verify(vouch(credential({ issuedAt: now + 300_000, challenge: 'm3' })), { messageId: 'm3' })
-    expect(gateway.asked).toEqual([didUrl, didUrl])
+    expect(gateway.requestedUrls).toEqual([didUrl, didUrl])
   })
 
   test('that are new cause a fetch, but at most one every half minute', async () => {
@@ -247,18 +247,18 @@ describe('keys', () => {
         { privateKey: otherKey.privateKey, fragment: 'key-2' },
       )
     gateway.publish({ [didUrl]: writeDidDocument(did, [{ fragment: 'key-2', publicKey: otherKey.publicKey }]) })
-    const early = await gateway.verify(vouch(issue('m2')), { messageId: 'm2' })
-    expect(early.left_out.map(({ code }) => code)).toEqual(['invalid-signature'])
+    const earlyVerdict = await gateway.verify(vouch(issue('m2')), { messageId: 'm2' })
+    expect(earlyVerdict.left_out.map(({ code }) => code)).toEqual(['invalid-signature'])
     gateway.setTime(now + 30_000)
-    const late = await gateway.verify(vouch(issue('m3')), { messageId: 'm3' })
-    expect(late.accepted).toHaveLength(1)
-    expect(gateway.asked).toHaveLength(2)
+    const lateVerdict = await gateway.verify(vouch(issue('m3')), { messageId: 'm3' })
+    expect(lateVerdict.accepted).toHaveLength(1)
+    expect(gateway.requestedUrls).toHaveLength(2)
   })
 
   test('for which many messages wait take one fetch', async () => {
     const ids = ['m1', 'm2', 'm3', 'm4']
     await Promise.all(ids.map(challenge => gateway.verify(vouch(credential({ challenge })), { messageId: challenge })))
-    expect(gateway.asked).toHaveLength(1)
+    expect(gateway.requestedUrls).toHaveLength(1)
   })
 
   test('cause no second fetch right after a failure', async () => {
@@ -266,7 +266,7 @@ describe('keys', () => {
     expect(await codesOf(vouch(credential()))).toEqual(['key-unavailable'])
     gateway.publish({ [didUrl]: writeDidDocument(did, [{ fragment: 'key-1', publicKey }]) })
     expect(await codesOf(vouch(credential()))).toEqual(['key-unavailable'])
-    expect(gateway.asked).toHaveLength(1)
+    expect(gateway.requestedUrls).toHaveLength(1)
     gateway.setTime(now + 5_000)
     expect(await codesOf(vouch(credential()))).toEqual([])
   })
@@ -285,7 +285,7 @@ describe('keys', () => {
   ])('%s', async (_, document) => {
     gateway.publish({ [didUrl]: document })
     expect(await codesOf(vouch(credential()))).toEqual(['key-unavailable'])
-    expect(gateway.asked).toEqual([didUrl])
+    expect(gateway.requestedUrls).toEqual([didUrl])
   })
 
   test('of a credential count only when its own issuer controls them', async () => {
@@ -293,14 +293,14 @@ describe('keys', () => {
     const foreign = document.verificationMethod.map(method => ({ ...method, controller: otherDid }))
     gateway.publish({ [didUrl]: { ...document, verificationMethod: foreign } })
     expect(await codesOf(vouch(credential()))).toEqual(['issuer-controller-mismatch'])
-    expect(gateway.asked).toEqual([didUrl])
+    expect(gateway.requestedUrls).toEqual([didUrl])
   })
 
   test('of another trusted connector do not count, though its method is named', async () => {
     const borrowed = credential({}, otherKey.privateKey) as { readonly proof: object }
     const proof = { ...borrowed.proof, verificationMethod: `${otherDid}#key-1` }
     expect(await codesOf(vouch({ ...borrowed, proof }))).toEqual(['issuer-controller-mismatch'])
-    expect(gateway.asked).not.toContain(`https://${otherHost}/.well-known/did.json`)
+    expect(gateway.requestedUrls).not.toContain(`https://${otherHost}/.well-known/did.json`)
   })
 })
 
@@ -324,7 +324,7 @@ describe('did:web that points inside', () => {
       const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
       const open = await openIdentityGateway({ trusted_issuers: trusted })
       expect(await codesOf(vouch(credential({ issuer })), open)).toEqual(['key-unavailable'])
-      expect(open.asked).toEqual([])
+      expect(open.requestedUrls).toEqual([])
       expect(JSON.stringify(open.logged.map(({ err }) => String(err)))).toContain('address is not public')
       await open.close()
     },
@@ -335,7 +335,7 @@ describe('did:web that points inside', () => {
     const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
     const open = await openIdentityGateway({ trusted_issuers: trusted }, async () => ['10.0.0.5'])
     expect(await codesOf(vouch(credential({ issuer })), open)).toEqual(['key-unavailable'])
-    expect(open.asked).toEqual([])
+    expect(open.requestedUrls).toEqual([])
     expect(JSON.stringify(open.logged.map(({ err }) => String(err)))).toContain('not public')
     await open.close()
   })
@@ -345,7 +345,7 @@ describe('did:web that points inside', () => {
     const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
     const open = await openIdentityGateway({ trusted_issuers: trusted })
     expect(await codesOf(vouch(credential({ issuer })), open)).toEqual(['key-unavailable'])
-    expect(open.asked).toEqual([])
+    expect(open.requestedUrls).toEqual([])
     await open.close()
   })
 })
@@ -354,7 +354,7 @@ describe('too much', () => {
   test('five credentials: none of them counts, and the verifier fetches nothing', async () => {
     expect(await codesOf(vouch(...Array.from({ length: 5 }, () => credential())))).toEqual(['too-many'])
     expect(await codesOf(attest(...Array.from({ length: 5 }, () => attestation())))).toEqual(['too-many'])
-    expect(gateway.asked).toEqual([])
+    expect(gateway.requestedUrls).toEqual([])
   })
 
   test('the verifier leaves out a credential of 33 KiB, and the one beside it counts', async () => {
@@ -388,10 +388,10 @@ describe('too much', () => {
   })
 
   test('no carrier is no evidence and no fault', async () => {
-    const nothing = { accepted: [], left_out: [], proofs: [] }
-    expect(await gateway.verify({})).toEqual(nothing)
-    expect(await gateway.verify({ verifiable_credentials: null, identity_evidence: null })).toEqual(nothing)
-    expect(await gateway.verify({ verifiable_credentials: [] })).toEqual(nothing)
+    const emptyVerdict = { accepted: [], left_out: [], proofs: [] }
+    expect(await gateway.verify({})).toEqual(emptyVerdict)
+    expect(await gateway.verify({ verifiable_credentials: null, identity_evidence: null })).toEqual(emptyVerdict)
+    expect(await gateway.verify({ verifiable_credentials: [] })).toEqual(emptyVerdict)
   })
 })
 
@@ -424,7 +424,7 @@ describe('JSON with tricks', () => {
     ])
   })
 
-  test('signed members called __proto__ reach nobody', async () => {
+  test('the agent does not get signed members called __proto__', async () => {
     const claims = JSON.parse('{"__proto__":{"admin":true},"name":"Acme"}') as Record<string, unknown>
     const { accepted } = await gateway.verify(attest(attestation({ claims })))
     expect(accepted).toHaveLength(1)

@@ -1,6 +1,6 @@
 import type { EvidenceCode } from '@postern/pipeline'
 import { signAttestation, writeConnectorCard } from '../src/index.ts'
-import type { EvidenceCase, Members } from './case.ts'
+import type { EvidenceCase, Members } from './fixtures.ts'
 import {
   audience,
   connectorKey,
@@ -14,7 +14,7 @@ import {
   strangerHost,
   timeAt,
   without,
-} from './case.ts'
+} from './fixtures.ts'
 
 const { privateKey, publicKey } = connectorKey
 const signer = { privateKey, kid: 'k1' }
@@ -56,8 +56,8 @@ type Changes = Partial<Omit<Parameters<typeof signAttestation>[0], 'audience'>> 
   readonly audience?: string | string[]
 }
 
-const sign = (changes: Changes = {}, by = signer) => signAttestation({ ...draft, ...changes }, by)
-const during = (from: number, until: number) => sign({ issuedAt: now + from, lifetimeMs: until - from })
+const sign = (changes: Changes = {}, signingKey = signer) => signAttestation({ ...draft, ...changes }, signingKey)
+const during = (from: number, to: number) => sign({ issuedAt: now + from, lifetimeMs: to - from })
 const attestation = sign()
 const { proof } = attestation
 /** Changes members of an attestation after it was signed. */

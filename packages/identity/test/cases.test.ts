@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { identityEvidenceSchema } from '@postern/message'
 import { ownEvidenceCodes, publishedEvidenceCodes } from '@postern/pipeline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { EvidenceCase } from './case.ts'
-import { now } from './case.ts'
+import type { EvidenceCase } from './fixtures.ts'
+import { now } from './fixtures.ts'
 import type { IdentityGateway } from './gateway.ts'
 import { openIdentityGateway } from './gateway.ts'
 import { fixtureFiles } from './write-fixtures.ts'
@@ -30,9 +30,9 @@ describe.each(files)('MN-6.5, $name (MN-6.2)', ({ name, text, file: { documents,
     expect(text).toBe(fixtureFiles[name])
   })
 
-  test.each(cases)('$name', async ({ carrier, code, evidence, documents: changed }) => {
+  test.each(cases)('$name', async ({ carrier, code, evidence, documents: changedDocuments }) => {
     // The verifier is reopened with its own memory, because keys are cached, and the same evidence counts only once.
-    gateway.publish({ ...documents, ...changed })
+    gateway.publish({ ...documents, ...changedDocuments })
     const store = { consumeOnce: async () => true }
     const identity = gateway.reopen(store)
     const { accepted, left_out, proofs } = await identity.verify({
@@ -54,7 +54,9 @@ describe.each(files)('MN-6.5, $name (MN-6.2)', ({ name, text, file: { documents,
 test('every word of the published vocabulary has cases, and so has each of ours', () => {
   const covered = new Set(files.flatMap(({ file }) => file.cases.map(({ code }) => code)))
   // limits.test.ts and replay.test.ts have the cases of these three codes.
-  const elsewhere = ['too-many', 'too-large', 'replayed']
-  const wanted = [...publishedEvidenceCodes, ...ownEvidenceCodes].filter(code => !elsewhere.includes(code))
-  expect(wanted.filter(code => !covered.has(code))).toEqual([])
+  const codesTestedElsewhere = ['too-many', 'too-large', 'replayed']
+  const expectedCodes = [...publishedEvidenceCodes, ...ownEvidenceCodes].filter(
+    code => !codesTestedElsewhere.includes(code),
+  )
+  expect(expectedCodes.filter(code => !covered.has(code))).toEqual([])
 })

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { connectorCardSchema, inspectIssuer, signAttestation, writeConnectorCard } from '../src/index.ts'
 import { connectorCards } from './attestation-cases.ts'
-import { audience, connectorKey, did, host, member, now, otherHost } from './case.ts'
+import { audience, connectorKey, did, host, member, now, otherHost } from './fixtures.ts'
 import type { IdentityGateway } from './gateway.ts'
 import { openIdentityGateway } from './gateway.ts'
 
@@ -38,9 +38,9 @@ describe('a connector that signs with ES256', () => {
 
   test('cannot repeat the first message under a second signature that anybody can make from the first', async () => {
     gateway.publish({ [cardUrl]: card })
-    const signed = sign('b')
-    await gateway.verify({ identity_evidence: [signed] })
-    const twin = { ...signed, proof: { ...signed.proof, value: mirror(signed.proof) } }
+    const attestation = sign('b')
+    await gateway.verify({ identity_evidence: [attestation] })
+    const twin = { ...attestation, proof: { ...attestation.proof, value: mirror(attestation.proof) } }
     const { left_out } = await gateway.verify({ identity_evidence: [twin] })
     expect(left_out.map(({ code }) => code)).toEqual(['replayed'])
   })
@@ -76,9 +76,9 @@ test('cards name a version when the operator trusts an issuer of it', async () =
     'https://mentionable.dev/ns/identity/v0.1',
     'https://mentionable.dev/ns/identity/v0.2',
   ])
-  const closed = await openIdentityGateway({ trusted_issuers: [] })
-  expect(closed.identity.extensions).toEqual([])
-  await closed.close()
+  const untrustingGateway = await openIdentityGateway({ trusted_issuers: [] })
+  expect(untrustingGateway.identity.extensions).toEqual([])
+  await untrustingGateway.close()
 })
 
 describe('inspectIssuer()', () => {
@@ -117,17 +117,17 @@ describe('inspectIssuer()', () => {
       [15, undefined, []],
       [16, expect.stringContaining(cardUrl), ['key-unavailable']],
     ] as const) {
-      const fresh = await openIdentityGateway()
-      fresh.publish({ [cardUrl]: { ...card, more: nest(levels) } })
-      expect(await inspectIssuer(host, fresh.system)).toEqual(problem)
-      const signed = signAttestation(draft, { privateKey: connectorKey.privateKey, kid: 'k1' })
-      const { left_out } = await fresh.verify({ identity_evidence: [signed] })
+      const freshGateway = await openIdentityGateway()
+      freshGateway.publish({ [cardUrl]: { ...card, more: nest(levels) } })
+      expect(await inspectIssuer(host, freshGateway.system)).toEqual(problem)
+      const attestation = signAttestation(draft, { privateKey: connectorKey.privateKey, kid: 'k1' })
+      const { left_out } = await freshGateway.verify({ identity_evidence: [attestation] })
       expect(left_out.map(({ code }) => code)).toEqual(codes)
-      await fresh.close()
+      await freshGateway.close()
     }
   })
 
-  test('says what keeps the guard from asking', async () => {
+  test('reports why the guard refuses to fetch', async () => {
     expect(await inspect('did:web:router.internal')).toMatch(/router\.internal.*address is not public/)
   })
 })

@@ -1,6 +1,6 @@
 import type { EvidenceCode } from '@postern/pipeline'
 import { issuePlatformCredential, secureCredential, writeDidDocument } from '../src/index.ts'
-import type { EvidenceCase, Members } from './case.ts'
+import type { EvidenceCase, Members } from './fixtures.ts'
 import {
   audience,
   connectorKey,
@@ -19,7 +19,7 @@ import {
   strangerHost,
   timeAt,
   without,
-} from './case.ts'
+} from './fixtures.ts'
 
 const { privateKey, publicKey } = connectorKey
 const signer = { privateKey, fragment: 'key-1' }
@@ -63,11 +63,8 @@ function resign(document: Members, options: Members = {}): Members {
 const withDocument = (members: Members) => resign({ ...wholeDocument, ...members })
 const withSubject = (members: Members) => withDocument({ credentialSubject: { ...subjectOf(credential), ...members } })
 const withProof = (members: Members) => resign(wholeDocument, members)
-const during = (from: number, until: number) =>
-  resign(
-    { ...wholeDocument, validFrom: timeAt(from), validUntil: timeAt(until) },
-    { created: timeAt(Math.min(from, 0)) },
-  )
+const during = (from: number, to: number) =>
+  resign({ ...wholeDocument, validFrom: timeAt(from), validUntil: timeAt(to) }, { created: timeAt(Math.min(from, 0)) })
 
 /** Changes members of a credential after it was signed. */
 const tampered = (members: Members): Members => ({ ...credential, ...members })

@@ -8,21 +8,21 @@ import { sketchedChannels } from '@postern/testing'
 import type { IdentityConfig } from '../src/index.ts'
 import { openIdentity } from '../src/index.ts'
 import { connectorCards } from './attestation-cases.ts'
-import { audience, host, messageId, now, otherHost, strangerHost, trustedIssuers } from './case.ts'
 import { didDocuments } from './credential-cases.ts'
+import { audience, host, messageId, now, otherHost, strangerHost, trustedIssuers } from './fixtures.ts'
 
 export interface IdentityGateway {
   readonly identity: IdentityVerifier
   readonly store: Store
   /** The addresses of all requests, in order. */
-  readonly asked: string[]
+  readonly requestedUrls: string[]
   readonly logged: LogFields[]
   /** Sets the documents that are served at these addresses from now on; null means none. */
   publish(documents: Readonly<Record<string, unknown>>): void
   /** Sets the time, ms. At first it is the `now` of the cases. */
   setTime(ms: number): void
   /** Runs a function before the next document is served. */
-  onceAsked(effect: () => void): void
+  onNextRequest(effect: () => void): void
   verify(carriers: EvidenceClaim['carriers'], claim?: Partial<EvidenceClaim>): Promise<EvidenceResult>
   readonly system: Pick<System, 'fetch' | 'now'>
   readonly binding: Pick<EvidenceClaim, 'audience' | 'messageId'>
@@ -36,14 +36,14 @@ export async function openIdentityGateway(
   config: Partial<IdentityConfig> = {},
   lookup: (host: string) => Promise<readonly string[]> = async () => [],
 ): Promise<IdentityGateway> {
-  const asked: string[] = []
+  const requestedUrls: string[] = []
   const logged: LogFields[] = []
   const documents = new Map<string, unknown>(Object.entries({ ...didDocuments, ...connectorCards }))
   let effect = () => {}
   let time = now
   const server = createServer((request, response) => {
     const url = `https://${request.headers.host}${request.url}`
-    asked.push(url)
+    requestedUrls.push(url)
     effect()
     effect = () => {}
     const document = documents.get(url) ?? null
@@ -60,20 +60,20 @@ export async function openIdentityGateway(
   const system = { fetch, now: () => time, log }
   const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => time, log })
   const fullConfig = { trusted_issuers: [...trustedIssuers], connectors: [], ...config }
-  const reopen = (other: OnceStore = store) => openIdentity(fullConfig, { system, store: other })
+  const reopen = (onceStore: OnceStore = store) => openIdentity(fullConfig, { system, store: onceStore })
   const identity = reopen()
   return {
     identity,
     store,
-    asked,
+    requestedUrls,
     logged,
-    publish(changed) {
-      for (const [url, document] of Object.entries(changed)) documents.set(url, document)
+    publish(changedDocuments) {
+      for (const [url, document] of Object.entries(changedDocuments)) documents.set(url, document)
     },
     setTime(ms) {
       time = ms
     },
-    onceAsked(wanted) {
+    onNextRequest(wanted) {
       effect = wanted
     },
     system,

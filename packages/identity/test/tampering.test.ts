@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { attestationCases } from './attestation-cases.ts'
-import type { Members } from './case.ts'
 import { credentialCases } from './credential-cases.ts'
+import type { Members } from './fixtures.ts'
 import type { IdentityGateway } from './gateway.ts'
 import { openIdentityGateway } from './gateway.ts'
 
@@ -15,12 +15,12 @@ function listPaths(value: unknown, path: Path = []): readonly Path[] {
 }
 
 /** Copies a document, with one value changed or removed. */
-function change(document: unknown, path: Path, how: (value: unknown) => unknown): unknown {
+function change(document: unknown, path: Path, modify: (value: unknown) => unknown): unknown {
   const copy = structuredClone(document) as Record<string | number, unknown>
   const holder = path.slice(0, -1).reduce((inner, name) => inner[name] as typeof copy, copy)
   const name = path.at(-1) ?? ''
-  const changed = how(holder[name])
-  if (changed !== undefined) holder[name] = changed
+  const newValue = modify(holder[name])
+  if (newValue !== undefined) holder[name] = newValue
   else if (Array.isArray(holder)) holder.splice(Number(name), 1)
   else delete holder[name]
   return copy
@@ -54,12 +54,12 @@ describe.each([
     const verify = (evidence: unknown) =>
       identity.verify({ ...gateway.binding, carriers: { [good?.carrier ?? '']: [evidence] } })
     expect((await verify(good?.evidence)).accepted).toHaveLength(1)
-    const changed = paths.map(path => ({
+    const tamperedDocuments = paths.map(path => ({
       path,
       evidence: change(good?.evidence, path, hows[name] ?? String) as Members,
     }))
-    expect(changed.length).toBeGreaterThan(15)
-    for (const { path, evidence } of changed) {
+    expect(tamperedDocuments.length).toBeGreaterThan(15)
+    for (const { path, evidence } of tamperedDocuments) {
       const { accepted, left_out } = await verify(evidence)
       expect([path.join('.'), accepted, left_out.length]).toEqual([path.join('.'), [], 1])
     }

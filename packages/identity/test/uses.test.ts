@@ -3,9 +3,9 @@ import { openSqliteStore } from '@postern/store'
 import { silentLog, sketchedChannels } from '@postern/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { attestationForm } from '../src/connector/attestation.ts'
-import { createEvidenceUses } from '../src/evidence/uses.ts'
+import { createEvidenceUses } from '../src/evidence/evidence-uses.ts'
 import { attestationCases } from './attestation-cases.ts'
-import { audience, now } from './case.ts'
+import { audience, now } from './fixtures.ts'
 
 const [good] = attestationCases
 const evidence = attestationForm.read(good?.evidence as Record<string, unknown>, { audience })
@@ -26,10 +26,10 @@ function slowDown() {
   }
 }
 
-test('two copies of one message at once both have their evidence, however slow the store is', async () => {
+test('two concurrent copies of one message both keep their evidence, even with a slow store', async () => {
   const useEvidence = createEvidenceUses(slowDown())
-  const take = () => useEvidence(evidence, { sender: 'alice', messageId: 'm' })
-  expect(await Promise.all([take(), take(), take()])).toEqual([true, true, true])
+  const useOnce = () => useEvidence(evidence, { sender: 'alice', messageId: 'm' })
+  expect(await Promise.all([useOnce(), useOnce(), useOnce()])).toEqual([true, true, true])
 })
 
 test('one failure of the store does not block the next message', async () => {
@@ -42,7 +42,7 @@ test('one failure of the store does not block the next message', async () => {
     },
   }
   const useEvidence = createEvidenceUses(failing)
-  const take = () => useEvidence(evidence, { sender: 'alice', messageId: 'm' })
-  const [first, second] = await Promise.allSettled([take(), take()])
+  const useOnce = () => useEvidence(evidence, { sender: 'alice', messageId: 'm' })
+  const [first, second] = await Promise.allSettled([useOnce(), useOnce()])
   expect([first.status, second]).toEqual(['rejected', { status: 'fulfilled', value: true }])
 })

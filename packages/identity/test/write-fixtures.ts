@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { attestationCases, connectorCards } from './attestation-cases.ts'
-import { audience, messageId, now, timeAt, trustedIssuers } from './case.ts'
 import { credentialCases, didDocuments } from './credential-cases.ts'
+import { audience, messageId, now, timeAt, trustedIssuers } from './fixtures.ts'
 
 /** The text of each file of `fixtures/identity`, which is the same each time. */
 export const fixtureFiles: Readonly<Record<string, string>> = {

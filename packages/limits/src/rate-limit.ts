@@ -15,7 +15,7 @@ interface RateLimitOptions {
 /** A limit on the events per minute of each key. */
 export interface RateLimit {
   /** Uses one token of the key. @throws Rejection `rate_limited` with `retryAfter` in seconds */
-  take(key: string): void
+  consume(key: string): void
   /** Does the same check as `take`, but uses no token. */
   check(key: string): void
 }
@@ -35,14 +35,14 @@ export function createRateLimit(options: RateLimitOptions, now: () => number): R
     const at = now()
     const storedFullAt = fullAt.get(key) ?? at
     // If the time is further ahead than a whole bucket, the clock has been set back.
-    const full = storedFullAt > at + msPerBucket ? at : Math.max(storedFullAt, at)
-    const waitMs = full + msPerToken - msPerBucket - at
+    const refilledAt = storedFullAt > at + msPerBucket ? at : Math.max(storedFullAt, at)
+    const waitMs = refilledAt + msPerToken - msPerBucket - at
     if (waitMs > 0) throw new Rejection('rate_limited', refusal, { retryAfter: Math.ceil(waitMs / 1000) })
-    return full + msPerToken
+    return refilledAt + msPerToken
   }
 
   return {
-    take: key => fullAt.set(key, fullAfter(key)),
+    consume: key => fullAt.set(key, fullAfter(key)),
     check: key => void fullAfter(key),
   }
 }

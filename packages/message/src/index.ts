@@ -15,7 +15,12 @@ export {
   Unavailable,
   Undeliverable,
 } from './format/errors.ts'
-export { describeFaults, describeRule, parseAgentAnswer, parseGiven } from './format/faults/describe-faults.ts'
+export {
+  describeFaults,
+  describeRule,
+  parseAgentAnswer,
+  parseInput as parseGiven,
+} from './format/faults/describe-faults.ts'
 export { listIdSpellings } from './format/id-spellings.ts'
 export { isoTime } from './format/iso-time.ts'
 export type { Json } from './format/json.ts'
@@ -28,7 +33,7 @@ export { toWellFormed } from './format/text/well-formed.ts'
 export { withoutTurning, writeVisibleJson } from './format/visible-json.ts'
 export { isHostLength, maxUrlLength, parseUrl } from './format/web-url.ts'
 export { lazy } from './loading/lazy.ts'
-export { loadOptional } from './loading/optional-library.ts'
+export { loadOptionalLibrary as loadOptional } from './loading/optional-library.ts'
 export type { ActRefusal, RefusedAct } from './message/actions/act-refusal.ts'
 export { isActRefusal, refuseAct } from './message/actions/act-refusal.ts'
 export type {
@@ -84,7 +89,10 @@ export { identityEvidenceSchema } from './message/identity/identity.ts'
 export { listPeopleBehind } from './message/identity/people-behind.ts'
 export type { SenderIdentity } from './message/identity/sender-identity.ts'
 export { createSenderIdentity } from './message/identity/sender-identity.ts'
-export { formatTransportMethod, mintTransportEvidence } from './message/identity/transport-evidence.ts'
+export {
+  createTransportEvidence as mintTransportEvidence,
+  formatTransportMethod,
+} from './message/identity/transport-evidence.ts'
 export type { LoopLimits, StopFlag } from './message/loop-limits.ts'
 export { agentFlag, defaultLoopLimits, hopFlag, loopFlag, stopFlags } from './message/loop-limits.ts'
 export type {
@@ -199,7 +207,7 @@ export type {
   StoredObject,
   UnreachableObject,
 } from './system/object-store.ts'
-export { leastObjectBytes } from './system/object-store.ts'
+export { minObjectBytes as leastObjectBytes } from './system/object-store.ts'
 export type { MailEnvelope, SubmitMail } from './system/submit-mail.ts'
 export type { DnsResolver, System } from './system/system.ts'
 export { toConfigured } from './system/system.ts'

@@ -36,7 +36,7 @@ export function createDecisionRoutes(gateway: RequirementRouteDeps): Hono {
 function limitVisits(maxPerMinute: number, { system }: RequirementRouteDeps): MiddlewareHandler {
   const visits = createRateLimit({ perMinute: maxPerMinute }, () => system.now())
   return async function countVisit(context, next) {
-    visits.take(networkOf(peerAddress(context.env)))
+    visits.consume(networkOf(peerAddress(context.env)))
     await next()
   }
 }

@@ -60,7 +60,7 @@ test('no statement sorts more rows when there are more messages', async () => {
  */
 const otherIndexes = ['transcript_entries_agent', 'transcript_entries_scope']
 
-test('every index serves a statement: each costs every row that stands in it', async () => {
+test('every index serves a statement', async () => {
   const db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
   migrateDatabase(db)
   const plans = (await collectStatements()).flatMap(sql => explain(db, sql)).join('\n')

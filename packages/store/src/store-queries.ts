@@ -7,8 +7,8 @@ import { createContextLookup, createResponseLookup } from './messages/response-l
 import { createSecrets } from './secrets.ts'
 import { parseJson } from './sql/json-columns.ts'
 import type { Sql } from './sql/sql.ts'
+import { createConversationLookup } from './threads/conversation-lookup.ts'
 import { createHistoryLookup } from './threads/history.ts'
-import { createConversationLookup } from './threads/known-conversation.ts'
 import { createMessageLookup } from './threads/threads.ts'
 import type { StoreContext } from './transaction/store-context.ts'
 

@@ -106,17 +106,17 @@ export function createTables({
   const deliveries = createDeliveryTable(db, { relations, inProcessDeliveries })
   const watches = createWatchTable(db, deliveries)
   const taskCancel = createTaskCancel(db, watches)
-  const said = {
+  const messageTables = {
     notes: createNoteTable(db, { entries }),
     blobs: createBlobTable(db, files),
     deliveries,
     responses: createResponseTable(db),
     threads: createThreadTable(db),
   }
-  const partialAnswers = createPartialAnswerTable(db, said)
+  const partialAnswers = createPartialAnswerTable(db, messageTables)
   const { withdrawInterim } = partialAnswers
   const turns = createTurnTable(db, { leaveTask: taskCancel.cancelUnlessOpen, withdrawInterim })
-  const tables = { entries, turns, ...said }
+  const tables = { entries, turns, ...messageTables }
   return {
     channels,
     ...tables,

@@ -158,7 +158,7 @@ export function answerOwner(
 ) {
   return answerFaults(deps, async c => {
     const owner = await deps.verifyOwner(c.req.raw)
-    return deps.responseSemaphore.pass(owner.owner, c.env, async () => {
+    return deps.responseSemaphore.run(owner.owner, c.env, async () => {
       const body = await handle(c, owner, deps)
       if (!body) throw new Rejection('no_recipient', 'Cannot answer: there is no such thing of yours')
       return c.json(body, 200, noStore)

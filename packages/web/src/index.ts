@@ -45,7 +45,7 @@ interface WebContext extends ChannelContext {
 }
 
 /** The maximum number of large answers to one person at a time, because each may have some MB. */
-const atOnce = { width: 8, queue: 64 } as const
+const atOnce = { maxRunning: 8, maxWaiting: 64 } as const
 
 /** Opens the chat for browsers and apps: AG-UI 1.0 with history and attachments. */
 export async function openWeb(config: WebConfig, context: WebContext): Promise<Channel<Hono>> {

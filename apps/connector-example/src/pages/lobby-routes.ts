@@ -34,7 +34,7 @@ export function createLobbyRoutes(deps: LobbyDeps): Hono {
     })
     .post('/login', async context => {
       checkOwnPage(context)
-      logins.take(visitorNetwork(context, config))
+      logins.consume(visitorNetwork(context, config))
       const person = makePerson((await readForm(context.req.raw)).get('name') ?? '')
       setCookie(context, cookieName(config), sessions.issue(person), cookie)
       return context.redirect(`/rooms/${first}`, 303)
@@ -46,7 +46,7 @@ export function createLobbyRoutes(deps: LobbyDeps): Hono {
     })
     .post('/rooms', async context => {
       const { form } = await takeForm(context, deps)
-      openings.take(visitorNetwork(context, config))
+      openings.consume(visitorNetwork(context, config))
       const { name } = rooms.open(form.get('name') ?? '')
       return context.redirect(`/rooms/${name}`, 303)
     })

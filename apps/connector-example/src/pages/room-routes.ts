@@ -72,8 +72,8 @@ function createRoomForms(deps: ChatDeps) {
   return async (context: Context) => {
     const room = findRoom(context, rooms)
     const { viewer, form } = await takeForm(context, deps)
-    perNetwork.take(visitorNetwork(context, config))
-    perPerson.take(viewer.person.id)
+    perNetwork.consume(visitorNetwork(context, config))
+    perPerson.consume(viewer.person.id)
     room.enter(viewer.person)
     return { room, person: viewer.person, form }
   }

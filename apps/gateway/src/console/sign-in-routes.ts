@@ -54,7 +54,7 @@ export function createSignInRoutes({ sessions, codes, token, origin, now }: Sign
       const given = await readSignIn(context)
       const isKnown = 'code' in given ? codes.use(given.code) : isOperator(`Bearer ${given.token}`)
       if (!isKnown) {
-        failures.take(who)
+        failures.consume(who)
         throw new Rejection('forbidden', describeFailure('code' in given))
       }
       const { secret, seconds } = await sessions.begin()

@@ -36,7 +36,7 @@ const publishedLifetime = 366 * 24 * 3_600_000
 const dayMs = 24 * 3_600_000
 const maxFetchedBytes = 25 * 1024 * 1024
 /** Concurrent downloads of one network address. Everybody may know the address of a published file, and a reader may take no bytes. */
-const readsAtOnce = { width: 32, queue: 256 } as const
+const readsAtOnce = { maxRunning: 32, maxWaiting: 256 } as const
 
 export function createPublishedAttachments(options: PublishedAttachmentsOptions): PublishedAttachments {
   const { now } = options
@@ -106,7 +106,7 @@ function createAttachmentRoutes(store: LookupStore, { checkToken }: AddressSigne
   return new Hono().get('/attachments/:digest', async context => {
     const digest = context.req.param('digest')
     checkToken(digest, context.req.query('token') ?? '')
-    return reads.pass(networkOf(peerAddress(context.env)), context.env, async () => {
+    return reads.run(networkOf(peerAddress(context.env)), context.env, async () => {
       const { bytes, mime } = await readBlob(store, digest)
       // The bytes may come from strangers, but have the gateway’s origin. Only media keep their type, and browsers render and sniff nothing.
       return context.body(new Uint8Array(bytes), 200, {

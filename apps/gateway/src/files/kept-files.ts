@@ -23,14 +23,14 @@ export function createFileFetcher(
   const [rules] = slices.flatMap(({ module, config }) => module.fileRules?.(config) ?? [])
   if (!isKeeping || !rules) return undefined
   const spent = createDayBudget(now)
-  const semaphore = createKeyedSemaphore({ width: atOnce, queue: Number.POSITIVE_INFINITY })
+  const semaphore = createKeyedSemaphore({ maxRunning: atOnce, maxWaiting: Number.POSITIVE_INFINITY })
   return async (url, signal) => {
     const { host } = new URL(url)
     if (spent.of(host) >= maxBytesOfHost) return undefined
     const options = { ...request, signal, maxBytes: rules.max_bytes }
     // A failed fetch may have received as many bytes as the limit of a file.
     const { status, body } = await semaphore
-      .pass('', signal, () => fetch(url, options))
+      .run('', signal, () => fetch(url, options))
       .catch(error => {
         spent.add(host, rules.max_bytes)
         throw error

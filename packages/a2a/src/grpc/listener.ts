@@ -132,7 +132,7 @@ async function closeServer(server: Server, { gateway: { system } }: GrpcDeps): P
 function createAddressLimit({ per_address, behind_proxy }: GrpcConfig, { gateway: { system } }: GrpcDeps): TakeAddress {
   const perMinute = per_address ?? (behind_proxy ? undefined : usualPerAddress)
   const limit = perMinute === undefined ? undefined : createRateLimit({ perMinute }, () => system.now())
-  return address => limit?.take(networkOf(address))
+  return address => limit?.consume(networkOf(address))
 }
 
 /** Defines the service with requests as bytes, because they are not parsed until the caller is verified. */

@@ -212,7 +212,7 @@ describe('createReplayMemory()', () => {
   const start = (bounds: Parameters<typeof createReplayMemory>[1]) => {
     const clock = { at: 0 }
     const memory = createReplayMemory(() => clock.at, bounds)
-    return { clock, take: (id: string, until: number, owner = 'me') => memory.take({ id, owner, until }) }
+    return { clock, take: (id: string, expiresAt: number, owner = 'me') => memory.consume({ id, owner, expiresAt }) }
   }
   const refusal = 'Cannot take request: too many in a short time'
 

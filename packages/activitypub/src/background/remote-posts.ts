@@ -32,7 +32,7 @@ const cacheMs = { result: 10 * 60_000, refused: 5 * 60_000, hostDown: 60_000, fa
 /** The wait, in ms, after which a host that has not answered delays no further turns. */
 const slowHostMs = 3_000
 /** The look-ups at one host: those that run at the same time, and those in the queue. A turn that waits for one ends by its own time limit. */
-const hostQueue = { width: 1, queue: 15 } as const
+const hostQueue = { maxRunning: 1, maxWaiting: 15 } as const
 const neverAborted = new AbortController().signal
 const backOffStatuses: ReadonlySet<number> = new Set([429, 503])
 /** The most look-ups a minute that strangers can cause, for one host and in total. */
@@ -48,10 +48,10 @@ export function createPostFinder({ fetchDocument, isBlocked, now }: RemotePostDe
   const countLookUp = limitFetches(fetchLimits, now)
 
   function fetchFrom(iri: Iri): Promise<unknown> {
-    return queues.pass(iri.host, neverAborted, async () => {
+    return queues.run(iri.host, neverAborted, async () => {
       // The host may have failed while this look-up was in the queue.
       if (unreachableHosts.get(iri.host)) throw new Unavailable('Cannot fetch post: its host did not answer lately')
-      countLookUp.take(iri.host)
+      countLookUp.consume(iri.host)
       requestStartedAt.set(iri.host, now())
       try {
         const result = await fetchDocument(iri.href)

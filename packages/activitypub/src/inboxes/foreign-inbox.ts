@@ -36,7 +36,7 @@ export function createForeignInboxes(store: Pick<WithdrawalStore, 'withdraw'>, n
   function countDelivery({ host, isForMany }: ForeignDelivery): void {
     const problem = 'Cannot deliver: too much lately for inboxes that others named on this host'
     try {
-      deliveries.take(host)
+      deliveries.consume(host)
     } catch (cause) {
       if (isForMany) throw new Undeliverable(problem, { cause })
       const { retryAfter = 60 } = cause as Rejection
@@ -51,7 +51,7 @@ export function createForeignInboxes(store: Pick<WithdrawalStore, 'withdraw'>, n
      */
     admitFollower({ host, inbox }: Pick<RemoteActor, 'host' | 'inbox'>): void {
       const inboxHost = findHost(inbox ?? '')
-      if (inboxHost && inboxHost !== host) limit.take(inboxHost)
+      if (inboxHost && inboxHost !== host) limit.consume(inboxHost)
     },
     /**
      * Runs `deliver`, and ends the relations of an actor that named an address that is not an inbox.

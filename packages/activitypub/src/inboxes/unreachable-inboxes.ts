@@ -120,7 +120,7 @@ export function createDeletedCheck({ fetchDocument, store, system }: DeletedActo
 
   async function check(peer: string): Promise<void> {
     if (checkedPeers.get(peer)) return
-    perHost.take(parseIri(peer, 'the peer').host)
+    perHost.consume(parseIri(peer, 'the peer').host)
     checkedPeers.set(peer, true, actorCheckedTtlMs)
     await outcomes[(await fetchDocument(peer)).state](peer)
   }

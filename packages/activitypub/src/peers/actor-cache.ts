@@ -33,7 +33,7 @@ export function createActorCache({ fetchDocument, documents, now }: ActorCacheDe
   const countLookUp = limitFetches(fetchLimits, now)
 
   async function fetchAndCache(iri: Iri): Promise<ActorLookup> {
-    countLookUp.take(iri.host)
+    countLookUp.consume(iri.host)
     const cachedActor = actorsByUrl.get(iri.href)
     const result = await fetchActor(iri, fetchDocument)
     if (cachedActor && publicActors.has(cachedActor)) compare(cachedActor, result)
@@ -41,7 +41,7 @@ export function createActorCache({ fetchDocument, documents, now }: ActorCacheDe
   }
 
   async function fetchClaimed(iri: Iri): Promise<ActorLookup> {
-    countLookUp.take(iri.host)
+    countLookUp.consume(iri.host)
     const result = await fetchActor(iri, documents.fetch, actor => publicActors.add(actor))
     return store(iri.href, result)
   }

@@ -155,7 +155,7 @@ export function createKeyOwners({ documents, now }: KeyOwnerDeps): FindKeyOwner 
 
   /** Fetches the owner from a key's own document, which some servers have (GoToSocial: `/users/x/main-key`). */
   async function fetchOwner(key: Iri): Promise<Iri> {
-    countFetch.take(key.host)
+    countFetch.consume(key.host)
     const result = await documents.fetch(key.href)
     const owner = result.state === 'found' ? readOwner(result.document) : undefined
     if (!owner || !isOnOrigin(owner, key.origin)) throw new Undeliverable('Cannot read key: it names no owner here')
@@ -192,7 +192,7 @@ export function createCreatedPosts({ fetchDocument, now }: FetchActorDeps): Fetc
   return async function fetchCreatedPost({ json, actor }) {
     const id = textOf(json.object)
     if (!id) return undefined
-    countFetch.take(actor.host)
+    countFetch.consume(actor.host)
     // The sender is not at fault if the host does not show the post to a server.
     const result = await ignoreFaults([Undeliverable, SignatureRefused], () => fetchDocument(id))
     const post = result?.state === 'found' ? asObject(result.document) : undefined

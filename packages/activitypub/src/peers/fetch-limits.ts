@@ -9,9 +9,9 @@ export function limitFetches({ perHost, total, burst = total }: FetchLimits, now
   const hostLimit = createRateLimit({ perMinute: perHost }, now)
   const totalLimit = createRateLimit({ perMinute: total, burst }, now)
   return {
-    take(host) {
-      hostLimit.take(host)
-      totalLimit.take('')
+    consume(host) {
+      hostLimit.consume(host)
+      totalLimit.consume('')
     },
     check(host) {
       hostLimit.check(host)

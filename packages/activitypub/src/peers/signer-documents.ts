@@ -56,7 +56,7 @@ export function createSignerDocuments({ system, fetchSigned, isBlocked }: Signer
   function mayRecheck(host: string): boolean {
     if (openHosts.get(host)) return false
     try {
-      countRecheck.take(host)
+      countRecheck.consume(host)
       return true
     } catch (error) {
       if (error instanceof Rejection) return false

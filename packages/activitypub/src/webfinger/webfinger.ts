@@ -47,8 +47,8 @@ export function createWebFinger({ fetch, now, isBlockedAddress }: WebFingerDeps)
   /** Counts a request to `other` that a name on `host` causes. @throws Rejection `rate_limited` */
   function countElsewhere(host: string, other: string): void {
     if (other === host) return
-    ofHost.take(`${host} ${other}`)
-    ofAll.take(other)
+    ofHost.consume(`${host} ${other}`)
+    ofAll.consume(other)
   }
 
   async function get(url: string, deadline: number): Promise<FetchAnswer> {

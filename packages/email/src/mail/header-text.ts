@@ -15,7 +15,7 @@ export function decodeHeaderText(value: string): string {
 
 /** Returns true if a header value has invisible characters, which can hide text that only machines read. */
 export function hidesInHeader(value: string): boolean {
-  return readVisibleText(withoutControls(decodeWords(value))).removed > 0
+  return readVisibleText(withoutControls(decodeWords(value))).removedCount > 0
 }
 
 /** Returns text that is safe in one header line: controls, line ends and direction overrides become single spaces. */

@@ -73,7 +73,7 @@ function readParsed(mail: ParsedTexts, header: HeaderBlock, options: BodyOptions
   }
 }
 
-const hidesInName = ({ filename }: Attachment) => readVisibleText(filename ?? '').removed > 0
+const hidesInName = ({ filename }: Attachment) => readVisibleText(filename ?? '').removedCount > 0
 
 function listDetails(read: MailText, attachments: readonly Attachment[], files: readonly MailFile[]): MailDetails {
   const calendars = attachments.filter(({ contentType }) => /^text\/calendar$/i.test(contentType)).slice(0, maxEvents)

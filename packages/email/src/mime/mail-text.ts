@@ -60,7 +60,7 @@ interface TextReading {
 const emptyReading: TextReading = { fullText: '', keepsAll: true, invisible: 0 }
 
 function readPlain(text: string, { keepsQuotes }: BodyOptions): TextReading {
-  const { text: visible, removed: invisible } = readVisibleText(text.replace(/\r\n?/g, '\n'))
+  const { text: visible, removedCount: invisible } = readVisibleText(text.replace(/\r\n?/g, '\n'))
   return { fullText: visible.trim(), keepsAll: keepsQuotes, invisible }
 }
 
@@ -69,7 +69,7 @@ function readPlain(text: string, { keepsQuotes }: BodyOptions): TextReading {
  */
 function readVisibleHtml(html: string, htmlOptions: HtmlTextOptions) {
   const { text: htmlText, hasHidden } = htmlToText(html, htmlOptions)
-  const { text, removed: removedCount } = readVisibleText(htmlText)
+  const { text, removedCount } = readVisibleText(htmlText)
   return { text: removedCount > 0 ? text.replace(/\n{3,}/g, '\n\n').trim() : text, hasHidden, invisible: removedCount }
 }
 

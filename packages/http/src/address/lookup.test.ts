@@ -19,8 +19,8 @@ afterAll(() => server.close())
 
 function readName(query: Buffer): string {
   const labels: string[] = []
-  for (let at = 12; query[at]; at += (query[at] ?? 0) + 1) {
-    labels.push(query.toString('latin1', at + 1, at + 1 + (query[at] ?? 0)))
+  for (let position = 12; query[position]; position += (query[position] ?? 0) + 1) {
+    labels.push(query.toString('latin1', position + 1, position + 1 + (query[position] ?? 0)))
   }
   return labels.join('.')
 }
@@ -49,7 +49,7 @@ test('rejects for a name that does not exist', async () => {
   await expect(openLookup()('none.test')).rejects.toMatchObject({ code: 'ENOTFOUND' })
 })
 
-test('names whose servers never answer hold up nobody', async () => {
+test('names whose servers never answer do not delay other lookups', async () => {
   const lookup = openLookup()
   let isOver = false
   const slow = Promise.allSettled(Array.from({ length: 64 }, (_, at) => lookup(`${at}.slow.test`)))

@@ -16,7 +16,7 @@ export type LookupHost = (host: string) => Promise<readonly string[]>
  */
 export function createPinnedLookup(lookup: LookupHost, isAllowed: (ip: string) => boolean): LookupFunction {
   return (host, options, callback) => {
-    lookUpChecked(lookup, host, isAllowed).then(
+    lookUpAllowed(lookup, host, isAllowed).then(
       ([first, ...rest]) => {
         if (options.all) callback(null, [first, ...rest])
         else callback(null, first.address, first.family)
@@ -31,7 +31,7 @@ export function isAnyAddress(ip: string): boolean {
   return isIP(ip) > 0
 }
 
-async function lookUpChecked(
+async function lookUpAllowed(
   lookup: LookupHost,
   host: string,
   isAllowed: (ip: string) => boolean,
@@ -45,14 +45,14 @@ async function lookUpChecked(
   return [first, ...rest]
 }
 
-const times = { timeout: 2_000, tries: 2 }
+const resolverOptions = { timeout: 2_000, tries: 2 }
 
 /**
  * Asks the DNS for the addresses of a host name, with any number of names at once. The system's lookup runs two at a time, so a few slow
  * names would delay all others for minutes.
  */
 export function createPublicLookup(servers?: readonly string[]): LookupHost {
-  const resolver = new Resolver(times)
+  const resolver = new Resolver(resolverOptions)
   if (servers) resolver.setServers(servers)
   return async host => {
     const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
@@ -63,18 +63,18 @@ export function createPublicLookup(servers?: readonly string[]): LookupHost {
   }
 }
 
-const keptMs = 5_000
-const keptHosts = 1_000
+const cacheMs = 5_000
+const maxCachedHosts = 1_000
 
 /** Shares one lookup among concurrent connections and, with a clock, those of the next five seconds. Failures are not cached. */
 export function shareLookups(lookup: LookupHost, now?: () => number): LookupHost {
-  const kept = createExpiringMap<readonly string[]>(keptHosts, now)
-  const share = createSingleFlight<readonly string[]>()
+  const cache = createExpiringMap<readonly string[]>(maxCachedHosts, now)
+  const shareFlight = createSingleFlight<readonly string[]>()
   return async host =>
-    kept.get(host) ??
-    share(host, async () => {
+    cache.get(host) ??
+    shareFlight(host, async () => {
       const addresses = await lookup(host)
-      if (now) kept.set(host, addresses, keptMs)
+      if (now) cache.set(host, addresses, cacheMs)
       return addresses
     })
 }

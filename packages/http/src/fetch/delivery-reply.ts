@@ -16,17 +16,17 @@ export function readReply(
   secrets: readonly (string | undefined)[] = [],
 ): DeliveryReply {
   const text = Buffer.from(body.subarray(0, replyBytes)).toString()
-  const shownSecrets = secrets.filter(secret => secret !== undefined && secret !== '') as readonly string[]
+  const knownSecrets = secrets.filter(secret => secret !== undefined && secret !== '') as readonly string[]
   const [line = ''] = text.trimStart().split(/[\r\n]/, 1)
   // The beginning of a secret is enough, because a secret may be cut off at the end of the bytes that are read.
-  const isShown = shownSecrets.every(secret => !line.includes(secret.slice(0, 8)))
-  const words = isShown
+  const isSafe = knownSecrets.every(secret => !line.includes(secret.slice(0, 8)))
+  const replyText = isSafe
     ? line
         .replace(/\p{Cc}/gu, ' ')
         .slice(0, maxReplyChars)
         .toWellFormed()
         .trim()
     : '[shows a secret]'
-  const reply_line = [status, STATUS_CODES[status], words && `· ${words}`].filter(Boolean).join(' ')
+  const reply_line = [status, STATUS_CODES[status], replyText && `· ${replyText}`].filter(Boolean).join(' ')
   return { status, reply_line }
 }

@@ -153,8 +153,8 @@ export function checkDeclared({ headers }: IncomingMessage, maxBytes: number): v
   if (coding.trim().toLowerCase() !== 'identity' || transfer.trim().toLowerCase() !== 'chunked') {
     throw refuseFetch('answer is encoded although identity was asked for')
   }
-  const declared = Number(headers['content-length'] ?? 0)
-  if (declared > maxBytes) throw refuseFetch(`answer is too large: ${declared} bytes, more than ${maxBytes}`)
+  const declaredBytes = Number(headers['content-length'] ?? 0)
+  if (declaredBytes > maxBytes) throw refuseFetch(`answer is too large: ${declaredBytes} bytes, more than ${maxBytes}`)
 }
 
 function collectBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
@@ -173,7 +173,7 @@ function collectBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8
 
 export function toHeaders(raw: readonly string[]): Headers {
   const headers = new Headers()
-  for (let at = 0; at < raw.length; at += 2) headers.append(raw[at] ?? '', raw[at + 1] ?? '')
+  for (let index = 0; index < raw.length; index += 2) headers.append(raw[index] ?? '', raw[index + 1] ?? '')
   return headers
 }
 

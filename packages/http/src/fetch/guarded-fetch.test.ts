@@ -14,7 +14,7 @@ const notPublic = new Undeliverable('Cannot fetch: address is not public')
 
 const open: { close(): unknown }[] = []
 afterEach(async () => {
-  await Promise.all(open.splice(0).map(thing => thing.close()))
+  await Promise.all(open.splice(0).map(listener => listener.close()))
 })
 
 async function listen(answer: Parameters<typeof openHttpListener>[0]): Promise<TestListener> {
@@ -105,13 +105,13 @@ test('createGuardedFetch() opens an allowed origin, keeps the name in Host and a
 
 test('createGuardedFetch() opens exactly the named origin: another port of its address stays closed', async () => {
   const allowedListener = await listen((_, response) => response.end())
-  const other = await listen((_, response) => response.end())
+  const otherListener = await listen((_, response) => response.end())
   const fetch = openFetch({ allowPrivate: [`http://127.0.0.1:${allowedListener.port}`] })
   await expect(fetch(`http://127.0.0.1:${allowedListener.port}/`)).resolves.toHaveProperty('status', 200)
-  await expect(fetch(`http://127.0.0.1:${other.port}/`)).rejects.toThrow(
+  await expect(fetch(`http://127.0.0.1:${otherListener.port}/`)).rejects.toThrow(
     new Undeliverable('Cannot fetch: scheme is not https'),
   )
-  expect(other.connections()).toBe(0)
+  expect(otherListener.connections()).toBe(0)
 })
 
 test('A2A-P01: createGuardedFetch() refuses a literal private address before any connection', async () => {
@@ -145,13 +145,16 @@ test('AP-35: createGuardedFetch() connects to the address it checked, whatever D
 })
 
 test('AP-35: an address that turns private between two look-ups never reaches the private listener', async () => {
-  const inner = await listen((_, response) => response.end('secret'))
+  const innerListener = await listen((_, response) => response.end('secret'))
   const answers = [['127.0.0.1'], ['127.0.0.1', unreachable]]
-  const fetch = openFetch({ lookup: async () => answers.shift() ?? ['127.0.0.1'], loopback: { 'a.test': inner.port } })
-  for (let tries = 0; tries < 3; tries += 1) {
+  const fetch = openFetch({
+    lookup: async () => answers.shift() ?? ['127.0.0.1'],
+    loopback: { 'a.test': innerListener.port },
+  })
+  for (let attempt = 0; attempt < 3; attempt += 1) {
     await expect(fetch('https://peer.example/')).rejects.toThrow(notPublic)
   }
-  expect(inner.connections()).toBe(0)
+  expect(innerListener.connections()).toBe(0)
 })
 
 test('createGuardedFetch() tries the next checked address when the first does not connect', async () => {
@@ -174,15 +177,15 @@ test.each([
   )
 })
 
-test('createGuardedFetch() calls it unavailable when nobody listens', async () => {
-  const gone = await openTcpListener(() => undefined)
-  await gone.close()
-  await expect(openFetch({ loopback: { 'a.test': gone.port } })('https://a.test/')).rejects.toThrow(
+test('createGuardedFetch() throws Unavailable for a closed port', async () => {
+  const closedListener = await openTcpListener(() => undefined)
+  await closedListener.close()
+  await expect(openFetch({ loopback: { 'a.test': closedListener.port } })('https://a.test/')).rejects.toThrow(
     expect.objectContaining({ name: 'Unavailable', message: 'Cannot fetch: connection failed' }),
   )
 })
 
-test('connections opened together share one look-up; with a clock also those of the next seconds', async () => {
+test('concurrent connections share one DNS lookup; with a clock, connections of the next five seconds share it too', async () => {
   const server = await listen((_, response) => response.setHeader('connection', 'close').end())
   const lookup = vi.fn(async () => ['127.0.0.1'])
   const origin = `http://desk.internal:${server.port}`
@@ -197,7 +200,7 @@ test('connections opened together share one look-up; with a clock also those of 
   expect(lookup).toHaveBeenCalledTimes(2)
 })
 
-test('createGuardedFetch() does not remember a failed look-up', async () => {
+test('createGuardedFetch() does not cache a failed DNS lookup', async () => {
   const server = await listen((_, response) => response.end())
   const lookup = vi.fn(async () => ['127.0.0.1']).mockRejectedValueOnce(new Error('SERVFAIL'))
   const origin = `http://desk.internal:${server.port}`

@@ -13,7 +13,7 @@ import { openDeadline } from './deadline.ts'
 import type { ConnectionOptions, ExchangeRequest, Route, UrlGuard } from './exchange.ts'
 import { runExchange } from './exchange.ts'
 import { createOpenStream } from './open-stream.ts'
-import { changingMethods, keepPortableHeaders, planExchange } from './plan-exchange.ts'
+import { changingMethods, pickPortableHeaders, planExchange } from './plan-exchange.ts'
 
 export interface GuardedFetchOptions extends UrlGuardOptions {
   /** Looks up all addresses of a host name for a new connection. Default: the DNS, and the system's lookup for opened origins. */
@@ -25,7 +25,7 @@ export interface GuardedFetchOptions extends UrlGuardOptions {
 
 const defaults = { timeoutMs: 10_000, maxBytes: 1024 * 1024, redirects: 0 }
 /** The most concurrent exchanges with one host, and the most that may wait within their own deadlines. */
-const perHost = { width: 16, queue: 256 }
+const perHost = { maxRunning: 16, maxWaiting: 256 }
 
 /**
  * Creates the only function for HTTP requests: https on port 443 to public addresses, each connection pinned to a checked address. It follows
@@ -41,15 +41,15 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch &
   const semaphore = createKeyedSemaphore(perHost)
 
   async function guardedFetch(url: string, request: FetchRequest = {}): Promise<FetchAnswer> {
-    const planned = planExchange(request, { userAgent: options.userAgent, maxBytes: defaults.maxBytes })
+    const exchange = planExchange(request, { userAgent: options.userAgent, maxBytes: defaults.maxBytes })
     const first = guard(url)
     const { signal, clear } = openDeadline(request.timeoutMs ?? defaults.timeoutMs, request.signal)
     const run = (route: Route, hop: ExchangeRequest) =>
-      semaphore.pass(route.url.host, signal, () => runExchange(route, hop, connections.choose(route), signal))
+      semaphore.run(route.url.host, signal, () => runExchange(route, hop, connections.choose(route), signal))
     // Methods that change something are never repeated.
-    const redirects = changingMethods.has(planned.method) ? 0 : (request.redirects ?? defaults.redirects)
+    const redirects = changingMethods.has(exchange.method) ? 0 : (request.redirects ?? defaults.redirects)
     try {
-      return await followRedirects(first, planned, { redirects, guard, run })
+      return await followRedirects(first, exchange, { redirects, guard, run })
     } finally {
       clear()
     }
@@ -88,7 +88,7 @@ async function followRedirects(
     if (redirects === 0 || location === null) return answer
     if (hops === redirects) throw refuseFetch('too many redirects')
     const next = checkRedirect(route, location, guard)
-    if (next.url.origin !== route.url.origin) headers = keepPortableHeaders(headers)
+    if (next.url.origin !== route.url.origin) headers = pickPortableHeaders(headers)
     route = next
   }
 }
@@ -112,15 +112,15 @@ interface ConnectionPool {
  * than its next user needs. Idle sockets do not keep the process alive.
  */
 function createConnectionPool({ lookup, now }: Pick<GuardedFetchOptions, 'lookup' | 'now'>): ConnectionPool {
-  const pool = { keepAlive: true, maxSockets: perHost.width, maxFreeSockets: perHost.width, timeout: 15_000 }
+  const pool = { keepAlive: true, maxSockets: perHost.maxRunning, maxFreeSockets: perHost.maxRunning, timeout: 15_000 }
   const agents = { http: new HttpAgent(pool), https: new HttpsAgent(pool) }
-  const checked = createPinnedLookup(shareLookups(lookup ?? createPublicLookup(), now), isPublicAddress)
+  const publicLookup = createPinnedLookup(shareLookups(lookup ?? createPublicLookup(), now), isPublicAddress)
   // An opened origin may have a name that only this machine knows.
-  const opened = createPinnedLookup(shareLookups(lookup ?? lookupSystemNames, now), isAnyAddress)
+  const openLookup = createPinnedLookup(shareLookups(lookup ?? lookupSystemNames, now), isAnyAddress)
   return {
     choose: ({ secure, isOpened }) => ({
       agent: secure ? agents.https : agents.http,
-      lookup: isOpened ? opened : checked,
+      lookup: isOpened ? openLookup : publicLookup,
     }),
     close() {
       agents.http.destroy()
@@ -159,13 +159,13 @@ export function checkFetchUrl(url: string, options: UrlGuardOptions = {}): URL {
 
 /** Reads the options once. The returned guard throws `Undeliverable`. @throws ConfigError */
 function createUrlGuard({ allowPrivate = [], loopback = {} }: UrlGuardOptions): UrlGuard {
-  const opened = new Set(allowPrivate.map(readOrigin))
+  const openedOrigins = new Set(allowPrivate.map(readOrigin))
   const ports = new Map(Object.entries(loopback).map(readLoopback))
   return text => {
     const url = normalizeUrl(text)
     const port = ports.get(url.origin)
     if (port !== undefined) return { url, isOpened: true, secure: false, host: '127.0.0.1', port }
-    const isOpened = opened.has(url.origin)
+    const isOpened = openedOrigins.has(url.origin)
     if (!isOpened) checkPublicUrl(url)
     const secure = url.protocol === 'https:'
     return { url, isOpened, secure, host: bareHost(url), port: Number(url.port) || (secure ? 443 : 80) }

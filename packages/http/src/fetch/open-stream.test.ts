@@ -32,7 +32,7 @@ async function readAll(body: AsyncIterable<Uint8Array>): Promise<string[]> {
   return pieces
 }
 
-test('openStream() hands pieces over as they come', async () => {
+test('openStream() yields pieces as they arrive', async () => {
   let sendMore = (): void => undefined
   respond = response => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -55,7 +55,7 @@ test('openStream() ends the exchange when its reader leaves the loop', async () 
   await closed
 })
 
-test('openStream() ends the exchange when the caller gives up, also before the answer', async () => {
+test('openStream() ends the exchange when the caller aborts, even before the answer', async () => {
   const controller = new AbortController()
   respond = response => void response.writeHead(200).write('one')
   const { body } = await fetch.openStream('https://peer.test/', { signal: controller.signal })
@@ -63,8 +63,8 @@ test('openStream() ends the exchange when the caller gives up, also before the a
   controller.abort()
   await expect(reading).rejects.toThrow(new Unavailable('Cannot fetch: canceled'))
   await closed
-  const again = fetch.openStream('https://peer.test/', { signal: controller.signal })
-  await expect(again).rejects.toThrow(new Unavailable('Cannot fetch: canceled'))
+  const secondStream = fetch.openStream('https://peer.test/', { signal: controller.signal })
+  await expect(secondStream).rejects.toThrow(new Unavailable('Cannot fetch: canceled'))
 })
 
 test('openStream() ends a stream that goes silent, read or not', async () => {
@@ -77,11 +77,11 @@ test('openStream() ends a stream that goes silent, read or not', async () => {
 
 test('openStream() bounds the bytes that it reads, declared or not', async () => {
   respond = response => void response.writeHead(200, { 'content-length': '100' }).end('x'.repeat(100))
-  const declared = fetch.openStream('https://peer.test/', { maxBytes: 99 })
-  await expect(declared).rejects.toThrow('Cannot fetch: answer is too large: 100 bytes, more than 99')
+  const declaredStream = fetch.openStream('https://peer.test/', { maxBytes: 99 })
+  await expect(declaredStream).rejects.toThrow('Cannot fetch: answer is too large: 100 bytes, more than 99')
   respond = response => {
     response.writeHead(200)
-    for (let at = 0; at < 100; at += 1) response.write('x')
+    for (let count = 0; count < 100; count += 1) response.write('x')
     response.end()
   }
   const { body } = await fetch.openStream('https://peer.test/', { maxBytes: 99 })
@@ -97,7 +97,7 @@ test.each(['http://peer.test/', 'https://127.0.0.1/', 'https://localhost/', 'htt
   },
 )
 
-test('openStream() gives up on a server that never answers, and on one that does not exist', async () => {
+test('openStream() throws for a server that never answers and for one that does not exist', async () => {
   respond = () => undefined
   const slow = fetch.openStream('https://peer.test/', { timeoutMs: 30 })
   await expect(slow).rejects.toThrow(new Unavailable('Cannot fetch: no answer in time'))
@@ -120,8 +120,8 @@ test('openStream() ends the exchange of a reader that leaves before it reads', a
     (response: ServerResponse) => void response.writeHead(202).end(),
     (response: ServerResponse) => void response.writeHead(204).end(),
   ]
-  for (let at = 0; at < 99; at += 1) {
-    respond = answers[at % answers.length] ?? (() => undefined)
+  for (let count = 0; count < 99; count += 1) {
+    respond = answers[count % answers.length] ?? (() => undefined)
     const { body } = await fetch.openStream('https://peer.test/')
     await ReadableStream.from(body).cancel()
     await closed

@@ -11,7 +11,7 @@ import { planExchange } from './plan-exchange.ts'
 
 const defaults = { timeoutMs: 10_000, idleMs: 60_000, maxBytes: 16 * 1024 * 1024 }
 /** The most open streams with one host. A further one is refused. */
-const perHost = 32
+const maxStreamsPerHost = 32
 
 interface StreamDeps {
   readonly guard: UrlGuard
@@ -23,20 +23,20 @@ interface StreamDeps {
 /** Opens streams with the same route checks and pinned lookups as the guarded fetch, each on its own socket. */
 export function createOpenStream({ guard, choose, userAgent }: StreamDeps): { open: OpenStream; close(): void } {
   const refuse = () => new Unavailable('Cannot fetch: too many streams from this host')
-  const enter = createOpenCount(perHost, refuse)
+  const acquire = createOpenCount(maxStreamsPerHost, refuse)
   const closing = new AbortController()
 
   return {
     async open(url, request = {}) {
       const route = guard(url)
-      const planned = planExchange(request, { userAgent, maxBytes: defaults.maxBytes })
-      const leave = enter(route.url.host)
+      const exchange = planExchange(request, { userAgent, maxBytes: defaults.maxBytes })
+      const release = acquire(route.url.host)
       const signal = AbortSignal.any([closing.signal, ...(request.signal ? [request.signal] : [])])
       try {
-        const incoming = await startStream(route, planned, { choose, signal, request })
-        return toStreamAnswer(incoming, { ...defaults, ...request, signal, leave })
+        const incoming = await startStream(route, exchange, { choose, signal, request })
+        return toStreamAnswer(incoming, { ...defaults, ...request, signal, release })
       } catch (error) {
-        leave()
+        release()
         throw toFetchError(error)
       }
     },
@@ -52,12 +52,12 @@ interface StreamStart extends Pick<StreamDeps, 'choose'> {
 /** Reads the head of the answer. */
 async function startStream(
   route: Route,
-  planned: ExchangeRequest,
+  exchange: ExchangeRequest,
   { choose, signal, request }: StreamStart,
 ): Promise<IncomingMessage> {
   const deadline = openDeadline(request.timeoutMs ?? defaults.timeoutMs, signal)
   // A stream would occupy a pooled socket for its whole life.
-  const options = { ...toRequestOptions(route, planned, choose(route)), agent: false as const }
+  const options = { ...toRequestOptions(route, exchange, choose(route)), agent: false as const }
   try {
     return await new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = startRequest(route, options)
@@ -73,7 +73,7 @@ async function startStream(
       outgoing.once('close', () => reject(new Error('closed without an answer')))
       deadline.signal.addEventListener('abort', abort, { once: true })
       if (deadline.signal.aborted) abort()
-      else outgoing.end(planned.body)
+      else outgoing.end(exchange.body)
     })
   } finally {
     deadline.clear()
@@ -84,7 +84,7 @@ interface StreamReading {
   readonly maxBytes: number
   readonly idleMs: number
   readonly signal: AbortSignal
-  readonly leave: () => void
+  readonly release: () => void
 }
 
 function toStreamAnswer(incoming: IncomingMessage, reading: StreamReading): StreamAnswer {
@@ -98,22 +98,22 @@ function toStreamAnswer(incoming: IncomingMessage, reading: StreamReading): Stre
     throw error
   }
   const body = readPieces(incoming, reading.maxBytes, end)
-  const leave = body.return.bind(body)
+  const returnBody = body.return.bind(body)
   // A generator whose reading has not begun runs no `finally` when its reader leaves.
   body.return = async value => {
     end.finish()
-    return leave(value)
+    return returnBody(value)
   }
   return { status, headers: toHeaders(incoming.rawHeaders), body }
 }
 
 interface SilenceGuard {
-  hear(): void
+  refresh(): void
   finish(): void
 }
 
 /** Ends the stream after too long a pause, when the caller aborts, and when the reader leaves. */
-function guardSilence(incoming: IncomingMessage, { idleMs, signal, leave }: StreamReading): SilenceGuard {
+function guardSilence(incoming: IncomingMessage, { idleMs, signal, release }: StreamReading): SilenceGuard {
   const silence = () => incoming.destroy(new Unavailable('Cannot fetch: stream went silent'))
   const cancel = () => incoming.destroy(new Unavailable('Cannot fetch: canceled', { cause: signal.reason }))
   const timer = setTimeout(silence, idleMs)
@@ -122,11 +122,11 @@ function guardSilence(incoming: IncomingMessage, { idleMs, signal, leave }: Stre
   incoming.once('close', () => {
     clearTimeout(timer)
     signal.removeEventListener('abort', cancel)
-    leave()
+    release()
   })
   signal.addEventListener('abort', cancel, { once: true })
   if (signal.aborted) cancel()
-  return { hear: () => void timer.refresh(), finish: () => void incoming.destroy() }
+  return { refresh: () => void timer.refresh(), finish: () => void incoming.destroy() }
 }
 
 async function* readPieces(
@@ -137,7 +137,7 @@ async function* readPieces(
   let size = 0
   try {
     for await (const chunk of incoming as AsyncIterable<Buffer>) {
-      end.hear()
+      end.refresh()
       size += chunk.length
       if (size > maxBytes) throw refuseFetch(`answer is too large: more than ${maxBytes} bytes`)
       yield chunk

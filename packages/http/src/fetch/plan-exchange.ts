@@ -31,11 +31,11 @@ const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
  * its line (RFC 9110 §5.5)
  */
 function readFetchHeaders(
-  given: Readonly<Record<string, string>>,
+  callerHeaders: Readonly<Record<string, string>>,
   { userAgent, length }: { readonly userAgent: string; readonly length: number | undefined },
 ): Record<string, string> {
   const headers: Record<string, string> = { 'user-agent': userAgent, 'accept-encoding': 'identity' }
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(callerHeaders)) {
     const key = name.toLowerCase()
     if (!fieldName.test(key) || !fieldValue.test(value))
       throw refuseFetch('header holds characters that do not belong there')
@@ -53,11 +53,11 @@ export function planExchange(
   usual: { readonly userAgent: string; readonly maxBytes: number },
 ): ExchangeRequest {
   const length = changingMethods.has(method) || body !== undefined ? Buffer.byteLength(body ?? '') : undefined
-  const sent = readFetchHeaders(headers, { userAgent: usual.userAgent, length })
-  return { method, headers: sent, body, maxBytes: maxBytes ?? usual.maxBytes, isRepeatable }
+  const sentHeaders = readFetchHeaders(headers, { userAgent: usual.userAgent, length })
+  return { method, headers: sentHeaders, body, maxBytes: maxBytes ?? usual.maxBytes, isRepeatable }
 }
 
 /** Returns the portable headers, without Authorization, Signature and all others that are meant for one origin. */
-export function keepPortableHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+export function pickPortableHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => portableHeaders.has(name)))
 }

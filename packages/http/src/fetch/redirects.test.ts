@@ -7,7 +7,7 @@ import { createGuardedFetch } from './guarded-fetch.ts'
 
 const open: { close(): unknown }[] = []
 afterEach(async () => {
-  await Promise.all(open.splice(0).map(thing => thing.close()))
+  await Promise.all(open.splice(0).map(listener => listener.close()))
 })
 
 /** Both hosts redirect `/to?<target>` with `status`, and answer whatever else is asked. */

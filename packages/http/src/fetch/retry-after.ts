@@ -1,7 +1,7 @@
 // Parses the Retry-After header (RFC 9110 §10.2.3).
 
 /** The longest wait, in seconds. */
-const mostSeconds = 7 * 86_400
+const maxSeconds = 7 * 86_400
 
 /**
  * Returns the seconds in a `Retry-After` header, from a number or a date (RFC 9110 §10.2.3), at most a week; undefined if it is invalid. `now` is in
@@ -9,8 +9,8 @@ const mostSeconds = 7 * 86_400
  */
 export function parseRetryAfter(header: string | null, now: number): number | undefined {
   if (!header) return undefined
-  if (/^\s*\d{1,9}\s*$/.test(header)) return Math.min(Number(header), mostSeconds)
+  if (/^\s*\d{1,9}\s*$/.test(header)) return Math.min(Number(header), maxSeconds)
   // `Date.parse` accepts nearly anything. An HTTP-date begins with the name of a day.
   const date = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(header) ? Date.parse(header) : Number.NaN
-  return Number.isNaN(date) ? undefined : Math.min(Math.max(0, Math.ceil((date - now) / 1_000)), mostSeconds)
+  return Number.isNaN(date) ? undefined : Math.min(Math.max(0, Math.ceil((date - now) / 1_000)), maxSeconds)
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { checkFetchUrl } from './guarded-fetch.ts'
 
 /** Row (reference name) → what is said → addresses refused with these words. */
-const refused: readonly (readonly [row: string, problem: string, urls: readonly string[]])[] = [
+const refusedUrls: readonly (readonly [row: string, problem: string, urls: readonly string[]])[] = [
   [
     'A2A-P01: a private address in any spelling',
     'address is not public',
@@ -147,7 +147,7 @@ const refused: readonly (readonly [row: string, problem: string, urls: readonly 
 ]
 
 describe('checkFetchUrl() refuses', () => {
-  describe.each(refused)('%s', (_, problem, urls) => {
+  describe.each(refusedUrls)('%s', (_, problem, urls) => {
     test.each(urls)('%j', url => {
       expect(() => checkFetchUrl(url)).toThrow(new Undeliverable(`Cannot fetch: ${problem}`))
     })
@@ -166,8 +166,8 @@ test.each([
   ['https://[2606:4700:4700::1111]/', 'https://[2606:4700:4700::1111]/'],
   ['https://notlocalhost.example/', 'https://notlocalhost.example/'],
   ['https://local.example/', 'https://local.example/'],
-])('checkFetchUrl() takes %s in its normal form', (given, normal) => {
-  expect(checkFetchUrl(given).href).toBe(normal)
+])('checkFetchUrl() takes %s in its normal form', (url, normal) => {
+  expect(checkFetchUrl(url).href).toBe(normal)
 })
 
 describe('checkFetchUrl() with allowPrivate', () => {

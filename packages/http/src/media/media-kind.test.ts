@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { detectMedia, findServedType } from './media-kind.ts'
 
-const saved = { type: 'application/octet-stream', isShown: false }
+const saved = { type: 'application/octet-stream', isInline: false }
 
 test.each([
-  ['image/png', { type: 'image/png', isShown: true }],
-  ['Image/PNG; name="x.png"', { type: 'image/png', isShown: true }],
+  ['image/png', { type: 'image/png', isInline: true }],
+  ['Image/PNG; name="x.png"', { type: 'image/png', isInline: true }],
   ['image/png+xml', saved],
   ['image/pngx', saved],
   ['image/svg+xml', saved],

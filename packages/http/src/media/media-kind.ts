@@ -41,7 +41,7 @@ export function admitsMedia(types: readonly string[], mime: string): boolean {
 }
 
 /** The media types that browsers and peers show; browsers run none of them. */
-const shownTypes: ReadonlySet<string> = new Set([
+const inlineTypes: ReadonlySet<string> = new Set([
   'image/png',
   'image/jpeg',
   'image/gif',
@@ -57,8 +57,8 @@ const shownTypes: ReadonlySet<string> = new Set([
 ])
 
 /** Returns the type for stored bytes, which may come from strangers: known media keep their type, all others become downloads. */
-export function findServedType(mime: string | undefined): { readonly type: string; readonly isShown: boolean } {
+export function findServedType(mime: string | undefined): { readonly type: string; readonly isInline: boolean } {
   const type = mime === undefined ? undefined : parseMediaType(mime)?.type
-  const isShown = type !== undefined && shownTypes.has(type)
-  return { type: isShown ? type : 'application/octet-stream', isShown }
+  const isShown = type !== undefined && inlineTypes.has(type)
+  return { type: isShown ? type : 'application/octet-stream', isInline: isShown }
 }

@@ -21,8 +21,8 @@ export type AuthScheme = 'Bearer' | 'DPoP' | 'ApiKey'
 export class CredentialRejection extends Rejection {
   readonly headers: Readonly<Record<string, string>>
 
-  constructor(refused: Rejection, headers: Readonly<Record<string, string>>) {
-    super(refused.code, refused.message, { cause: refused.cause ?? refused })
+  constructor(refusal: Rejection, headers: Readonly<Record<string, string>>) {
+    super(refusal.code, refusal.message, { cause: refusal.cause ?? refusal })
     this.headers = headers
   }
 }
@@ -30,7 +30,7 @@ export class CredentialRejection extends Rejection {
 /** The challenges of an endpoint. */
 export interface Challenger {
   /** Returns a 401 (RFC 6750 §3, RFC 9449 §7.1). It names only the schemes if the request had no credential. */
-  refuse(refused: Rejection, scheme: AuthScheme): CredentialRejection
+  refuse(refusal: Rejection, scheme: AuthScheme): CredentialRejection
   /** Returns a 403 that names the missing scope (RFC 6750 §3.1). */
   refuseScope(scope: string, scheme: AuthScheme): CredentialRejection
 }
@@ -49,23 +49,23 @@ export function createChallenger({ realm: name, schemes, apiKeyHeader = '' }: Ch
     DPoP: `${realm}, algs="${tokenAlgorithms.join(' ')}"`,
     ApiKey: `${realm}, header="${apiKeyHeader}"`,
   }
-  const all = schemes.map(scheme => `${scheme} ${parameters[scheme]}`).join(', ')
+  const challenges = schemes.map(scheme => `${scheme} ${parameters[scheme]}`).join(', ')
   const challenge = (scheme: AuthScheme, error: string) => `${scheme} ${parameters[scheme]}, error="${error}"`
   return {
-    refuse(refused, scheme) {
-      if (refused.code === 'unsigned') return new CredentialRejection(refused, { 'www-authenticate': all })
-      if (!(refused instanceof ProofRejection)) {
-        return new CredentialRejection(refused, { 'www-authenticate': challenge(scheme, 'invalid_token') })
+    refuse(refusal, scheme) {
+      if (refusal.code === 'unsigned') return new CredentialRejection(refusal, { 'www-authenticate': challenges })
+      if (!(refusal instanceof ProofRejection)) {
+        return new CredentialRejection(refusal, { 'www-authenticate': challenge(scheme, 'invalid_token') })
       }
-      const { nonce } = refused
+      const { nonce } = refusal
       const error = nonce === undefined ? 'invalid_dpop_proof' : 'use_dpop_nonce'
       const headers = { 'www-authenticate': challenge('DPoP', error), ...(nonce && { 'dpop-nonce': nonce }) }
-      return new CredentialRejection(refused, headers)
+      return new CredentialRejection(refusal, headers)
     },
     refuseScope(scope, scheme) {
-      const refused = new Rejection('forbidden', `Cannot take request: scope "${scope}" is missing`)
+      const refusal = new Rejection('forbidden', `Cannot take request: scope "${scope}" is missing`)
       const header = `${challenge(scheme, 'insufficient_scope')}, scope="${scope}"`
-      return new CredentialRejection(refused, { 'www-authenticate': header })
+      return new CredentialRejection(refusal, { 'www-authenticate': header })
     },
   }
 }

@@ -23,7 +23,7 @@ interface ProvenRequest {
 
 export interface ProofRules {
   readonly toleranceSeconds: number
-  readonly seen: SingleUses
+  readonly singleUses: SingleUses
   /** The nonces for proofs; undefined if proofs need none. */
   readonly nonces: DpopNonces | undefined
   now(): number
@@ -48,9 +48,9 @@ export async function verifyProof(proof: string, request: ProvenRequest, rules: 
   }
   checkProofClaims(claims, request, rules)
   await checkNonce(claims.nonce, rules.nonces)
-  const until = ((claims.iat ?? 0) + proofSeconds + rules.toleranceSeconds) * 1000
+  const expiresAt = ((claims.iat ?? 0) + proofSeconds + rules.toleranceSeconds) * 1000
   const { boundTo, owner } = request
-  if (!(await rules.seen.take({ id: `dpop ${boundTo} ${claims.jti}`, owner, until }))) {
+  if (!(await rules.singleUses.consume({ id: `dpop ${boundTo} ${claims.jti}`, owner, expiresAt }))) {
     throw refuseProof('was used before')
   }
 }
@@ -135,13 +135,13 @@ export function createDpopNonces({ store, system }: NonceDeps): DpopNonces {
   return {
     current: async () => (await listNonces(spanNow()))[0] ?? '',
     async accepts(nonce) {
-      const given = Buffer.from(nonce)
+      const receivedNonce = Buffer.from(nonce)
       const nonces = await Promise.all([spanNow(), spanNow() - 1].map(listNonces))
-      return nonces.flat().some(nonce => isSame(given, Buffer.from(nonce)))
+      return nonces.flat().some(nonce => isSame(receivedNonce, Buffer.from(nonce)))
     },
   }
 }
 
-function isSame(given: Buffer, expected: Buffer): boolean {
-  return given.length === expected.length && timingSafeEqual(given, expected)
+function isSame(received: Buffer, expected: Buffer): boolean {
+  return received.length === expected.length && timingSafeEqual(received, expected)
 }

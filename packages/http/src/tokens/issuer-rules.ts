@@ -47,14 +47,14 @@ export interface TokenAuth extends TokenRules {
  * Joins the rules of `auth` with those of another channel. An issuer that both trust must meet the rules of both, so no channel accepts a token that
  * the other refuses. For a shared issuer the stricter clock and nonce rules count.
  */
-export function joinTokenRules<Auth extends TokenAuth>(auth: Auth, other: TokenAuth): Auth {
-  const issuersByName = new Map(other.issuers.map(each => [each.issuer, each]))
+export function joinTokenRules<Auth extends TokenAuth>(auth: Auth, stricter: TokenAuth): Auth {
+  const issuersByName = new Map(stricter.issuers.map(issuer => [issuer.issuer, issuer]))
   if (!auth.issuers.some(({ issuer }) => issuersByName.has(issuer))) return auth
   return {
     ...auth,
-    dpop_nonce: auth.dpop_nonce || other.dpop_nonce,
-    clock_tolerance_seconds: Math.min(auth.clock_tolerance_seconds, other.clock_tolerance_seconds),
-    issuers: auth.issuers.map(each => ({ ...each, ...joinIssuerRules(each, issuersByName.get(each.issuer)) })),
+    dpop_nonce: auth.dpop_nonce || stricter.dpop_nonce,
+    clock_tolerance_seconds: Math.min(auth.clock_tolerance_seconds, stricter.clock_tolerance_seconds),
+    issuers: auth.issuers.map(issuer => ({ ...issuer, ...joinIssuerRules(issuer, issuersByName.get(issuer.issuer)) })),
   }
 }
 

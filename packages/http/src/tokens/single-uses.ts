@@ -9,7 +9,7 @@ interface SingleUse {
   /** The caller who uses it. Each owner has their own capacity. */
   readonly owner: string
   /** The end of the time in which it must not be used again, in ms. */
-  readonly until: number
+  readonly expiresAt: number
 }
 
 interface ReplayMemory {
@@ -17,27 +17,27 @@ interface ReplayMemory {
    * Remembers the id until its end. Returns false if it is known already. @throws Rejection `rate_limited` if the memory is full, because an id that
    * cannot be remembered cannot be admitted
    */
-  take(use: SingleUse): boolean
+  consume(use: SingleUse): boolean
   /** Undoes the use, so that the id can be used again. */
-  giveBack(use: SingleUse): void
+  restore(use: SingleUse): void
 }
 
 /** The ids that count once in the whole gateway: in every process, and even after a restart. */
 export interface SingleUses {
   /** Uses up an id and resolves once that is durable: false if it was used before. @throws Rejection `rate_limited` for too many; Unavailable */
-  take(use: SingleUse): Promise<boolean>
+  consume(use: SingleUse): Promise<boolean>
 }
 
 /** Creates the single uses. The memory of the process refuses most repetitions and limits the queries to the store, which decides. */
 export function createSingleUses(store: Pick<Store, 'consumeOnce'>, now: () => number): SingleUses {
   const memory = createReplayMemory(now)
   return {
-    async take(use) {
-      if (!memory.take(use)) return false
+    async consume(use) {
+      if (!memory.consume(use)) return false
       try {
-        return await store.consumeOnce(`a2a ${use.id}`, use.until)
+        return await store.consumeOnce(`a2a ${use.id}`, use.expiresAt)
       } catch (error) {
-        memory.giveBack(use)
+        memory.restore(use)
         throw error
       }
     },
@@ -54,32 +54,32 @@ const keyOf = ({ id }: SingleUse) => hash('sha256', id, 'base64')
  */
 export function createReplayMemory(now: () => number, bounds = usualBounds): ReplayMemory {
   const uses = new Map<string, SingleUse>()
-  const ofOwner = new Map<string, number>()
+  const countsByOwner = new Map<string, number>()
   let sweptAt = Number.NEGATIVE_INFINITY
 
-  const isFull = (owner: string) => uses.size >= bounds.entries || (ofOwner.get(owner) ?? 0) >= bounds.perOwner
+  const isFull = (owner: string) => uses.size >= bounds.entries || (countsByOwner.get(owner) ?? 0) >= bounds.perOwner
 
   function sweep(): void {
     if (now() - sweptAt < 1_000) return
     sweptAt = now()
-    for (const [key, { owner, until }] of uses) {
-      if (until >= sweptAt) continue
+    for (const [key, { owner, expiresAt }] of uses) {
+      if (expiresAt >= sweptAt) continue
       uses.delete(key)
       count(owner, -1)
     }
   }
 
-  function count(owner: string, by: 1 | -1): void {
-    const left = (ofOwner.get(owner) ?? 0) + by
-    if (left > 0) ofOwner.set(owner, left)
-    else ofOwner.delete(owner)
+  function count(owner: string, change: 1 | -1): void {
+    const remaining = (countsByOwner.get(owner) ?? 0) + change
+    if (remaining > 0) countsByOwner.set(owner, remaining)
+    else countsByOwner.delete(owner)
   }
 
   return {
-    take(use) {
+    consume(use) {
       const key = keyOf(use)
       const earlierUse = uses.get(key)
-      if (earlierUse && earlierUse.until >= now()) return false
+      if (earlierUse && earlierUse.expiresAt >= now()) return false
       if (isFull(use.owner)) sweep()
       if (isFull(use.owner)) {
         throw new Rejection('rate_limited', 'Cannot take request: too many in a short time', { retryAfter: 5 })
@@ -90,7 +90,7 @@ export function createReplayMemory(now: () => number, bounds = usualBounds): Rep
       count(use.owner, 1)
       return true
     },
-    giveBack(use) {
+    restore(use) {
       if (uses.delete(keyOf(use))) count(use.owner, -1)
     },
   }

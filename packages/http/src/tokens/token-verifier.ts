@@ -37,9 +37,9 @@ export interface TokenVerifierDeps {
   readonly origin: string
 }
 
-interface FreshToken<Who> extends KnownToken<Who> {
+interface VerifiedCaller<Who> extends CachedCaller<Who> {
   /** Uses up a single-use token or proof. @throws Rejection, Unavailable */
-  readonly useUp?: (() => Promise<void>) | undefined
+  readonly consume?: (() => Promise<void>) | undefined
 }
 
 /**
@@ -55,36 +55,40 @@ export function createTokenVerifier<Who extends ScopedCaller>(
 ): VerifyBearer<Who> {
   const { origin, system, store } = deps
   const now = () => system.now()
-  const seen = createSingleUses(store, now)
-  const cache = createExpiringMap<KnownToken<Who>>(cacheLimits.entries, now)
+  const singleUses = createSingleUses(store, now)
+  const cache = createExpiringMap<CachedCaller<Who>>(cacheLimits.entries, now)
   const toleranceSeconds = rules.clock_tolerance_seconds
-  const trust: TokenTrust = { issuers: new Map(issuers.map(each => [each.config.issuer, each])), toleranceSeconds, now }
+  const trust: TokenTrust = {
+    issuers: new Map(issuers.map(issuer => [issuer.config.issuer, issuer])),
+    toleranceSeconds,
+    now,
+  }
   const nonces = rules.dpop_nonce ? createDpopNonces(deps) : undefined
-  const proofRules: ProofRules = { toleranceSeconds, seen, nonces, now }
+  const proofRules: ProofRules = { toleranceSeconds, singleUses, nonces, now }
 
-  async function verifyAnew(token: string, digest: string): Promise<FreshToken<Who>> {
+  async function verifyUncached(token: string, digest: string): Promise<VerifiedCaller<Who>> {
     const verified = await verifyToken(token, trust)
     const { issuer, generation, boundTo, expiresAt, principal } = verified
     const { require_scopes: isRequired, require_dpop, single_use } = issuer.config
-    const knownToken: KnownToken<Who> = {
+    const cachedCaller: CachedCaller<Who> = {
       who: describe(verified, readGrant(verified.scope, { isRequired, table: scopes })),
       owner: ownerOf(principal),
       boundTo,
       isCurrent: () => issuer.keys.generation() === generation,
     }
     if (require_dpop && boundTo === undefined) throw new ProofRejection('token is not bound to a key')
-    if (single_use) return { ...knownToken, useUp: () => takeTokenOnce(verified, seen, now()) }
-    cache.set(digest, knownToken, Math.min(expiresAt - now(), cacheLimits.lifeMs))
-    return knownToken
+    if (single_use) return { ...cachedCaller, consume: () => consumeToken(verified, singleUses, now()) }
+    cache.set(digest, cachedCaller, Math.min(expiresAt - now(), cacheLimits.lifeMs))
+    return cachedCaller
   }
 
   async function admitBound(
-    knownToken: KnownToken<Who>,
+    cachedCaller: CachedCaller<Who>,
     token: string,
     proof: string,
     visit: RequestHead,
   ): Promise<Who> {
-    const { boundTo, owner, who } = knownToken
+    const { boundTo, owner, who } = cachedCaller
     if (boundTo === undefined) throw new ProofRejection('token is not bound to a key, so a proof says nothing')
     const url = origin + new URL(visit.url).pathname
     await verifyProof(proof, { token, boundTo, owner, method: visit.method, url }, proofRules)
@@ -92,33 +96,33 @@ export function createTokenVerifier<Who extends ScopedCaller>(
   }
 
   return ({ token, proof }, visit) => {
-    const admit = (knownToken: KnownToken<Who>) => {
-      if (proof !== undefined) return admitBound(knownToken, token, proof, visit)
-      if (knownToken.boundTo === undefined) return knownToken.who
+    const admit = (cachedCaller: CachedCaller<Who>) => {
+      if (proof !== undefined) return admitBound(cachedCaller, token, proof, visit)
+      if (cachedCaller.boundTo === undefined) return cachedCaller.who
       throw new ProofRejection('token is bound to a key, and comes without DPoP proof')
     }
     const digest = hash('sha256', token)
-    const knownToken = cache.get(digest)
-    return knownToken?.isCurrent()
-      ? admit(knownToken)
-      : verifyAnew(token, digest).then(fresh => admitFresh(fresh, admit))
+    const cachedCaller = cache.get(digest)
+    return cachedCaller?.isCurrent()
+      ? admit(cachedCaller)
+      : verifyUncached(token, digest).then(verifiedCaller => admitVerified(verifiedCaller, admit))
   }
 }
 
 /** Uses up a single-use token last, so that a request that has to be repeated with our nonce does not cost the token. */
-async function admitFresh<Who>(
-  fresh: FreshToken<Who>,
-  admit: (knownToken: KnownToken<Who>) => Promise<Who> | Who,
+async function admitVerified<Who>(
+  verifiedCaller: VerifiedCaller<Who>,
+  admit: (knownToken: CachedCaller<Who>) => Promise<Who> | Who,
 ): Promise<Who> {
-  const who = await admit(fresh)
-  await fresh.useUp?.()
+  const who = await admit(verifiedCaller)
+  await verifiedCaller.consume?.()
   return who
 }
 
 const cacheLimits = { entries: 10_000, lifeMs: 5 * 60_000 } as const
 
 /** A verified token and its caller. */
-interface KnownToken<Who> {
+interface CachedCaller<Who> {
   readonly who: Who
   /** The key of the principal's quota. */
   readonly owner: string
@@ -129,22 +133,22 @@ interface KnownToken<Who> {
 }
 
 /** The longest life of a single-use token, which the gateway remembers until its end. */
-const singleUseMs = 15 * 60_000
+const maxSingleUseMs = 15 * 60_000
 
 /**
  * Uses up a token in the whole gateway, on all channels. @throws Rejection `replayed`; `signature_invalid` if it has no id or is valid for too
  * long; Unavailable
  */
-async function takeTokenOnce(
+async function consumeToken(
   { issuer, principal, tokenId, expiresAt }: VerifiedToken,
-  seen: SingleUses,
+  singleUses: SingleUses,
   now: number,
 ): Promise<void> {
   const refuse = (problem: string) => new Rejection('signature_invalid', `Cannot verify token: ${problem}`)
   if (tokenId === undefined) throw refuse('it is for one use and has no jti')
-  if (expiresAt > now + singleUseMs) throw refuse('it is for one use and lives too long')
+  if (expiresAt > now + maxSingleUseMs) throw refuse('it is for one use and lives too long')
   // The tolerance admits the token for a short time after its end.
   const id = `jwt ${issuer.config.issuer} ${tokenId}`
-  if (await seen.take({ id, owner: ownerOf(principal), until: expiresAt + 60_000 })) return
+  if (await singleUses.consume({ id, owner: ownerOf(principal), expiresAt: expiresAt + 60_000 })) return
   throw new Rejection('replayed', 'Cannot verify token: it was used before')
 }

@@ -149,8 +149,8 @@ const thumbprint = /^[A-Za-z0-9_-]{43}$/
 /** Reads the key binding of a token. It refuses a binding that we cannot check (RFC 8705 §3), because the token may be stolen. */
 function readBinding({ cnf }: JWTPayload): string | undefined {
   if (cnf === undefined) return undefined
-  const { jkt, ...others } = isJsonObject(cnf) ? cnf : {}
-  if (typeof jkt === 'string' && thumbprint.test(jkt) && Object.keys(others).length === 0) return jkt
+  const { jkt, ...otherMembers } = isJsonObject(cnf) ? cnf : {}
+  if (typeof jkt === 'string' && thumbprint.test(jkt) && Object.keys(otherMembers).length === 0) return jkt
   throw refuseToken('it is bound to a key in a way that is not supported')
 }
 

@@ -9,7 +9,7 @@ import { openHttpListener, openTcpListener } from '../listener.ts'
 
 const open: { close(): unknown }[] = []
 afterEach(async () => {
-  await Promise.all(open.splice(0).map(thing => thing.close()))
+  await Promise.all(open.splice(0).map(listener => listener.close()))
 })
 
 function openFetch(listener: TestListener) {
@@ -44,22 +44,22 @@ test('the deadline spans redirects: hops do not add up', async () => {
   expect(listener.requests.length).toBeLessThan(4)
 })
 
-test('the deadline spans the look-up', async () => {
+test('the deadline includes the DNS lookup', async () => {
   const fetch = createGuardedFetch({ userAgent: 'x', lookup: () => new Promise(() => undefined) })
   await expect(fetch('https://peer.example/', { timeoutMs: 50 })).rejects.toThrow(unavailable('no answer in time'))
 })
 
-test('a caller who gives up ends the exchange and closes the connection', async () => {
+test('a caller who aborts ends the exchange and closes the connection', async () => {
   const arrived = Promise.withResolvers<void>()
   const closed = Promise.withResolvers<void>()
   const listener = await openHttpListener((_, response) => {
     arrived.resolve()
     response.once('close', () => closed.resolve())
   })
-  const giveUp = new AbortController()
-  const answer = openFetch(listener)('https://a.test/', { signal: giveUp.signal })
+  const controller = new AbortController()
+  const answer = openFetch(listener)('https://a.test/', { signal: controller.signal })
   await arrived.promise
-  giveUp.abort()
+  controller.abort()
   await expect(answer).rejects.toThrow(unavailable('canceled'))
   await closed.promise
 })
@@ -165,26 +165,26 @@ test.each([
 })
 
 test('AP-37: one host gets sixteen exchanges at a time, the rest wait their turn', async () => {
-  const waiting: (() => void)[] = []
-  const full = Promise.withResolvers<void>()
+  const waitingResponses: (() => void)[] = []
+  const isFull = Promise.withResolvers<void>()
   const listener = await openHttpListener((_, response) => {
-    waiting.push(() => response.end())
-    if (waiting.length === 16) full.resolve()
+    waitingResponses.push(() => response.end())
+    if (waitingResponses.length === 16) isFull.resolve()
   })
-  const other = await openHttpListener((_, response) => response.end())
-  open.push(other)
+  const otherListener = await openHttpListener((_, response) => response.end())
+  open.push(otherListener)
   const fetch = createGuardedFetch({
     userAgent: 'x',
-    loopback: { 'a.test': listener.port, 'b.test': other.port },
+    loopback: { 'a.test': listener.port, 'b.test': otherListener.port },
   })
   open.push(listener, fetch)
   const answers = Array.from({ length: 20 }, () => fetch('https://a.test/'))
-  await full.promise
+  await isFull.promise
   await expect(fetch('https://b.test/')).resolves.toHaveProperty('status', 200)
   await expect(fetch('https://a.test/', { timeoutMs: 20 })).rejects.toThrow(unavailable('no answer in time'))
   expect(listener.requests).toHaveLength(16)
-  while (listener.requests.length < 20 || waiting.length > 0) {
-    waiting.shift()?.()
+  while (listener.requests.length < 20 || waitingResponses.length > 0) {
+    waitingResponses.shift()?.()
     await new Promise(setImmediate)
   }
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(20).fill(200))
@@ -194,12 +194,12 @@ test('AP-37: one host gets sixteen exchanges at a time, the rest wait their turn
 test('AP-43: createGuardedFetch() refuses a call when 256 others already wait for the host', async () => {
   const listener = await openHttpListener(() => undefined)
   const fetch = openFetch(listener)
-  const giveUp = new AbortController()
-  const held = Array.from({ length: 16 + 256 }, () => fetch('https://a.test/', { signal: giveUp.signal }))
-  const ends = Promise.allSettled(held)
+  const controller = new AbortController()
+  const openFetches = Array.from({ length: 16 + 256 }, () => fetch('https://a.test/', { signal: controller.signal }))
+  const outcomes = Promise.allSettled(openFetches)
   await expect(fetch('https://a.test/')).rejects.toThrow(unavailable('too many requests wait for this host'))
-  giveUp.abort()
-  expect(new Set((await ends).map(({ status }) => status))).toEqual(new Set(['rejected']))
+  controller.abort()
+  expect(new Set((await outcomes).map(({ status }) => status))).toEqual(new Set(['rejected']))
 })
 
 test('createGuardedFetch() keeps a connection and uses it again', async () => {
@@ -228,21 +228,21 @@ test.each<{ repeats: boolean; request: FetchRequest }>([
     })
     const fetch = openFetch(listener)
     await fetch('https://a.test/')
-    const again = fetch('https://a.test/', request)
-    if (repeats) await expect(again).resolves.toHaveProperty('status', 200)
-    else await expect(again).rejects.toThrow(unavailable('connection failed'))
+    const secondFetch = fetch('https://a.test/', request)
+    if (repeats) await expect(secondFetch).resolves.toHaveProperty('status', 200)
+    else await expect(secondFetch).rejects.toThrow(unavailable('connection failed'))
     expect(connections).toBe(repeats ? 2 : 1)
   },
 )
 
 test('the replacement is a fresh connection, even when all kept ones are dead', async () => {
-  const both = Promise.withResolvers<void>()
-  let arrived = 0
+  const bothArrived = Promise.withResolvers<void>()
+  let arrivedCount = 0
   const listener = await openTcpListener(socket => {
     socket.once('data', async () => {
-      arrived += 1
-      if (arrived === 2) both.resolve()
-      await both.promise
+      arrivedCount += 1
+      if (arrivedCount === 2) bothArrived.resolve()
+      await bothArrived.promise
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
       socket.once('data', () => socket.resetAndDestroy())
     })

@@ -28,7 +28,7 @@ async function runScript(origin: string, body: string, env: NodeJS.ProcessEnv = 
   return stdout.trim()
 }
 
-test('createGuardedFetch() goes past the proxies of the environment', async () => {
+test('createGuardedFetch() ignores the proxies of the environment', async () => {
   const [proxy, server] = [await listen('proxy'), await listen('server')]
   const proxyUrl = `http://127.0.0.1:${proxy.port}`
   const env = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl, http_proxy: proxyUrl }

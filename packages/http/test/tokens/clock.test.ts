@@ -21,10 +21,10 @@ beforeAll(async () => {
 })
 
 /** Returns true if the verifier accepts a token and a proof with these claims. */
-async function isTaken(claims: object, proofClaims?: object, tolerance = 30): Promise<boolean> {
-  const seen = new Set<string>()
+async function isAccepted(claims: object, proofClaims?: object, tolerance = 30): Promise<boolean> {
+  const usedIds = new Set<string>()
   const store = {
-    consumeOnce: async (key: string) => !seen.has(key) && Boolean(seen.add(key)),
+    consumeOnce: async (key: string) => !usedIds.has(key) && Boolean(usedIds.add(key)),
     openSecret: async () => ({ list: () => ['secret'] }),
   } as unknown as Store
   const system = { now: () => now * 1000, randomBytes: (length: number) => new Uint8Array(length) }
@@ -42,8 +42,8 @@ async function isTaken(claims: object, proofClaims?: object, tolerance = 30): Pr
     { system, store, origin } satisfies TokenVerifierDeps,
   )
   const bound = proofClaims && { cnf: { jkt } }
-  const all = { iss: 'https://login.test', aud: origin, sub: 'ann', exp: now + 300, ...bound, ...claims }
-  const token = await new SignJWT(all).setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' }).sign(keys.privateKey)
+  const allClaims = { iss: 'https://login.test', aud: origin, sub: 'ann', exp: now + 300, ...bound, ...claims }
+  const token = await new SignJWT(allClaims).setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' }).sign(keys.privateKey)
   const proof = proofClaims && (await prove(token, proofClaims))
   const headers = new Headers()
   const visit = { headers, method: 'GET', url: 'http://127.0.0.1/v1/usage' }
@@ -68,16 +68,16 @@ describe.each([0, 30, 60])('with clocks that may differ by %i s', tolerance => {
     ['when it was issued', { iat: now + tolerance }, { iat: now + tolerance + 1 }],
     ['its longest life', { exp: now + maxLife }, { exp: now + maxLife + 1 }],
   ])('a token counts to the second: %s', async (_, last, next) => {
-    expect(await isTaken(last, undefined, tolerance)).toBe(true)
-    expect(await isTaken(next, undefined, tolerance)).toBe(false)
+    expect(await isAccepted(last, undefined, tolerance)).toBe(true)
+    expect(await isAccepted(next, undefined, tolerance)).toBe(false)
   })
 
   test.each([
     ['a minute old', { iat: now - 60 - tolerance }, { iat: now - 60 - tolerance - 1 }],
     ['made ahead of our clock', { iat: now + tolerance }, { iat: now + tolerance + 1 }],
   ])('a proof counts to the second: %s', async (_, last, next) => {
-    expect(await isTaken({}, last, tolerance)).toBe(true)
-    expect(await isTaken({}, next, tolerance)).toBe(false)
+    expect(await isAccepted({}, last, tolerance)).toBe(true)
+    expect(await isAccepted({}, next, tolerance)).toBe(false)
   })
 })
 
@@ -89,8 +89,8 @@ test.each([
   ['\ud83d', false],
   [7, false],
 ])('a token names a principal of %j: %s', async (sub, isName) => {
-  expect(await isTaken({ sub })).toBe(isName)
-  expect(await isTaken({ sub: undefined, client_id: sub })).toBe(isName)
+  expect(await isAccepted({ sub })).toBe(isName)
+  expect(await isAccepted({ sub: undefined, client_id: sub })).toBe(isName)
 })
 
 describe('joinTokenRules()', () => {
@@ -102,8 +102,8 @@ describe('joinTokenRules()', () => {
 
   test('an issuer of both channels has to meet the requirements of both, with the stricter clock and nonce', () => {
     const strict = { ...auth('a', { single_use: true }), clock_tolerance_seconds: 5, dpop_nonce: true }
-    const joined = joinTokenRules(auth('a', { require_dpop: true }), strict)
-    expect(joined).toEqual({
+    const joinedRules = joinTokenRules(auth('a', { require_dpop: true }), strict)
+    expect(joinedRules).toEqual({
       issuers: [{ issuer: 'a', ...rules, require_dpop: true, single_use: true }],
       clock_tolerance_seconds: 5,
       dpop_nonce: true,
@@ -111,7 +111,9 @@ describe('joinTokenRules()', () => {
   })
 
   test('an issuer of one channel alone keeps its own rules', () => {
-    const own = auth('a')
-    expect(joinTokenRules(own, { ...auth('b', { require_dpop: true }), clock_tolerance_seconds: 5 })).toEqual(own)
+    const ownRules = auth('a')
+    expect(joinTokenRules(ownRules, { ...auth('b', { require_dpop: true }), clock_tolerance_seconds: 5 })).toEqual(
+      ownRules,
+    )
   })
 })

@@ -89,8 +89,8 @@ function readCredential(document: Members): ReadEvidence {
     throw new EvidenceFault('issuer-controller-mismatch', 'its key is not one of its issuer')
   }
   const window = readWindow(credential)
-  const { proof: signed, ...unsecured } = document
-  const { proofValue: _, ...options } = signed as Members
+  const { proof: signedProof, ...unsecured } = document
+  const { proofValue: _, ...options } = signedProof as Members
   const input = integrityInput({ unsecured, options })
   const { method, assurance, on_behalf_of: principals = [] } = subject
   return {
@@ -111,14 +111,14 @@ function readCredential(document: Members): ReadEvidence {
 /** Checks the document's `@context`, which the proof repeats inside the signed data (vc-di-eddsa §3.3.2). */
 function checkContext({ '@context': context, proof }: Members): void {
   if (!objectSchema.safeParse(proof).success) throw new EvidenceFault('malformed', 'it does not have one proof')
-  const shown = (proof as Members)['@context']
-  if (isContext(context) && isContext(shown)) return
+  const proofContext = (proof as Members)['@context']
+  if (isContext(context) && isContext(proofContext)) return
   throw new EvidenceFault('malformed-context', 'its @context, or that of its proof, is not as it must be')
 }
 
 function isContext(context: unknown): boolean {
   if (!Array.isArray(context) || context.length !== credentialContext.length) return false
-  return credentialContext.every((url, at) => context[at] === url)
+  return credentialContext.every((url, index) => context[index] === url)
 }
 
 function checkTypes(types: unknown): void {

@@ -58,8 +58,11 @@ export function issuePlatformCredential(draft: CredentialDraft, { privateKey, fr
     },
   }
   const verificationMethod = `${issuer}#${fragment}`
-  const created = isoTime(issuedAt)
-  return secureCredential(unsecured, { privateKey, options: { verificationMethod, created, domain, challenge } })
+  const createdAt = isoTime(issuedAt)
+  return secureCredential(unsecured, {
+    privateKey,
+    options: { verificationMethod, created: createdAt, domain, challenge },
+  })
 }
 
 /** Adds a proof of the only supported suite. `options` holds its members in addition to those of the suite. Pure. */

@@ -38,9 +38,11 @@ export function findAssertionKey(document: unknown, { issuer, id, now }: WantedM
   const { verificationMethod = [], assertionMethod = [] } = readDidDocument(document, issuer)
   const isWanted = (reference: unknown) => reference === id || reference === id.slice(issuer.length)
   const embedded = assertionMethod.filter(entry => isWanted(idOf(entry)))
-  const listed = assertionMethod.some(isWanted) ? verificationMethod.filter(entry => isWanted(idOf(entry))) : []
-  const [method, ...others] = [...embedded, ...listed]
-  if (method === undefined || others.length > 0) return undefined
+  const referencedMethods = assertionMethod.some(isWanted)
+    ? verificationMethod.filter(entry => isWanted(idOf(entry)))
+    : []
+  const [method, ...otherMethods] = [...embedded, ...referencedMethods]
+  if (method === undefined || otherMethods.length > 0) return undefined
   return readMethod(method, issuer, now)
 }
 

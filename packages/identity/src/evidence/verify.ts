@@ -53,29 +53,29 @@ const documentTimes = {
 
 export type DocumentSystem = Pick<System, 'fetch' | 'configured' | 'now' | 'log'>
 
-interface Held {
+interface CachedDocument {
   readonly document: unknown
-  readonly at: number
+  readonly fetchedAt: number
 }
 
 /** The key documents of issuers. Each trusted issuer has one, so their number is bounded. */
 interface DocumentCache {
   /** Returns the result of `pick` in the document. If there is none, it fetches the document again. @throws EvidenceFault `key-unavailable` */
-  find<Found>(url: string, pick: (document: unknown) => Found | undefined): Promise<Found | undefined>
+  find<Found>(url: string, select: (document: unknown) => Found | undefined): Promise<Found | undefined>
 }
 
 export function createDocumentCache({ fetch, now, log }: DocumentSystem): DocumentCache {
-  const held = new Map<string, Held>()
+  const cache = new Map<string, CachedDocument>()
   const failedAt = new Map<string, number>()
-  const pending = new Map<string, Promise<Held>>()
+  const pending = new Map<string, Promise<CachedDocument>>()
 
-  async function load(url: string): Promise<Held> {
+  async function load(url: string): Promise<CachedDocument> {
     if (now() - (failedAt.get(url) ?? Number.NEGATIVE_INFINITY) < documentTimes.pause) throw unavailable()
     try {
       const { status, body } = await fetch(url, documentRequest)
       if (status !== 200) throw new Error(`the host of the document answered ${status}`)
-      const loaded = { document: parseBoundedJson(body, { maxDepth: 16, what: 'key document' }), at: now() }
-      held.set(url, loaded)
+      const loaded = { document: parseBoundedJson(body, { maxDepth: 16, what: 'key document' }), fetchedAt: now() }
+      cache.set(url, loaded)
       return loaded
     } catch (error) {
       failedAt.set(url, now())
@@ -84,21 +84,22 @@ export function createDocumentCache({ fetch, now, log }: DocumentSystem): Docume
     }
   }
 
-  function refresh(url: string): Promise<Held> {
+  function refresh(url: string): Promise<CachedDocument> {
     const running = pending.get(url) ?? load(url).finally(() => pending.delete(url))
     pending.set(url, running)
     return running
   }
 
-  const ageOf = ({ at }: Held) => now() - at
+  const ageOf = ({ fetchedAt: at }: CachedDocument) => now() - at
 
   return {
-    async find(url, pick) {
-      const heldDocument = held.get(url)
-      const current = heldDocument && ageOf(heldDocument) < documentTimes.maxAge ? heldDocument : await refresh(url)
-      const picked = pick(current.document)
-      if (picked !== undefined || ageOf(current) < documentTimes.cooldown) return picked
-      return pick((await refresh(url)).document)
+    async find(url, select) {
+      const cachedDocument = cache.get(url)
+      const current =
+        cachedDocument && ageOf(cachedDocument) < documentTimes.maxAge ? cachedDocument : await refresh(url)
+      const selection = select(current.document)
+      if (selection !== undefined || ageOf(current) < documentTimes.cooldown) return selection
+      return select((await refresh(url)).document)
     },
   }
 }

@@ -3,19 +3,19 @@ import type { EvidenceCode } from '@postern/pipeline'
 import { z } from 'zod'
 
 /** Matches text without characters that two readers could read differently (controls, blanks, invisible characters). No name contains these. */
-const plain = /^[^\p{C}\p{Z}]+$/u
+const namePattern = /^[^\p{C}\p{Z}]+$/u
 
 /** Matches `.` and `..` segments, with which a path could begin with a prefix and still name something outside of it. */
 const dotSegment = /(^|[/:])\.\.?([/:]|$)/
 
 /** The schema of a method, an assurance, or the name of a key. */
-export const nameSchema = z.string().min(1).max(256).regex(plain)
+export const nameSchema = z.string().min(1).max(256).regex(namePattern)
 
 export const subjectSchema = z
   .string()
   .min(1)
   .max(512)
-  .regex(plain)
+  .regex(namePattern)
   .refine(subject => !dotSegment.test(subject))
 
 export const principalsSchema = z.array(subjectSchema).max(16)

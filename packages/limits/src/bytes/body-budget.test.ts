@@ -8,7 +8,7 @@ const kib = 1024
 const open = () => createBodyBudget({ total: 1_024 * kib, refusal })
 const soon = () => AbortSignal.timeout(10_000)
 
-test('a channel takes half of the memory for large bodies, and another one has its own half', () => {
+test('a channel may use half of the memory for large bodies, and another channel the other half', () => {
   const bodies = open()
   bodies
     .of('email')
@@ -30,14 +30,14 @@ test('a channel takes half of the memory for large bodies, and another one has i
     .add(220 * kib)
 })
 
-test('one address takes half of what a channel may', () => {
+test('one address may use half of the memory of a channel', () => {
   const email = open().of('email')
   email.hold('a').add(200 * kib)
   expect(() => email.hold('a').add(70 * kib)).toThrow(new Rejection('rate_limited', refusal, { retryAfter: 5 }))
   email.hold('b').add(200 * kib)
 })
 
-test('small bodies have memory that no large one takes', () => {
+test('small bodies have memory that no large body uses', () => {
   const bodies = open()
   for (const channel of ['email', 'a2a'])
     for (const owner of ['a', 'b'])
@@ -75,11 +75,11 @@ test('it is full when not even a small body fits', () => {
         .of(channel)
         .hold(owner)
         .add(224 * kib)
-  const small = ['web', 'activitypub'].flatMap(channel => ['a', 'b'].map(owner => bodies.of(channel).hold(owner)))
-  for (const hold of small) hold.add(32 * kib)
+  const smallHolds = ['web', 'activitypub'].flatMap(channel => ['a', 'b'].map(owner => bodies.of(channel).hold(owner)))
+  for (const hold of smallHolds) hold.add(32 * kib)
   expect(bodies.isFull()).toBe(true)
   expect(() => bodies.of('web').hold('c').add(kib)).toThrow(refusal)
-  for (const hold of small) hold.release()
+  for (const hold of smallHolds) hold.release()
   expect(bodies.isFull()).toBe(false)
 })
 
@@ -88,20 +88,20 @@ test('bodies that grow side by side never wait for each other for ever', async (
   const [first, second] = [email.hold('a'), email.hold('a')]
   first.add(100 * kib)
   second.add(100 * kib)
-  const waiting = second.acquire(100 * kib, soon())
+  const acquisition = second.acquire(100 * kib, soon())
   await first.acquire(400 * kib, soon())
   first.release()
-  await waiting
+  await acquisition
 })
 
-test('the budget refuses a body whose time to wait is over, and holds nothing for it', async () => {
+test('the budget refuses a body after the abort of its wait, and reserves nothing for it', async () => {
   const email = open().of('email')
   const first = email.hold('a')
   first.add(200 * kib)
   const time = new AbortController()
-  const waiting = email.hold('a').acquire(100 * kib, time.signal)
+  const acquisition = email.hold('a').acquire(100 * kib, time.signal)
   time.abort()
-  await expect(waiting).rejects.toThrow(new Rejection('rate_limited', refusal, { retryAfter: 5 }))
+  await expect(acquisition).rejects.toThrow(new Rejection('rate_limited', refusal, { retryAfter: 5 }))
   first.release()
   email.hold('a').add(200 * kib)
 })

@@ -28,28 +28,29 @@ const smallBytes = 64 * 1024
  */
 export function createBodyBudget({ total, refusal }: BodyBudgetOptions): SharedBodyBudget {
   const reserve = total / 8
-  const small = createPool(reserve, refusal)
-  const large = createPool(total - reserve, refusal)
-  const waiting = new Set<() => void>()
+  const smallPool = createPool(reserve, refusal)
+  const largePool = createPool(total - reserve, refusal)
+  const retries = new Set<() => void>()
   const wake = () => {
-    for (const retry of [...waiting]) retry()
+    for (const retry of [...retries]) retry()
   }
   return {
     of: channel => ({
-      hold: owner => openHold({ small: small.open(channel, owner), large: large.open(channel, owner) }, waiting, wake),
+      hold: owner =>
+        openHold({ small: smallPool.open(channel, owner), large: largePool.open(channel, owner) }, retries, wake),
     }),
-    isFull: () => small.isFullFor(smallBytes) && large.isFullFor(smallBytes),
+    isFull: () => smallPool.isFullFor(smallBytes) && largePool.isFullFor(smallBytes),
   }
 }
 
 function createPool(total: number, refusal: string) {
   const unavailable = () => new Unavailable(refusal, { retryAfter: 30 })
-  const all = createByteShare(total, unavailable)
+  const totalShare = createByteShare(total, unavailable)
   const channels = createOwnerShares(total / 2, unavailable)
   const owners = createOwnerShares(total / 4, () => new Rejection('rate_limited', refusal, { retryAfter: 5 }))
   return {
-    open: (channel: string, owner: string) => [owners(JSON.stringify([channel, owner])), channels(channel), all],
-    isFullFor: (bytes: number) => all.isFullFor(bytes),
+    open: (channel: string, owner: string) => [owners(JSON.stringify([channel, owner])), channels(channel), totalShare],
+    isFullFor: (bytes: number) => totalShare.isFullFor(bytes),
   }
 }
 
@@ -57,32 +58,32 @@ type Pool = readonly ByteShare[]
 
 function openHold(
   pools: Readonly<Record<'small' | 'large', Pool>>,
-  waiting: Set<() => void>,
+  retries: Set<() => void>,
   wake: () => void,
 ): BodyHold {
   const key = {}
   let pool = pools.small
-  let mine = 0
+  let heldBytes = 0
 
   function add(bytes: number): void {
     if (bytes === 0) return
-    const isSmall = pool === pools.small && mine + bytes <= smallBytes
+    const isSmall = pool === pools.small && heldBytes + bytes <= smallBytes
     if (isSmall && fits(pool, key, bytes)) addTo(pool, key, bytes)
     else if (pool === pools.large) addTo(pool, key, bytes)
     else {
-      addTo(pools.large, key, mine + bytes)
+      addTo(pools.large, key, heldBytes + bytes)
       removeFrom(pools.small, key)
       pool = pools.large
     }
-    mine += bytes
+    heldBytes += bytes
   }
 
   return {
     add,
-    acquire: (bytes, signal) => addLater(() => add(bytes), waiting, signal),
+    acquire: (bytes, signal) => addLater(() => add(bytes), retries, signal),
     release() {
-      if (mine === 0) return
-      mine = 0
+      if (heldBytes === 0) return
+      heldBytes = 0
       removeFrom(pool, key)
       pool = pools.small
       wake()
@@ -91,18 +92,18 @@ function openHold(
 }
 
 /** Calls `add` at once, and again whenever bytes are released, until it succeeds. */
-async function addLater(add: () => void, waiting: Set<() => void>, signal: AbortSignal): Promise<void> {
+async function addLater(add: () => void, retries: Set<() => void>, signal: AbortSignal): Promise<void> {
   try {
     return add()
   } catch (fault) {
     if (signal.aborted) throw fault
     await new Promise<void>((resolve, reject) => {
       const settle = (result: () => void) => {
-        waiting.delete(retry)
-        signal.removeEventListener('abort', giveUp)
+        retries.delete(retry)
+        signal.removeEventListener('abort', abort)
         result()
       }
-      const giveUp = () => settle(() => reject(fault))
+      const abort = () => settle(() => reject(fault))
       const retry = () => {
         try {
           add()
@@ -111,8 +112,8 @@ async function addLater(add: () => void, waiting: Set<() => void>, signal: Abort
         }
         settle(resolve)
       }
-      waiting.add(retry)
-      signal.addEventListener('abort', giveUp)
+      retries.add(retry)
+      signal.addEventListener('abort', abort)
     })
   }
 }

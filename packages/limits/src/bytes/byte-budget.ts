@@ -15,12 +15,12 @@ interface ByteBudgetOptions {
 
 /** Creates a budget that counts the held bytes and refuses more than its limits. An owner without a hold uses no memory. */
 export function createByteBudget({ total, perOwner = total / 2, refusal }: ByteBudgetOptions): ByteBudget {
-  const all = createByteShare(total, () => new Unavailable(refusal, { retryAfter: 30 }))
+  const totalShare = createByteShare(total, () => new Unavailable(refusal, { retryAfter: 30 }))
   const owners = createOwnerShares(perOwner, () => new Rejection('rate_limited', refusal, { retryAfter: 5 }))
   return {
     hold(owner) {
       const key = {}
-      const shares: readonly ByteShare[] = [owners(owner), all]
+      const shares: readonly ByteShare[] = [owners(owner), totalShare]
       return {
         add(bytes) {
           for (const share of shares) share.check(key, bytes)

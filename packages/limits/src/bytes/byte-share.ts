@@ -17,21 +17,21 @@ export interface ByteShare {
  */
 export function createByteShare(max: number, refuse: () => Error): ByteShare {
   const holds = new Map<object, number>()
-  let held = 0
+  let heldBytes = 0
   return {
     check(key, bytes) {
       const [oldest = key] = holds.keys()
-      if (oldest !== key && held + bytes > max) throw refuse()
+      if (oldest !== key && heldBytes + bytes > max) throw refuse()
     },
     add(key, bytes) {
       holds.set(key, (holds.get(key) ?? 0) + bytes)
-      held += bytes
+      heldBytes += bytes
     },
     remove(key) {
-      held -= holds.get(key) ?? 0
+      heldBytes -= holds.get(key) ?? 0
       holds.delete(key)
     },
-    isFullFor: bytes => holds.size > 0 && held + bytes > max,
+    isFullFor: bytes => holds.size > 0 && heldBytes + bytes > max,
   }
 }
 

@@ -3,17 +3,17 @@ import { createExpiringMap } from './expiring-map.ts'
 
 // The memory of foreign servers, which can make up as many names as they like.
 
-test('createExpiringMap() holds so many keys, and forgets the least recently used first', () => {
+test('createExpiringMap() holds a bounded number of keys, and drops the least recently used first', () => {
   const map = createExpiringMap<number>(100, () => 0)
   map.set('in use', 0, 1_000)
-  for (let at = 0; at < 10_000; at += 1) {
-    map.set(`https://${at}.wildcard.test/`, at, 1_000)
+  for (let index = 0; index < 10_000; index += 1) {
+    map.set(`https://${index}.wildcard.test/`, index, 1_000)
     map.get('in use')
   }
-  const held = Array.from({ length: 10_000 }, (_, at) => map.get(`https://${at}.wildcard.test/`)).filter(
+  const storedValues = Array.from({ length: 10_000 }, (_, index) => map.get(`https://${index}.wildcard.test/`)).filter(
     value => value !== undefined,
   )
-  expect(held).toHaveLength(99)
+  expect(storedValues).toHaveLength(99)
   expect(map.get('in use')).toBe(0)
 })
 

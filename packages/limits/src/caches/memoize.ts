@@ -7,7 +7,7 @@ const minLength = 2_048
 /** The limits of one cache: the UTF-16 code units of all its results, and their number. */
 const [maxChars, maxResults] = [8_000_000, 2_000] as const
 /** The least size that a result counts, because even an empty one uses memory. */
-const leastSize = 200
+const minResultSize = 200
 
 interface MemoOptions<Value> {
   /** Returns the number of UTF-16 code units in a result. */
@@ -15,7 +15,7 @@ interface MemoOptions<Value> {
   readonly maxChars?: number
 }
 
-interface Made<Value> {
+interface CachedResult<Value> {
   readonly value: Value
   readonly size: number
 }
@@ -25,31 +25,31 @@ interface Made<Value> {
  * that are costly to process, and request them repeatedly. It counts the size of a result, and stores only the digest of a text. The newest result
  * stays regardless of its size, because it is the most likely to be needed next. `make` must be pure.
  */
-export function memoize<Value>({ sizeOf, maxChars: most = maxChars }: MemoOptions<Value>) {
-  const results = new Map<string, Made<Value>>()
-  let held = 0
+export function memoize<Value>({ sizeOf, maxChars: cacheChars = maxChars }: MemoOptions<Value>) {
+  const results = new Map<string, CachedResult<Value>>()
+  let cachedChars = 0
 
   function forget(key: string): void {
-    held -= results.get(key)?.size ?? 0
+    cachedChars -= results.get(key)?.size ?? 0
     results.delete(key)
   }
 
-  function makeNew(make: () => Value): Made<Value> {
+  function createResult(make: () => Value): CachedResult<Value> {
     const value = make()
-    return { value, size: Math.max(leastSize, sizeOf(value)) }
+    return { value, size: Math.max(minResultSize, sizeOf(value)) }
   }
 
   return (text: string, make: () => Value): Value => {
     if (text.length < minLength) return make()
     const key = hash('sha256', text)
-    const made = results.get(key) ?? makeNew(make)
+    const result = results.get(key) ?? createResult(make)
     forget(key)
-    results.set(key, made)
-    held += made.size
+    results.set(key, result)
+    cachedChars += result.size
     for (const oldest of results.keys()) {
-      if ((held <= most && results.size <= maxResults) || oldest === key) break
+      if ((cachedChars <= cacheChars && results.size <= maxResults) || oldest === key) break
       forget(oldest)
     }
-    return made.value
+    return result.value
   }
 }

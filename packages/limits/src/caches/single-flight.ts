@@ -6,8 +6,8 @@ export function createSingleFlight<Result>() {
   return (key: string, work: () => Promise<Result>): Promise<Result> => {
     const inProgress = running.get(key)
     if (inProgress) return inProgress
-    const begun = work().finally(() => running.delete(key))
-    running.set(key, begun)
-    return begun
+    const flight = work().finally(() => running.delete(key))
+    running.set(key, flight)
+    return flight
   }
 }

@@ -2,90 +2,90 @@ import { Unavailable } from '@postern/message'
 import { expect, test } from 'vitest'
 import { createKeyedSemaphore } from './keyed-semaphore.ts'
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 /** Tasks that end when told to, and the order in which they began. */
 function openSemaphore(options: Parameters<typeof createKeyedSemaphore>[0]) {
   const semaphore = createKeyedSemaphore(options)
-  const begun: string[] = []
-  const enter = (name: string, { key = 'a', signal = never } = {}) => {
+  const startedNames: string[] = []
+  const start = (name: string, { key = 'a', signal = neverAborted } = {}) => {
     const end = Promise.withResolvers<string>()
-    const passed = semaphore.pass(key, signal, () => {
-      begun.push(name)
+    const completion = semaphore.run(key, signal, () => {
+      startedNames.push(name)
       return end.promise
     })
-    return { passed, end: () => end.resolve(name), fail: (error: Error) => end.reject(error) }
+    return { passed: completion, end: () => end.resolve(name), fail: (error: Error) => end.reject(error) }
   }
-  return { enter, begun }
+  return { enter: start, begun: startedNames }
 }
 
 const settle = () => new Promise(setImmediate)
 
 test('pass() runs as many tasks as the semaphore is wide, and the rest in the order of arrival', async () => {
-  const { enter, begun } = openSemaphore({ width: 2, queue: 9 })
-  const [one, two] = [enter('one'), enter('two'), enter('three'), enter('four')]
+  const { enter: start, begun: startedNames } = openSemaphore({ maxRunning: 2, maxWaiting: 9 })
+  const [first, second] = [start('one'), start('two'), start('three'), start('four')]
   await settle()
-  expect(begun).toEqual(['one', 'two'])
-  two?.end()
-  await expect(two?.passed).resolves.toBe('two')
-  expect(begun).toEqual(['one', 'two', 'three'])
-  one?.fail(new Error('broken'))
-  await expect(one?.passed).rejects.toThrow(new Error('broken'))
-  expect(begun).toEqual(['one', 'two', 'three', 'four'])
+  expect(startedNames).toEqual(['one', 'two'])
+  second?.end()
+  await expect(second?.passed).resolves.toBe('two')
+  expect(startedNames).toEqual(['one', 'two', 'three'])
+  first?.fail(new Error('broken'))
+  await expect(first?.passed).rejects.toThrow(new Error('broken'))
+  expect(startedNames).toEqual(['one', 'two', 'three', 'four'])
 })
 
-test('the semaphore keeps its width after a queue has passed', async () => {
-  const { enter, begun } = openSemaphore({ width: 1, queue: 9 })
-  const round = [enter('a'), enter('b'), enter('c')]
-  for (const { end, passed } of round) {
+test('the semaphore keeps its limit after a queue has drained', async () => {
+  const { enter: start, begun: startedNames } = openSemaphore({ maxRunning: 1, maxWaiting: 9 })
+  const round = [start('a'), start('b'), start('c')]
+  for (const { end, passed: completion } of round) {
     end()
-    await passed
+    await completion
   }
-  const next = [enter('d'), enter('e')]
+  const next = [start('d'), start('e')]
   await settle()
-  expect(begun).toEqual(['a', 'b', 'c', 'd'])
+  expect(startedNames).toEqual(['a', 'b', 'c', 'd'])
   next[0]?.end()
   await next[0]?.passed
-  expect(begun).toEqual(['a', 'b', 'c', 'd', 'e'])
+  expect(startedNames).toEqual(['a', 'b', 'c', 'd', 'e'])
 })
 
 test('keys do not wait for each other', async () => {
-  const { enter, begun } = openSemaphore({ width: 1, queue: 9 })
-  enter('one', { key: 'a' })
-  enter('two', { key: 'b' })
+  const { enter: start, begun: startedNames } = openSemaphore({ maxRunning: 1, maxWaiting: 9 })
+  start('one', { key: 'a' })
+  start('two', { key: 'b' })
   await settle()
-  expect(begun).toEqual(['one', 'two'])
+  expect(startedNames).toEqual(['one', 'two'])
 })
 
 test('pass() refuses a task that does not fit the queue', async () => {
-  const { enter, begun } = openSemaphore({ width: 1, queue: 1 })
-  enter('one')
-  enter('two')
-  await expect(enter('three').passed).rejects.toThrow(
+  const { enter: start, begun: startedNames } = openSemaphore({ maxRunning: 1, maxWaiting: 1 })
+  start('one')
+  start('two')
+  await expect(start('three').passed).rejects.toThrow(
     new Unavailable('Cannot fetch: too many requests wait for this host'),
   )
-  expect(begun).toEqual(['one'])
+  expect(startedNames).toEqual(['one'])
 })
 
-test('a task that gives up leaves the queue and uses no slot', async () => {
-  const { enter, begun } = openSemaphore({ width: 1, queue: 1 })
-  const giveUp = new AbortController()
-  const one = enter('one')
-  const two = enter('two', { signal: giveUp.signal })
-  giveUp.abort(new Unavailable('Cannot fetch: no answer in time'))
-  await expect(two.passed).rejects.toThrow(new Unavailable('Cannot fetch: no answer in time'))
-  const three = enter('three')
-  one.end()
-  await one.passed
+test('an aborted task leaves the queue and uses no slot', async () => {
+  const { enter: start, begun: startedNames } = openSemaphore({ maxRunning: 1, maxWaiting: 1 })
+  const controller = new AbortController()
+  const first = start('one')
+  const second = start('two', { signal: controller.signal })
+  controller.abort(new Unavailable('Cannot fetch: no answer in time'))
+  await expect(second.passed).rejects.toThrow(new Unavailable('Cannot fetch: no answer in time'))
+  const three = start('three')
+  first.end()
+  await first.passed
   await settle()
-  expect(begun).toEqual(['one', 'three'])
+  expect(startedNames).toEqual(['one', 'three'])
   three.end()
   await three.passed
 })
 
 test('a task that gave up before does not enter the queue', async () => {
-  const { enter } = openSemaphore({ width: 1, queue: 1 })
-  enter('one')
+  const { enter: start } = openSemaphore({ maxRunning: 1, maxWaiting: 1 })
+  start('one')
   const reason = new Unavailable('Cannot fetch: canceled')
-  await expect(enter('two', { signal: AbortSignal.abort(reason) }).passed).rejects.toBe(reason)
+  await expect(start('two', { signal: AbortSignal.abort(reason) }).passed).rejects.toBe(reason)
 })

@@ -6,7 +6,7 @@ import { createKeyedSlots } from './keyed-slots.ts'
 
 interface KeyedSemaphore {
   /** Runs `task` as soon as a slot of `key` is free, or rejects with the signal's reason. */
-  pass<Result>(key: string, signal: AbortSignal, task: () => Promise<Result>): Promise<Result>
+  run<Result>(key: string, signal: AbortSignal, task: () => Promise<Result>): Promise<Result>
 }
 
 /** Creates a limit on the concurrent tasks of each key. */
@@ -14,13 +14,13 @@ export function createKeyedSemaphore(options: SemaphoreOptions): KeyedSemaphore 
   const refuse = () => new Unavailable('Cannot fetch: too many requests wait for this host')
   const slots = createKeyedSlots(options, refuse)
   return {
-    async pass(key, signal, task) {
-      const waiting = slots.enter(key, signal)
-      if (waiting) await waiting
+    async run(key, signal, task) {
+      const slotWait = slots.acquire(key, signal)
+      if (slotWait) await slotWait
       try {
         return await task()
       } finally {
-        slots.leave(key)
+        slots.release(key)
       }
     },
   }

@@ -11,7 +11,7 @@ test('createOpenCount() refuses one more than the limit, for this key alone', ()
   open('b')
 })
 
-test('an end frees one slot, however often a caller repeats it', () => {
+test('a release frees one slot, even if a caller repeats it', () => {
   const open = createOpenCount(1, () => tooMany)
   const end = open('a')
   end()

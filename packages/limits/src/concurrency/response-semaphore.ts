@@ -7,7 +7,7 @@ import { createKeyedSlots } from './keyed-slots.ts'
 /** A limit on the responses in progress for one key, a person or an address. Further ones wait. */
 export interface ResponseSemaphore {
   /** Runs `answer` in a slot, which its response uses until the peer has received it. @throws Rejection `rate_limited` when too many wait */
-  pass(key: string, env: unknown, answer: () => Promise<Response>): Promise<Response>
+  run(key: string, env: unknown, answer: () => Promise<Response>): Promise<Response>
 }
 
 /** Creates a limit on the responses in progress for each key. */
@@ -15,15 +15,15 @@ export function createResponseSemaphore(options: SemaphoreOptions): ResponseSema
   const refuse = () => new Rejection('rate_limited', 'Cannot answer: too much is asked for at once', { retryAfter: 5 })
   const slots = createKeyedSlots(options, refuse)
   return {
-    async pass(key, env, answer) {
-      await slots.enter(key)
-      const leave = () => slots.leave(key)
+    async run(key, env, answer) {
+      await slots.acquire(key)
+      const release = () => slots.release(key)
       try {
         const response = await answer()
-        onceTaken(env, leave)
+        onResponseSent(env, release)
         return response
       } catch (error) {
-        leave()
+        release()
         throw error
       }
     },
@@ -36,8 +36,8 @@ interface Outgoing {
 }
 
 /** Calls `done` when the peer has the response. Node's server reports that in its bindings; without them the slot is free at once. */
-function onceTaken(env: unknown, done: () => void): void {
+function onResponseSent(env: unknown, callback: () => void): void {
   const { outgoing } = (env as { readonly outgoing?: Outgoing } | null | undefined) ?? {}
-  if (!outgoing || outgoing.closed) done()
-  else outgoing.once('close', done)
+  if (!outgoing || outgoing.closed) callback()
+  else outgoing.once('close', callback)
 }

@@ -63,10 +63,10 @@ export function parseRules(text: string, choice: RuleChoice): readonly CssRule[]
 function readBlock(reader: BlockReader, block: Block): readonly Declaration[] {
   const { css, rules, maxRules } = reader
   const declarations: Declaration[] = []
-  for (let at = block.from; at < block.to && rules.length < maxRules; ) {
-    const token = css.tokens[at]
+  for (let position = block.from; position < block.to && rules.length < maxRules; ) {
+    const token = css.tokens[position]
     const isSkipped = !token || isSpace(token) || isPassed(token.type, block)
-    at = isSkipped ? at + 1 : readItem(reader, at, block, declarations)
+    position = isSkipped ? position + 1 : readItem(reader, position, block, declarations)
   }
   return declarations
 }
@@ -96,32 +96,32 @@ function readDeclaration(css: CssTokens, from: number, to: number) {
   if (tokens[from]?.type !== types.Ident || tokens[colon]?.type !== types.Colon) return undefined
   const name = writePlain(css, from, from + 1).slice(0, maxName)
   const start = skipBlank(css, colon + 1, to)
-  let at = start
-  while (at < to && tokens[at]?.type !== types.Semicolon) {
+  let position = start
+  while (position < to && tokens[position]?.type !== types.Semicolon) {
     // Other tokens before or after a block in braces make it a rule. Reading on to a semicolon would take quadratic time.
-    if (!name.startsWith('--') && isMixed(css, { start, at, to })) return undefined
-    at = nextOf(css, at, to)
+    if (!name.startsWith('--') && isMixed(css, { start, at: position, to })) return undefined
+    position = nextOf(css, position, to)
   }
-  return { declaration: toDeclaration(name, writePlain(css, start, at)), next: at + 1 }
+  return { declaration: toDeclaration(name, writePlain(css, start, position)), next: position + 1 }
 }
 
 function isMixed(css: CssTokens, { start, at, to }: { start: number; at: number; to: number }): boolean {
   if (css.tokens[at]?.type !== types.LeftCurlyBracket) return false
-  const behind = skipBlank(css, nextOf(css, at, to), to)
-  return at > start || (behind < to && css.tokens[behind]?.type !== types.Semicolon)
+  const nextPosition = skipBlank(css, nextOf(css, at, to), to)
+  return at > start || (nextPosition < to && css.tokens[nextPosition]?.type !== types.Semicolon)
 }
 
-function toDeclaration(name: string, written: string): Declaration {
-  const value = written.slice(0, maxValue)
+function toDeclaration(name: string, text: string): Declaration {
+  const value = text.slice(0, maxValue)
   const bang = value.lastIndexOf('!')
   const isImportant = bang >= 0 && value.slice(bang + 1).trim() === 'important'
   return { name, value: isImportant ? value.slice(0, bang).trim() : value, isImportant }
 }
 
 function skipBlank({ tokens }: CssTokens, from: number, to: number): number {
-  let at = from
-  for (let token = tokens[at]; token && at < to && isSpace(token); token = tokens[at]) at += 1
-  return at
+  let position = from
+  for (let token = tokens[position]; token && position < to && isSpace(token); token = tokens[position]) position += 1
+  return position
 }
 
 function nextOf({ tokens }: CssTokens, at: number, to: number): number {
@@ -160,19 +160,19 @@ function readRule(reader: BlockReader, from: number, block: Block): number {
 function writeSelectors(
   { text, tokens }: CssTokens,
   { from, to }: Pick<Block, 'from' | 'to'>,
-  outer: string | undefined,
+  parentMedia: string | undefined,
 ): string {
-  let written = ''
-  let isRelative = outer !== undefined
+  let condition = ''
+  let isRelative = parentMedia !== undefined
   for (const { type, start, end } of tokens.slice(from, to)) {
     const isOuter = type === types.Delim && text[start] === '&'
     if (isOuter) isRelative = false
-    if (isOuter) written += outer === undefined ? ':root' : `:is(${outer})`
-    else if (type !== types.Comment) written += text.slice(start, end)
-    if (written.length > maxPrelude) return ''
+    if (isOuter) condition += parentMedia === undefined ? ':root' : `:is(${parentMedia})`
+    else if (type !== types.Comment) condition += text.slice(start, end)
+    if (condition.length > maxPrelude) return ''
   }
-  const plain = written.trim()
-  return isRelative && plain ? `:is(${outer}) ${plain}` : plain
+  const plain = condition.trim()
+  return isRelative && plain ? `:is(${parentMedia}) ${plain}` : plain
 }
 
 /** Reads an at-rule and returns the index after it. The content counts if the at-rule is a group that applies. */

@@ -2,12 +2,12 @@
 import type { Declaration } from './blocks.ts'
 import { toPixels } from './values.ts'
 
-const listWords = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/))
+const listWords = (names: string): ReadonlySet<string> => new Set(names.split(/\s+/))
 
 const global = listWords('inherit initial unset revert revert-layer')
 
 /** The keywords that each property accepts. */
-const words: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+const readableKeywords: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   [
     'display',
     listWords(
@@ -25,10 +25,10 @@ const words: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 const fraction = /^[+-]?(?:\d{1,20}\.?\d{0,20}|\.\d{1,20})(?:e[+-]?\d{1,3})?%?$/
 
 /** Sample font sizes. Their values do not matter, because only the sign of a length counts here. */
-const anyBase = { fontPx: 16, wholePx: 16 } as const
+const anyBase = { fontPx: 16, percentageBasePx: 16 } as const
 
 /** The outer and the inner display of an element, in any order (CSS Display 3 §2). */
-const twoWords =
+const twoKeywords =
   /^(?:block|inline) (?:flow|flow-root|table|flex|grid|ruby|list-item)$|^(?:flow|flow-root|table|flex|grid|ruby|list-item) (?:block|inline)$/
 
 /** The checks of values that are not keywords. */
@@ -38,12 +38,12 @@ const numeric: ReadonlyMap<string, (value: string) => boolean> = new Map([
 ])
 
 /** Matches functions whose values browsers check only at the time of use (CSS Values 5 §8). */
-const late = /(?:var|env|attr)\(/
+const deferredFunctions = /(?:var|env|attr)\(/
 
 /** Returns true if browsers accept the value of a declaration. Any value of a property that is not listed here is accepted. */
 export function isReadable({ name, value }: Declaration): boolean {
-  const own = words.get(name)
+  const keywords = readableKeywords.get(name)
   const isNumeric = numeric.get(name)
-  if ((!own && !isNumeric) || global.has(value) || late.test(value)) return true
-  return isNumeric?.(value) === true || own?.has(value) === true || (name === 'display' && twoWords.test(value))
+  if ((!keywords && !isNumeric) || global.has(value) || deferredFunctions.test(value)) return true
+  return isNumeric?.(value) === true || keywords?.has(value) === true || (name === 'display' && twoKeywords.test(value))
 }

@@ -75,7 +75,7 @@ function weightOf(test: Selector): number {
   if (test.type === 'tag') return 1
   if (test.type === 'attribute') return isIdTest(test) ? 10_000 : 100
   if (test.type !== 'pseudo' || test.name === 'where') return 0
-  return Array.isArray(test.data) ? Math.max(0, ...test.data.map(each => sumOf(each, weightOf))) : 100
+  return Array.isArray(test.data) ? Math.max(0, ...test.data.map(selector => sumOf(selector, weightOf))) : 100
 }
 
 function isIdTest(test: Selector): boolean {
@@ -103,8 +103,8 @@ function matchFrom(steps: readonly Step[], at: number, element: StyledElement, b
   const combinator = steps[at]?.combinator
   if (here === 'no' || !combinator) return here
   let best: Match = 'no'
-  for (const other of listRelated(element, combinator)) {
-    best = better(best, matchFrom(steps, at + 1, other, budget))
+  for (const related of listRelated(element, combinator)) {
+    best = better(best, matchFrom(steps, at + 1, related, budget))
     if (best === 'yes' || budget.steps <= 0) break
   }
   return worse(here, best)
@@ -114,15 +114,15 @@ function* listRelated(element: StyledElement, combinator: Combinator): Generator
   const isUp = combinator === 'child' || combinator === 'descendant'
   const next = (from: StyledElement) => (isUp ? from.parent : from.previous)
   const isOne = combinator === 'child' || combinator === 'adjacent'
-  for (let other = next(element); other; other = next(other)) {
-    yield other
+  for (let relative = next(element); relative; relative = next(relative)) {
+    yield relative
     if (isOne) return
   }
 }
 
 const ranks: Readonly<Record<Match, number>> = { no: 0, maybe: 1, yes: 2 }
-const better = (one: Match, other: Match): Match => (ranks[one] >= ranks[other] ? one : other)
-const worse = (one: Match, other: Match): Match => (ranks[one] <= ranks[other] ? one : other)
+const better = (a: Match, b: Match): Match => (ranks[a] >= ranks[b] ? a : b)
+const worse = (a: Match, b: Match): Match => (ranks[a] <= ranks[b] ? a : b)
 const opposite: Readonly<Record<Match, Match>> = { no: 'yes', maybe: 'maybe', yes: 'no' }
 
 function matchAll(tests: readonly Selector[], element: StyledElement): Match {
@@ -156,19 +156,19 @@ function matchesAttribute(test: Extract<Selector, { type: 'attribute' }>, elemen
   const attribute = element.attributes.get(test.name.toLowerCase())
   if (attribute === undefined) return test.action === 'not'
   const isFolded = test.ignoreCase === true
-  const [value, wanted] = isFolded ? [attribute.toLowerCase(), test.value.toLowerCase()] : [attribute, test.value]
-  return compareValues[test.action]?.(value, wanted) ?? false
+  const [value, expected] = isFolded ? [attribute.toLowerCase(), test.value.toLowerCase()] : [attribute, test.value]
+  return compareValues[test.action]?.(value, expected) ?? false
 }
 
-const compareValues: Readonly<Record<string, (value: string, wanted: string) => boolean>> = {
+const compareValues: Readonly<Record<string, (value: string, expected: string) => boolean>> = {
   exists: () => true,
-  equals: (value, wanted) => value === wanted,
-  not: (value, wanted) => value !== wanted,
-  start: (value, wanted) => wanted !== '' && value.startsWith(wanted),
-  end: (value, wanted) => wanted !== '' && value.endsWith(wanted),
-  any: (value, wanted) => wanted !== '' && value.includes(wanted),
-  element: (value, wanted) => value.split(/\s+/).includes(wanted),
-  hyphen: (value, wanted) => value === wanted || value.startsWith(`${wanted}-`),
+  equals: (value, expected) => value === expected,
+  not: (value, expected) => value !== expected,
+  start: (value, expected) => expected !== '' && value.startsWith(expected),
+  end: (value, expected) => expected !== '' && value.endsWith(expected),
+  any: (value, expected) => expected !== '' && value.includes(expected),
+  element: (value, expected) => value.split(/\s+/).includes(expected),
+  hyphen: (value, expected) => value === expected || value.startsWith(`${expected}-`),
 }
 
 /** The states that a newly opened message does not have. */

@@ -123,7 +123,7 @@ function matchesCondition(condition: string): boolean {
 
 function matchesFeature(name: string, value: string): boolean {
   const size = name.endsWith('height') ? viewport.height : viewport.width
-  const bound = toPixels(value, { fontPx: 16, wholePx: 0 })
+  const bound = toPixels(value, { fontPx: 16, percentageBasePx: 0 })
   if (/^min-(?:device-)?(?:width|height)$/.test(name)) return bound !== undefined && bound <= size
   if (/^max-(?:device-)?(?:width|height)$/.test(name)) return bound !== undefined && bound >= size
   return `${name}:${value}` === 'prefers-color-scheme:light' || ['color', 'width', 'height'].includes(name)

@@ -1,16 +1,16 @@
 // Reads the values of CSS declarations: expands shorthands and converts lengths.
 /** Cuts a text at a character outside strings and parentheses, in one pass. */
-export function splitOutside(text: string, mark: string): string[] {
+export function splitTopLevel(text: string, separator: string): string[] {
   const pieces: string[] = []
   const nesting = { depth: 0, quote: '' }
   let start = 0
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text[at] as string
+  for (let index = 0; index < text.length; index += 1) {
+    const char = text[index] as string
     const isOutside = nesting.depth === 0 && nesting.quote === ''
-    if (!isOutside || char !== mark) trackNesting(char, nesting)
+    if (!isOutside || char !== separator) trackNesting(char, nesting)
     else {
-      pieces.push(text.slice(start, at))
-      start = at + 1
+      pieces.push(text.slice(start, index))
+      start = index + 1
     }
   }
   return [...pieces, text.slice(start)]
@@ -24,15 +24,15 @@ function trackNesting(char: string, nesting: { depth: number; quote: string }): 
   else if (char === ')') nesting.depth = Math.max(0, nesting.depth - 1)
 }
 
-type Expand = (words: readonly string[]) => readonly (readonly [name: string, value: string])[]
+type ExpandShorthand = (components: readonly string[]) => readonly (readonly [name: string, value: string])[]
 
 const sides = ['top', 'right', 'bottom', 'left'] as const
 
 /** The expansions of properties that set others, as far as these can hide text. */
-const expansions: ReadonlyMap<string, Expand> = new Map<string, Expand>([
-  ['margin', words => expandSides(words, side => `margin-${side}`)],
-  ['padding', words => expandSides(words, side => `padding-${side}`)],
-  ['inset', words => expandSides(words, side => side)],
+const expansions: ReadonlyMap<string, ExpandShorthand> = new Map<string, ExpandShorthand>([
+  ['margin', components => expandSides(components, side => `margin-${side}`)],
+  ['padding', components => expandSides(components, side => `padding-${side}`)],
+  ['inset', components => expandSides(components, side => side)],
   ['font', expandFont],
   ['overflow-x', ([value = '']) => [['overflow', value]]],
   ['overflow-y', ([value = '']) => [['overflow', value]]],
@@ -40,23 +40,23 @@ const expansions: ReadonlyMap<string, Expand> = new Map<string, Expand>([
 
 /** Expands a shorthand to the properties that it sets. */
 export function expandShorthand(name: string, value: string): readonly (readonly [name: string, value: string])[] {
-  return expansions.get(name)?.(splitWords(value)) ?? [[name, value]]
+  return expansions.get(name)?.(splitComponents(value)) ?? [[name, value]]
 }
 
 /** Splits a value at spaces outside of parentheses. */
-export function splitWords(value: string): readonly string[] {
-  return splitOutside(value.replace(/\s+/g, ' '), ' ').filter(Boolean)
+export function splitComponents(value: string): readonly string[] {
+  return splitTopLevel(value.replace(/\s+/g, ' '), ' ').filter(Boolean)
 }
 
 /** Expands one to four values to the four sides (CSS Box 4 §4.2). */
-function expandSides(words: readonly string[], nameOf: (side: (typeof sides)[number]) => string) {
-  const [top = '', right = top, bottom = top, left = right] = words
-  return sides.map((side, at) => [nameOf(side), [top, right, bottom, left][at] ?? ''] as const)
+function expandSides(components: readonly string[], nameOf: (side: (typeof sides)[number]) => string) {
+  const [top = '', right = top, bottom = top, left = right] = components
+  return sides.map((side, index) => [nameOf(side), [top, right, bottom, left][index] ?? ''] as const)
 }
 
 /** Reads the size of a `font` such as `italic bold 12px/30px Georgia`, which is its first length. */
-function expandFont(words: readonly string[]) {
-  const size = words.find(word => /^[.\d]+[a-z%]*(?:\/|$)/.test(word) && !/^[1-9]00$/.test(word))
+function expandFont(components: readonly string[]) {
+  const size = components.find(component => /^[.\d]+[a-z%]*(?:\/|$)/.test(component) && !/^[1-9]00$/.test(component))
   return size ? [['font-size', size.split('/')[0] ?? ''] as const] : []
 }
 
@@ -64,7 +64,7 @@ function expandFont(words: readonly string[]) {
 export interface LengthBase {
   readonly fontPx: number
   /** The length that 100% refers to. */
-  readonly wholePx: number
+  readonly percentageBasePx: number
 }
 
 /** A window of ordinary size, in pixels. Mail is read at about this width. */
@@ -86,29 +86,29 @@ const absoluteUnits: Readonly<Record<string, number>> = {
   vmin: viewport.height / 100,
   vmax: viewport.width / 100,
 }
-const number = /^([+-]?(?:\d{1,12}(?:\.\d{0,12})?|\.\d{1,12})(?:e[+-]?\d{1,3})?)([a-z%]{0,5})$/
-const functions: Readonly<Record<string, (values: readonly number[]) => number>> = {
+const dimensionPattern = /^([+-]?(?:\d{1,12}(?:\.\d{0,12})?|\.\d{1,12})(?:e[+-]?\d{1,3})?)([a-z%]{0,5})$/
+const mathFunctions: Readonly<Record<string, (values: readonly number[]) => number>> = {
   calc: ([value = Number.NaN]) => value,
   min: values => Math.min(...values),
   max: values => Math.max(...values),
-  clamp: ([least = 0, value = 0, most = 0]) => Math.max(least, Math.min(value, most)),
+  clamp: ([min = 0, value = 0, max = 0]) => Math.max(min, Math.min(value, max)),
 }
-const maxNested = 4
+const maxNestingDepth = 4
 
 /** Converts a length to pixels. It returns undefined for a value that is not a length or whose length is unknown here. */
 export function toPixels(value: string, base: LengthBase, depth = 0): number | undefined {
   const text = value.trim()
-  const [numberMatch, amount = '', unit = ''] = number.exec(text) ?? []
+  const [numberMatch, amount = '', unit = ''] = dimensionPattern.exec(text) ?? []
   if (numberMatch !== undefined) return Number(amount) * factorOf(unit, base)
   const [, name = '', inner] = /^([a-z]{0,5})\((.{0,400})\)$/.exec(text) ?? []
-  const combine = functions[name || 'calc']
-  if (inner === undefined || !combine || depth >= maxNested) return undefined
-  const result = combine(splitOutside(inner, ',').map(each => evaluate(each, base, depth + 1)))
+  const combine = mathFunctions[name || 'calc']
+  if (inner === undefined || !combine || depth >= maxNestingDepth) return undefined
+  const result = combine(splitTopLevel(inner, ',').map(argument => evaluate(argument, base, depth + 1)))
   return Number.isFinite(result) ? result : undefined
 }
 
-function factorOf(unit: string, { fontPx, wholePx }: LengthBase): number {
-  if (unit === '%') return wholePx / 100
+function factorOf(unit: string, { fontPx, percentageBasePx }: LengthBase): number {
+  if (unit === '%') return percentageBasePx / 100
   if (unit === 'em' || unit === 'lh') return fontPx
   if (unit === 'ex' || unit === 'ch') return fontPx / 2
   return absoluteUnits[unit.replace(/^[sld](?=v)/, '')] ?? Number.NaN
@@ -116,18 +116,18 @@ function factorOf(unit: string, { fontPx, wholePx }: LengthBase): number {
 
 /** Evaluates `1px + 2em` from left to right. Products are in their own parentheses if the order matters. */
 function evaluate(text: string, base: LengthBase, depth: number): number {
-  const words = splitOutside(
+  const operands = splitTopLevel(
     text
       .trim()
       .replace(/([*/])/g, ' $1 ')
       .replace(/\s+/g, ' '),
     ' ',
   )
-  const valueAt = (at: number) => toPixels(words[at] ?? '', base, depth) ?? Number.NaN
+  const valueAt = (at: number) => toPixels(operands[at] ?? '', base, depth) ?? Number.NaN
   let result = valueAt(0)
-  for (let at = 1; at + 1 < words.length; at += 2) {
-    const value = valueAt(at + 1)
-    const sign = words[at]
+  for (let index = 1; index + 1 < operands.length; index += 2) {
+    const value = valueAt(index + 1)
+    const sign = operands[index]
     result =
       sign === '+' ? result + value : sign === '-' ? result - value : sign === '*' ? result * value : result / value
   }

@@ -25,11 +25,11 @@ const foreignRoots: ReadonlySet<string> = new Set(['svg', 'math'])
 export function tokenizeHtml(html: string, reader: HtmlReader): void {
   let [name, key, value] = ['', '', '']
   let attributes = new Map<string, string>()
-  let words: string[] = []
+  let textRuns: string[] = []
 
   function flushText(): void {
-    if (words.length > 0) reader.text(words.join(''))
-    words = []
+    if (textRuns.length > 0) reader.text(textRuns.join(''))
+    textRuns = []
   }
   function openTag(isSelfClosing: boolean): void {
     flushText()
@@ -47,8 +47,8 @@ export function tokenizeHtml(html: string, reader: HtmlReader): void {
   const tokenizer = new Tokenizer(
     {},
     {
-      ontext: (start, end) => void words.push(html.slice(start, end)),
-      ontextentity: code => void words.push(String.fromCodePoint(code)),
+      ontext: (start, end) => void textRuns.push(html.slice(start, end)),
+      ontextentity: code => void textRuns.push(String.fromCodePoint(code)),
       onopentagname(start, end) {
         name = readName(html, start, end)
         attributes = new Map()
@@ -71,7 +71,7 @@ export function tokenizeHtml(html: string, reader: HtmlReader): void {
       },
       isInForeignContext: () => reader.isForeign(),
       oncdata(start, end, offset) {
-        if (reader.isForeign()) words.push(html.slice(start, end - offset))
+        if (reader.isForeign()) textRuns.push(html.slice(start, end - offset))
       },
       oncomment() {},
       ondeclaration() {},
@@ -204,8 +204,8 @@ function popThrough<Context>(state: Nesting<Context>, name: string): OpenElement
   return inner
 }
 
-function change(counts: Counts | undefined, name: string, by: number): void {
-  counts?.set(name, (counts.get(name) ?? 0) + by)
+function change(counts: Counts | undefined, name: string, amount: number): void {
+  counts?.set(name, (counts.get(name) ?? 0) + amount)
 }
 
 const listNames = (names: string): ReadonlySet<string> => new Set(names.split(' '))

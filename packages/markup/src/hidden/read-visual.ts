@@ -5,9 +5,9 @@ import { isReadable } from '../css/readable-value.ts'
 import type { Styles } from '../css/style-sheet.ts'
 import { toPixels, viewport } from '../css/values.ts'
 import type { HtmlAttributes } from '../elements/elements.ts'
+import { isClippedAway, isCollapsed, isOffScreen, isRemoved, readScale, readShift } from './hiding-styles.ts'
 import type { Colour, Visual } from './visual.ts'
 import { blend, fraction, listColours, parseColour, white } from './visual.ts'
-import { isClippedAway, isCollapsed, isOffScreen, isRemoved, readScale, readShift } from './ways-to-hide.ts'
 
 /** Elements whose size is only a minimum (CSS 2.2 §17.5). */
 const growsWithContent: ReadonlySet<string> = new Set(['td', 'th', 'tr', 'tbody', 'thead', 'tfoot', 'table'])
@@ -17,7 +17,7 @@ export function readVisual(outer: Visual, declared: Styles, name: string): Visua
   if (declared.size === 0) return outer
   const { styles, variables } = resolveVariables(declared, outer.variables)
   const fontPx = readFontSize(styles.get('font-size'), outer.fontPx) * readZoom(styles.get('zoom'))
-  const base = { fontPx, wholePx: viewport.width }
+  const base = { fontPx, percentageBasePx: viewport.width }
   const isClipped = outer.isClipped || clipsContent(styles)
   const { shift, indentPx } = readShift(styles, outer, base)
   const isGone =
@@ -58,7 +58,7 @@ function readFontSize(value: string | undefined, outerPx: number): number {
   if (value === undefined) return outerPx
   if (value === 'smaller') return outerPx / 1.2
   if (value === 'larger') return outerPx * 1.2
-  return fontSizes[value] ?? toPixels(value, { fontPx: outerPx, wholePx: outerPx }) ?? outerPx
+  return fontSizes[value] ?? toPixels(value, { fontPx: outerPx, percentageBasePx: outerPx }) ?? outerPx
 }
 
 function readZoom(value: string | undefined): number {
@@ -87,13 +87,13 @@ const maxBlurPx = 10
 
 /** Reads the opacity, combined with that of `filter`. */
 function readOpacity(styles: Styles): number {
-  const own = styles.get('opacity')
+  const opacityText = styles.get('opacity')
   const filter = styles.get('filter') ?? ''
   const [, filtered] = /opacity\(\s*([\d.]{1,8}%?)\s*\)/.exec(filter) ?? []
   const [, percent] = /alpha\(\s*opacity\s*=\s*([\d.]{1,8})/.exec(filter) ?? []
   const [, blur] = /blur\(\s*(\d{1,5})/.exec(filter) ?? []
   if (Number(blur) >= maxBlurPx) return 0
-  return fraction(own ?? '1') * fraction(filtered ?? '1') * fraction(`${percent ?? 100}%`)
+  return fraction(opacityText ?? '1') * fraction(filtered ?? '1') * fraction(`${percent ?? 100}%`)
 }
 
 function readColour(styles: Styles, outer: Colour | undefined): Colour | undefined {
@@ -108,9 +108,9 @@ function readColour(styles: Styles, outer: Colour | undefined): Colour | undefin
 function readGrounds(styles: Styles, outer: Visual): Pick<Visual, 'grounds' | 'isOverPicture'> {
   const shorthand = styles.get('background') ?? ''
   const image = styles.get('background-image') ?? shorthand
-  const plain = [...listColours(styles.get('background-color') ?? ''), ...listColours(shorthand)]
-  const drawn = image.includes('gradient(') ? listColours(image) : []
-  const colours = (drawn.length > 0 ? drawn : plain.slice(0, 1)).slice(0, 8)
+  const plainColours = [...listColours(styles.get('background-color') ?? ''), ...listColours(shorthand)]
+  const gradientColours = image.includes('gradient(') ? listColours(image) : []
+  const colours = (gradientColours.length > 0 ? gradientColours : plainColours.slice(0, 1)).slice(0, 8)
   if (colours.length === 0) {
     return { grounds: outer.grounds, isOverPicture: outer.isOverPicture || image.includes('url(') }
   }
@@ -119,7 +119,7 @@ function readGrounds(styles: Styles, outer: Visual): Pick<Visual, 'grounds' | 'i
 }
 
 /** The properties that decide whether a reader sees text. */
-const ofInterest: ReadonlySet<string> = new Set(
+const relevantProperties: ReadonlySet<string> = new Set(
   `display visibility content-visibility opacity filter zoom mso-hide contain white-space font font-size letter-spacing text-indent
   overflow overflow-x overflow-y width max-width height max-height block-size max-block-size inline-size max-inline-size
   position inset left right top bottom margin margin-left margin-top margin-right margin-bottom
@@ -133,7 +133,7 @@ const ofInterest: ReadonlySet<string> = new Set(
 /** Returns true if a declaration may hide text, or may show text that another one hides. */
 export function mayHide(declaration: Declaration): boolean {
   const { name } = declaration
-  return name.startsWith('--') || (ofInterest.has(name) && isReadable(declaration))
+  return name.startsWith('--') || (relevantProperties.has(name) && isReadable(declaration))
 }
 
 /** Lists the default styles of an element in browsers (HTML §15.3), which any style overrides. */
@@ -167,15 +167,15 @@ export function listInlineStyles(attributes: HtmlAttributes): readonly Declarati
 }
 
 const [maxVariables, maxValue, maxDepth] = [64, 512, 4]
-const use = /var\(\s*(--[\w-]{1,64})\s*(?:,([^()]{0,200}))?\)/g
+const variablePattern = /var\(\s*(--[\w-]{1,64})\s*(?:,([^()]{0,200}))?\)/g
 
 /**
  * Replaces `var()` by the values of custom properties (CSS Variables 1 §3). The size and the nesting of values are limited. `variables` are the
  * properties that inner elements inherit.
  */
 function resolveVariables(declared: Styles, outer: ReadonlyMap<string, string>) {
-  const own = [...declared].filter(([name]) => name.startsWith('--'))
-  const variables = own.length === 0 ? outer : new Map([...outer, ...own].slice(-maxVariables))
+  const ownVariables = [...declared].filter(([name]) => name.startsWith('--'))
+  const variables = ownVariables.length === 0 ? outer : new Map([...outer, ...ownVariables].slice(-maxVariables))
   const uses = [...declared].filter(([, value]) => value.includes('var('))
   if (uses.length === 0) return { styles: declared, variables }
   return {
@@ -188,7 +188,7 @@ function resolve(value: string, variables: ReadonlyMap<string, string>): string 
   let text = value.slice(0, maxValue)
   for (let depth = 0; depth < maxDepth && text.includes('var('); depth += 1) {
     text = text
-      .replace(use, (_, name: string, fallback = '') => variables.get(name) ?? fallback.trim())
+      .replace(variablePattern, (_, name: string, fallback = '') => variables.get(name) ?? fallback.trim())
       .slice(0, maxValue)
   }
   return text

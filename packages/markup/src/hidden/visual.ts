@@ -1,6 +1,6 @@
 // Parses CSS colours and decides whether text with a given look can be seen by a reader.
 import names from 'color-name'
-import { splitOutside, splitWords } from '../css/values.ts'
+import { splitComponents, splitTopLevel } from '../css/values.ts'
 
 /** A colour with red, green and blue from 0 to 255, and alpha from 0 to 1. */
 export interface Colour {
@@ -37,43 +37,45 @@ function parseHex(text: string): Colour | undefined {
 
 function parseFunction(text: string): Colour | undefined {
   const [, name = '', inner = ''] = /^(rgb|hsl|hwb)a?\(([^()]{1,200})\)$/.exec(text) ?? []
-  const words = inner.split(/[\s,/]+/).filter(Boolean)
-  if (words.length < 3) return undefined
-  const [first = 0, second = 0, third = 0] = words.slice(0, 3).map(word => Number.parseFloat(word) || 0)
-  const alpha = words[3] === undefined ? 1 : fraction(words[3])
+  const components = inner.split(/[\s,/]+/).filter(Boolean)
+  if (components.length < 3) return undefined
+  const [first = 0, second = 0, third = 0] = components.slice(0, 3).map(component => Number.parseFloat(component) || 0)
+  const alpha = components[3] === undefined ? 1 : fraction(components[3])
   if (name !== 'rgb')
     return fromHue(first, { second: second / 100, third: third / 100, isWhiteness: name === 'hwb', alpha })
-  const scale = words[0]?.endsWith('%') ? 2.55 : 1
+  const scale = components[0]?.endsWith('%') ? 2.55 : 1
   return { red: first * scale, green: second * scale, blue: third * scale, alpha }
 }
 
 /** Parses a colour of CSS Color 5, as exactly as visibility requires: `lab` and similar ones only by their lightness. */
 function parseModern(text: string): Colour | undefined {
   const [, name = '', inner = ''] = /^([a-z-]+)\((.{1,200})\)$/.exec(text) ?? []
-  const words = inner.split(/[\s,/]+/)
-  if (name === 'light-dark') return parseColour(splitOutside(inner, ',')[0] ?? '')
-  if (name === 'color-mix') return mixOf(splitOutside(inner, ',').slice(1))
+  const components = inner.split(/[\s,/]+/)
+  if (name === 'light-dark') return parseColour(splitTopLevel(inner, ',')[0] ?? '')
+  if (name === 'color-mix') return mixOf(splitTopLevel(inner, ',').slice(1))
   if (name === 'color')
     return parseFunction(
-      `rgb(${words
+      `rgb(${components
         .slice(1, 4)
-        .map(each => `${100 * fraction(each)}%`)
+        .map(fractionText => `${100 * fraction(fractionText)}%`)
         .join(' ')})`,
     )
   if (!/^(?:ok)?l(?:ab|ch)$/.test(name)) return undefined
-  const light = fraction(name.startsWith('ok') || words[0]?.endsWith('%') ? (words[0] ?? '') : `${words[0]}%`)
+  const light = fraction(
+    name.startsWith('ok') || components[0]?.endsWith('%') ? (components[0] ?? '') : `${components[0]}%`,
+  )
   const part = 255 * (name.startsWith('ok') ? light ** 1.2 : light)
   return { red: part, green: part, blue: part, alpha: fraction(inner.split('/')[1] ?? '1') }
 }
 
-function mixOf(written: readonly string[]): Colour | undefined {
-  const [one, other] = written.map(each => parseColour(each.trim().replace(/\s*[\d.]{1,8}%$/, '')))
-  return one && other ? blend({ ...one, alpha: one.alpha / 2 }, { ...other, alpha: 1 }) : undefined
+function mixOf(colours: readonly string[]): Colour | undefined {
+  const [first, second] = colours.map(colour => parseColour(colour.trim().replace(/\s*[\d.]{1,8}%$/, '')))
+  return first && second ? blend({ ...first, alpha: first.alpha / 2 }, { ...second, alpha: 1 }) : undefined
 }
 
-export function fraction(word: string): number {
-  const value = Number.parseFloat(word)
-  return Number.isFinite(value) ? Math.min(1, Math.max(0, word.trim().endsWith('%') ? value / 100 : value)) : 1
+export function fraction(text: string): number {
+  const value = Number.parseFloat(text)
+  return Number.isFinite(value) ? Math.min(1, Math.max(0, text.trim().endsWith('%') ? value / 100 : value)) : 1
 }
 
 interface Hued {
@@ -95,19 +97,19 @@ function fromHue(hue: number, { second, third, isWhiteness, alpha }: Hued): Colo
 }
 
 /** Blends the colour `over` with the colour `under` it. */
-export function blend(over: Colour, under: Colour): Colour {
-  const mix = (top: number, bottom: number) => top * over.alpha + bottom * (1 - over.alpha)
+export function blend(foreground: Colour, background: Colour): Colour {
+  const mix = (top: number, bottom: number) => top * foreground.alpha + bottom * (1 - foreground.alpha)
   return {
-    red: mix(over.red, under.red),
-    green: mix(over.green, under.green),
-    blue: mix(over.blue, under.blue),
+    red: mix(foreground.red, background.red),
+    green: mix(foreground.green, background.green),
+    blue: mix(foreground.blue, background.blue),
     alpha: 1,
   }
 }
 
 /** Computes the contrast, from 1 for equal colours to 21 (WCAG 2.2 §1.4.3). */
-function contrastOf(one: Colour, other: Colour): number {
-  const [light, dark] = [luminanceOf(one), luminanceOf(other)].sort((a, b) => b - a) as [number, number]
+function contrastOf(first: Colour, second: Colour): number {
+  const [light, dark] = [luminanceOf(first), luminanceOf(second)].sort((a, b) => b - a) as [number, number]
   return (light + 0.05) / (dark + 0.05)
 }
 
@@ -118,10 +120,13 @@ function luminanceOf({ red, green, blue }: Colour): number {
 
 /** Lists the colours that a `background` names, including those of gradients. */
 export function listColours(value: string): readonly Colour[] {
-  return splitWords(value).flatMap(word => {
-    const inner = /^[a-z-]*gradient\((.{0,800})\)$/.exec(word)?.[1]
-    const words = inner === undefined ? [word] : splitOutside(inner, ',').map(each => each.trim().split(' ')[0] ?? '')
-    return words.slice(0, 16).flatMap(each => parseColour(each) ?? [])
+  return splitComponents(value).flatMap(component => {
+    const gradientArguments = /^[a-z-]*gradient\((.{0,800})\)$/.exec(component)?.[1]
+    const words =
+      gradientArguments === undefined
+        ? [component]
+        : splitTopLevel(gradientArguments, ',').map(argument => argument.trim().split(' ')[0] ?? '')
+    return words.slice(0, 16).flatMap(candidate => parseColour(candidate) ?? [])
   })
 }
 
@@ -199,6 +204,6 @@ function isPale({ colour, grounds, opacity }: Visual, isOverPicture: boolean): b
   if (!colour) return false
   if (colour.alpha < minOpacity) return true
   if (isOverPicture) return false
-  const seen = { ...colour, alpha: colour.alpha * opacity }
-  return grounds.every(ground => contrastOf(blend(seen, ground), ground) < minContrast)
+  const effectiveColour = { ...colour, alpha: colour.alpha * opacity }
+  return grounds.every(ground => contrastOf(blend(effectiveColour, ground), ground) < minContrast)
 }

@@ -43,7 +43,7 @@ export const maxClasses = 64
 const noOne: ReadonlySet<string> = new Set()
 
 /** The look of text outside all elements, without any style. */
-export const bare: StyleContext = { visual: plainVisual, element: undefined }
+export const plainContext: StyleContext = { visual: plainVisual, element: undefined }
 /** The look of a link in such text. */
 export const bareLink: StyleContext = { visual: { ...plainVisual, colour: linkColour }, element: undefined }
 
@@ -56,7 +56,7 @@ export function createStyleReader(html: string, { hidingClasses = noOne }: Hidin
   function readStyles(element: ParentElement, outer: Visual): Visual {
     const isStyled = rules.length > 0 || hasStyle(element)
     const visual = isStyled ? readStyled(element, outer) : readUnstyled(element, outer)
-    const isGone = [...element.classes].some(each => hidingClasses.has(each))
+    const isGone = [...element.classes].some(className => hidingClasses.has(className))
     return isGone ? { ...visual, isGone } : visual
   }
 
@@ -84,7 +84,7 @@ export function createStyleReader(html: string, { hidingClasses = noOne }: Hidin
     }
   }
 
-  let page = read('html', new Map(), bare)
+  let page = read('html', new Map(), plainContext)
   const root = read('body', new Map(), page)
 
   /** Reads the page elements. `html` and `body` in the document replace the implied ones, and browsers create no further ones. */
@@ -92,7 +92,7 @@ export function createStyleReader(html: string, { hidingClasses = noOne }: Hidin
     if (rules.length > 0 && outer.element !== root.element && outer.element !== page.element) return outer
     if (rules.length === 0) return read(name, attributes, outer)
     if (name === 'body') return read(name, attributes, page)
-    page = read(name, attributes, bare)
+    page = read(name, attributes, plainContext)
     return page
   }
 
@@ -127,7 +127,7 @@ function rememberRepeated(compute: ReadVisual): ReadVisual {
 }
 
 function hasStyle({ name, attributes }: StyledElement): boolean {
-  return specialElements.has(name) || [...attributes.keys()].some(each => stylingAttributes.has(each))
+  return specialElements.has(name) || [...attributes.keys()].some(attributeName => stylingAttributes.has(attributeName))
 }
 
 function readUnstyled({ name, attributes }: StyledElement, outer: Visual): Visual {

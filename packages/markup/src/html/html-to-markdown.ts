@@ -6,17 +6,17 @@ import type { WriteMark } from './inline-marks.ts'
 /** Puts signs directly next to the words, with blanks outside them (CommonMark §6.2). */
 function around(sign: string): WriteMark {
   return text => {
-    const words = text.trim()
-    if (words === '' || words.includes('\n')) return text
-    const start = text.indexOf(words)
-    return text.slice(0, start) + sign + words + sign + text.slice(start + words.length)
+    const trimmedText = text.trim()
+    if (trimmedText === '' || trimmedText.includes('\n')) return text
+    const start = text.indexOf(trimmedText)
+    return text.slice(0, start) + sign + trimmedText + sign + text.slice(start + trimmedText.length)
   }
 }
 
 /** Returns a run of backticks that does not occur in the code. */
-function fenceFor(code: string, least: number): string {
-  const longest = Math.max(0, ...(code.match(/`+/g) ?? []).map(run => run.length))
-  return '`'.repeat(Math.max(least, longest + 1))
+function fenceFor(code: string, minLength: number): string {
+  const longestRun = Math.max(0, ...(code.match(/`+/g) ?? []).map(run => run.length))
+  return '`'.repeat(Math.max(minLength, longestRun + 1))
 }
 
 const codeSpan: WriteMark = text => {
@@ -38,7 +38,7 @@ const syntax: TextSyntax = {
     ['code', codeSpan],
     ['pre', codeBlock],
   ]),
-  escape: words => words.replace(/[\\`*_[\]<>~]/g, '\\$&'),
+  escape: text => text.replace(/[\\`*_[\]<>~]/g, '\\$&'),
   link: (label, href) => `[${label.trim()}](${writeAddress(href)})`,
   picture(text, src, inLink) {
     const label = text.replace(/[[\]\\]/g, '\\$&')

@@ -14,10 +14,10 @@ import type { Visual } from '../hidden/visual.ts'
 import { isHiding, mayBeHiding } from '../hidden/visual.ts'
 import type { HidingOptions, StyleContext } from './element-styles.ts'
 import {
-  bare,
   bareLink,
   createStyleReader,
   maxClasses,
+  plainContext,
   specialElements,
   styleElement,
   stylingAttributes,
@@ -71,16 +71,16 @@ function createHtmlTextWriter(html: string, options: HtmlTextOptions): HtmlReade
   const sheet = createTextSheet()
   const hasSheets = styleElement.test(html)
   const styles = hasSheets ? createStyleReader(html, options) : undefined
-  const { root } = styles ?? { root: bare }
+  const { root } = styles ?? { root: plainContext }
   const open = createOpenElements<TextContext>({ ...root, isSilent: false, list: undefined, quotes: 0 })
   const links = createLinkWriter(sheet, options)
-  const begun = {
+  const initial = {
     marks: createMarkWriter(sheet, undefined, options.syntax?.marks),
     math: undefined,
     hasHidden: false,
     isOver: false,
   }
-  const state: WriterState = { html, options, sheet, hasSheets, styles, open, links, ...begun }
+  const state: WriterState = { html, options, sheet, hasSheets, styles, open, links, ...initial }
   return {
     isForeign: () => open.has('svg') || open.has('math'),
     text(text) {
@@ -124,9 +124,12 @@ function write(state: WriterState, raw: string, { visual, quotes, list }: TextCo
   if (!isBlank && (isHidden ? !isOfLink : !isBare(visual) && mayBeHiding(visual))) state.hasHidden = true
   if (isHidden) return
   sheet.next.prefix = '> '.repeat(quotes) + '  '.repeat(Math.max(0, (list?.depth ?? 0) - 1))
-  const words = visual.isVerbatim ? raw : raw.replace(/[ \t\r\n\u00a0]+/g, ' ')
+  const collapsedText = visual.isVerbatim ? raw : raw.replace(/[ \t\r\n\u00a0]+/g, ' ')
   const isCode = visual.isVerbatim || state.open.has('code')
-  sheet.append(isCode ? words : (state.options.syntax?.escape(words) ?? words), visual.isVerbatim)
+  sheet.append(
+    isCode ? collapsedText : (state.options.syntax?.escape(collapsedText) ?? collapsedText),
+    visual.isVerbatim,
+  )
 }
 
 function hides(visual: Visual): boolean {
@@ -135,7 +138,7 @@ function hides(visual: Visual): boolean {
 
 /** Returns true if no style changes the text, so that everybody sees it. */
 function isBare(visual: Visual): boolean {
-  return visual === bare.visual || visual === bareLink.visual
+  return visual === plainContext.visual || visual === bareLink.visual
 }
 
 function describe(state: WriterState, name: string, attributes: HtmlAttributes, outer: TextContext): TextContext {
@@ -170,7 +173,7 @@ function readStyle(state: WriterState, name: string, attributes: HtmlAttributes,
 function hasStyling(attributes: HtmlAttributes, { hidingClasses }: HtmlTextOptions): boolean {
   for (const name of attributes.keys()) if (stylingAttributes.has(name)) return true
   const classes = hidingClasses && attributes.get('class')
-  return classes ? classes.split(/\s+/, maxClasses).some(each => hidingClasses.has(each)) : false
+  return classes ? classes.split(/\s+/, maxClasses).some(className => hidingClasses.has(className)) : false
 }
 
 function breakFor(state: WriterState, name: string): void {
@@ -200,8 +203,8 @@ function writePicture(state: WriterState, attributes: HtmlAttributes): void {
   const text = readAlternative(attributes)
   if (text === undefined || hides(describe(state, 'img', attributes, open.context()).visual)) return
   const inLink = links.take(text, false)
-  const shown = state.options.syntax?.picture(text, attributes.get('src'), inLink)
-  sheet.append(shown ?? (inLink ? text : bracketAlternative(text)))
+  const pictureText = state.options.syntax?.picture(text, attributes.get('src'), inLink)
+  sheet.append(pictureText ?? (inLink ? text : bracketAlternative(text)))
 }
 
 function closeMath(state: WriterState, name: string): void {
@@ -305,8 +308,8 @@ function endLine(state: SheetState): void {
   const last = state.pieces.pop()
   if (last === undefined) return
   // An empty line between two quoted lines is quoted too.
-  const between = state.prefix.startsWith(state.written) ? state.written : state.prefix
-  state.pieces.push(last.trimEnd(), `\n${between.trimEnd()}`.repeat(state.pending - 1), '\n')
+  const separator = state.prefix.startsWith(state.written) ? state.written : state.prefix
+  state.pieces.push(last.trimEnd(), `\n${separator.trimEnd()}`.repeat(state.pending - 1), '\n')
 }
 
 function beginLine(state: SheetState): void {
@@ -328,10 +331,10 @@ function beginText(state: SheetState): void {
 
 function append(state: SheetState, text: string, isVerbatim: boolean): void {
   const needsNoSpace = state.pending > 0 || /\s/.test(state.pieces.at(-1)?.at(-1) ?? ' ')
-  const shown = needsNoSpace && !isVerbatim ? text.trimStart() : text
-  if (!shown) return
+  const visibleText = needsNoSpace && !isVerbatim ? text.trimStart() : text
+  if (!visibleText) return
   beginText(state)
-  state.pieces.push(isVerbatim && state.prefix ? shown.replaceAll('\n', `\n${state.prefix}`) : shown)
+  state.pieces.push(isVerbatim && state.prefix ? visibleText.replaceAll('\n', `\n${state.prefix}`) : visibleText)
 }
 
 interface Link {
@@ -352,7 +355,7 @@ export interface TextSyntax {
   readonly headings: ReadonlyMap<string, string>
   /** The marks of inline elements, in addition to those of plain text. */
   readonly marks: ReadonlyMap<string, WriteMark>
-  escape(words: string): string
+  escape(text: string): string
   link(label: string, href: string): string
   picture(text: string, src: string | undefined, inLink: boolean): string
 }
@@ -394,9 +397,9 @@ function createLinkWriter(sheet: TextSheet, options: LinkOptions) {
   }
 
   function writeAddress({ href, textStart, hid }: Link, isAddress: boolean): void {
-    const shown = sheet.since(textStart).trim()
-    if (options.syntax && shown) sheet.replaceSince(textStart, options.syntax.link(sheet.since(textStart), href))
-    else if (!shown) sheet.append(href)
+    const linkText = sheet.since(textStart).trim()
+    if (options.syntax && linkText) sheet.replaceSince(textStart, options.syntax.link(sheet.since(textStart), href))
+    else if (!linkText) sheet.append(href)
     else if (!isAddress) sheet.append(` (${href})`)
     else if (hid) sheet.replaceSince(textStart, href)
   }
@@ -404,8 +407,8 @@ function createLinkWriter(sheet: TextSheet, options: LinkOptions) {
   return {
     open(attributes: HtmlAttributes, isHidden: boolean): boolean {
       const had = close()
-      const written = attributes.get('href') ?? ''
-      const href = written.length > maxAddress ? undefined : findAddress(written.trim())
+      const rawHref = attributes.get('href') ?? ''
+      const href = rawHref.length > maxAddress ? undefined : findAddress(rawHref.trim())
       if (!href) return had
       const isName = /(?:^|\s)(?:mention|hashtag)(?:\s|$)/.test((attributes.get('class') ?? '').slice(0, maxAddress))
       const isOwn = options.isOwnMention?.(href) === true

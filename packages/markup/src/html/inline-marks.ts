@@ -13,12 +13,12 @@ interface MarkedSheet<Bookmark> {
 /** A function that writes the text of an element. `before` is the character before it. */
 export type WriteMark = (text: string, before: string) => string
 
-const strike: WriteMark = text => text.split('\n').map(strikeLine).join('\n')
+const strike: WriteMark = text => text.split('\n').map(strikeThroughLine).join('\n')
 
 /** The writers for the text of an element (HTML §4.5.5, §4.5.12, §4.5.19, §4.7.2). */
 const writers: ReadonlyMap<string, WriteMark> = new Map([
-  ['sup', (text, before) => (isOrdinal(text, before) ? text : setApart('^', text, before))],
-  ['sub', (text, before) => setApart('_', text, before)],
+  ['sup', (text, before) => (isOrdinal(text, before) ? text : separateMark('^', text, before))],
+  ['sub', (text, before) => separateMark('_', text, before)],
   ['del', strike],
   ['s', strike],
   ['strike', strike],
@@ -43,11 +43,14 @@ export function createMarkWriter<Bookmark>(
   const find = (name: string) => extraMarks.get(name) ?? writers.get(name)
 
   function end(name: string): void {
-    const at = open.findLastIndex(each => each.name === name)
-    for (const each of at < 0 ? [] : open.splice(at).reverse()) {
-      const text = sheet.since(each.position)
+    const at = open.findLastIndex(openMark => openMark.name === name)
+    for (const closedMark of at < 0 ? [] : open.splice(at).reverse()) {
+      const text = sheet.since(closedMark.position)
       if (text.trim() === '') continue
-      sheet.replaceSince(each.position, find(each.name)?.(text, sheet.charBefore(each.position)) ?? text)
+      sheet.replaceSince(
+        closedMark.position,
+        find(closedMark.name)?.(text, sheet.charBefore(closedMark.position)) ?? text,
+      )
     }
   }
 
@@ -73,15 +76,15 @@ function isOrdinal(text: string, before: string): boolean {
 }
 
 /** Puts a mark before an index. Text at the beginning of a word is not an index, and a note in brackets needs no mark. */
-function setApart(mark: string, text: string, before: string): string {
-  const inner = text.trim()
-  if (before === '' || /\s/.test(before) || inner.startsWith('[')) return text
-  const isOne = /^[+\-\u2212]?[\p{L}\p{N}]+$/u.test(inner) || inner.length === 1
-  return mark + (isOne ? inner : `(${inner})`)
+function separateMark(mark: string, text: string, before: string): string {
+  const trimmedText = text.trim()
+  if (before === '' || /\s/.test(before) || trimmedText.startsWith('[')) return text
+  const isOne = /^[+\-\u2212]?[\p{L}\p{N}]+$/u.test(trimmedText) || trimmedText.length === 1
+  return mark + (isOne ? trimmedText : `(${trimmedText})`)
 }
 
 /** Strikes a line through, after the quote marks at its beginning. */
-function strikeLine(line: string): string {
+function strikeThroughLine(line: string): string {
   const inner = line.trim().replace(/^(?:> ?)+/, '')
   return inner === '' ? line : line.replace(inner, () => `~~${inner}~~`)
 }

@@ -29,13 +29,13 @@ interface OpenNode {
 export function createMathReader(attributes: HtmlAttributes): MathReader {
   const open: OpenNode[] = []
   const tex: string[] = []
-  const shown: string[] = []
+  const visibleText: string[] = []
   let annotation: 'tex' | 'other' | undefined
 
   function close(name: string): void {
     if (name.startsWith('annotation')) annotation = undefined
     const at = open.findLastIndex(node => node.name === name)
-    for (const { isGrouped } of at < 0 ? [] : open.splice(at).reverse()) if (isGrouped) shown.push(')')
+    for (const { isGrouped } of at < 0 ? [] : open.splice(at).reverse()) if (isGrouped) visibleText.push(')')
   }
 
   /** Counts a child, and writes the sign before a second one. It returns true if the parent has a sign. */
@@ -44,28 +44,28 @@ export function createMathReader(attributes: HtmlAttributes): MathReader {
     if (!parent) return false
     const sign = signs.get(parent.name)
     parent.children += 1
-    if (sign !== undefined && parent.children === 2) shown.push(sign)
+    if (sign !== undefined && parent.children === 2) visibleText.push(sign)
     return sign !== undefined
   }
 
   return {
-    open(name, given) {
-      if (name.startsWith('annotation')) annotation = isTex(given.get('encoding')) ? 'tex' : 'other'
+    open(name, elementAttributes) {
+      if (name.startsWith('annotation')) annotation = isTex(elementAttributes.get('encoding')) ? 'tex' : 'other'
       const isGrouped = enterChild() && name === 'mrow'
       if (open.length >= maxDepth) return
-      if (isGrouped) shown.push('(')
+      if (isGrouped) visibleText.push('(')
       open.push({ name, isGrouped, children: 0 })
     },
     close,
     text(text) {
       if (annotation === 'tex') tex.push(text)
-      else if (annotation === undefined) shown.push(text.replace(/\s+/g, ' '))
+      else if (annotation === undefined) visibleText.push(text.replace(/\s+/g, ' '))
     },
     toString() {
-      const written = tex.join('').trim() || attributes.get('alttext')?.trim() || shown.join('').trim()
+      const source = tex.join('').trim() || attributes.get('alttext')?.trim() || visibleText.join('').trim()
       // Wikipedia sets all of its formulas in this style, so it is left out.
-      const [, inner] = /^\{\\displaystyle\s([\s\S]*)\}$/.exec(written) ?? []
-      return (inner ?? written).trim()
+      const [, inner] = /^\{\\displaystyle\s([\s\S]*)\}$/.exec(source) ?? []
+      return (inner ?? source).trim()
     },
   }
 }

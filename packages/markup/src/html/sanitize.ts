@@ -57,7 +57,7 @@ export function sanitizeHtml(html: string, options: SanitizeOptions): string {
   tokenizeHtml(html, {
     text(text) {
       if (state.math) state.math.text(text)
-      else if (state.skipping.length === 0) say(text, state)
+      else if (state.skipping.length === 0) writeText(text, state)
     },
     open: (name, attributes) => startElement(name, attributes, state),
     close: name => endElement(name, state),
@@ -71,7 +71,7 @@ export function sanitizeHtml(html: string, options: SanitizeOptions): string {
 }
 
 /** Writes text. Text of a table outside its cells precedes the table (HTML §13.2.6.1), and blanks between cells vanish. */
-function say(text: string, state: SanitizerState): void {
+function writeText(text: string, state: SanitizerState): void {
   const { table, out } = state
   const row = table?.at(-1) ?? []
   const cell = row.pop()
@@ -90,8 +90,8 @@ function endLine(state: SanitizerState): void {
 }
 
 /** Separates the words of two blocks, including those in a cell. */
-function partWords(state: SanitizerState): void {
-  if (state.table?.at(-1)?.length) say(' ', state)
+function separateWords(state: SanitizerState): void {
+  if (state.table?.at(-1)?.length) writeText(' ', state)
   else if (state.line === 'text') state.line = 'ended'
 }
 
@@ -106,7 +106,7 @@ function startElement(name: string, attributes: HtmlAttributes, state: Sanitizer
   if (skipped.has(name) && skipping.length < maxOpen) skipping.push(name)
   if (skipping.length > 0) return
   const isAllowed = options.allowed.has(name)
-  if (blocks.has(name) && (table || !isAllowed)) partWords(state)
+  if (blocks.has(name) && (table || !isAllowed)) separateWords(state)
   if (!table) marks.open(name)
   if (!isAllowed) writeOther(name, attributes, state)
   else if (!table) writeStart(name, attributes, state)
@@ -136,9 +136,9 @@ const otherElements: Readonly<Record<string, (state: SanitizerState, attributes:
   th: ({ table }) => beginCell(table),
   img(state, attributes) {
     const text = readAlternative(attributes)
-    if (text !== undefined) say(state.open.includes('a') ? text : bracketAlternative(text), state)
+    if (text !== undefined) writeText(state.open.includes('a') ? text : bracketAlternative(text), state)
   },
-  input: (state, attributes) => say(readBox(attributes) ?? '', state),
+  input: (state, attributes) => writeText(readBox(attributes) ?? '', state),
 }
 
 function writeOther(name: string, attributes: HtmlAttributes, state: SanitizerState): void {
@@ -164,7 +164,7 @@ function endElement(name: string, state: SanitizerState): void {
     endTable(state)
   }
   if (blocks.has(name)) {
-    if (state.table || !options.allowed.has(name)) partWords(state)
+    if (state.table || !options.allowed.has(name)) separateWords(state)
     else state.line = 'empty'
   }
   if (state.table) return
@@ -185,7 +185,7 @@ function endTable(state: SanitizerState): void {
 function endMath(state: SanitizerState): void {
   const formula = state.math?.toString()
   state.math = undefined
-  if (formula) say(formula, state)
+  if (formula) writeText(formula, state)
 }
 
 /** Creates the operations on the written HTML that marks need. */

@@ -1,6 +1,6 @@
 import { measureGrowth } from '@postern/testing/growth'
 import { expect, test } from 'vitest'
-import { withoutEscapes } from './escapes.ts'
+import { removeEscapes } from './escapes.ts'
 
 test.each([
   ['\\#help and \\@name, 2 \\* 3, snake\\_case', '#help and @name, 2 * 3, snake_case'],
@@ -12,9 +12,9 @@ test.each([
   ['```\n\\#\n```\n\\#', '```\n\\#\n```\n#'],
   ['    \\# code', '    \\# code'],
 ])('withoutEscapes() makes of %j the text %j', (markdown, text) => {
-  expect(withoutEscapes(markdown)).toBe(text)
+  expect(removeEscapes(markdown)).toBe(text)
 })
 
-test.each(['\\', '\\#', '`', '` \\#', '``` \n', '\\\n'])('withoutEscapes() takes linear time for many %j', piece => {
-  expect(measureGrowth(text => withoutEscapes(`\\${text}`), piece, 64_000)).toBeLessThan(24)
+test.each(['\\', '\\#', '`', '` \\#', '``` \n', '\\\n'])('removeEscapes() takes linear time for many %j', piece => {
+  expect(measureGrowth(text => removeEscapes(`\\${text}`), piece, 64_000)).toBeLessThan(24)
 })

@@ -4,7 +4,7 @@ import { lazy } from '@postern/message/lazy'
 import type { Token } from 'markdown-it'
 import stringWidth from 'string-width'
 import { padCell } from '../tables/text-table.ts'
-import { withoutEscapes } from './escapes.ts'
+import { removeEscapes } from './escapes.ts'
 import { createMarkdownParser, maxMarkdown, maxNesting } from './parser.ts'
 
 /** Blocks whose direction follows their own text, because one mail may contain several scripts. */
@@ -21,10 +21,10 @@ const styles: Readonly<Record<string, string>> = {
 }
 
 const parser = lazy(() => {
-  const created = createMarkdownParser()
-  created.renderer.rules.fence = renderCode
-  created.renderer.rules.code_block = renderCode
-  return created
+  const markdownParser = createMarkdownParser()
+  markdownParser.renderer.rules.fence = renderCode
+  markdownParser.renderer.rules.code_block = renderCode
+  return markdownParser
 })
 
 /**
@@ -49,8 +49,8 @@ export function plainToMailHtml(text: string): string {
 function dress(token: Token): void {
   if (ownDirection.has(token.type)) token.attrSet('dir', 'auto')
   const style = styles[token.type]
-  const own = token.attrGet('style')
-  if (style) token.attrSet('style', own ? `${own};${style}` : style)
+  const ownStyle = token.attrGet('style')
+  if (style) token.attrSet('style', ownStyle ? `${ownStyle};${style}` : style)
   if (token.children) token.children = linkImages(token.children)
 }
 
@@ -76,7 +76,7 @@ function renderCode(tokens: readonly Token[], at: number): string {
   return `<pre><code>${escapeHtml(tokens[at]?.content ?? '')}</code></pre>\n`
 }
 
-interface FoundTable {
+interface TableRange {
   /** The lines of the source. */
   readonly start: number
   readonly end: number
@@ -91,7 +91,7 @@ const maxWidth = 100
  * unchanged.
  */
 export function markdownToMailText(markdown: string): string {
-  return withoutEscapes(alignTables(markdown))
+  return removeEscapes(alignTables(markdown))
 }
 
 function alignTables(markdown: string): string {
@@ -100,22 +100,22 @@ function alignTables(markdown: string): string {
   if (tables.length === 0) return markdown
   const lines = markdown.split('\n')
   const pieces: string[] = []
-  let at = 0
+  let index = 0
   for (const table of tables) {
-    pieces.push(...lines.slice(at, table.start), ...writeTable(table, lines))
-    at = table.end
+    pieces.push(...lines.slice(index, table.start), ...writeTable(table, lines))
+    index = table.end
   }
-  return [...pieces, ...lines.slice(at)].join('\n')
+  return [...pieces, ...lines.slice(index)].join('\n')
 }
 
-function listTables(tokens: readonly Token[]): readonly FoundTable[] {
+function listTables(tokens: readonly Token[]): readonly TableRange[] {
   const tables: { start: number; end: number; rows: string[][] }[] = []
   let isIn = false
   for (const { type, map, content } of tokens) {
     if (type === 'table_open' && map) tables.push({ start: map[0], end: map[1], rows: [] })
     if (type === 'table_open' || type === 'table_close') isIn = type === 'table_open'
     if (isIn && type === 'tr_open') tables.at(-1)?.rows.push([])
-    if (isIn && type === 'inline') tables.at(-1)?.rows.at(-1)?.push(withoutEscapes(content))
+    if (isIn && type === 'inline') tables.at(-1)?.rows.at(-1)?.push(removeEscapes(content))
   }
   return tables
 }
@@ -124,22 +124,22 @@ function listTables(tokens: readonly Token[]): readonly FoundTable[] {
 const firstPrefix = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*/
 const nextPrefix = /^[ \t>]*/
 
-function writeTable({ start, rows }: FoundTable, lines: readonly string[]): readonly string[] {
+function writeTable({ start, rows }: TableRange, lines: readonly string[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(3, ...rows.map(row => stringWidth(row[column] ?? ''))))
   const isWide = widths.reduce((sum, width) => sum + width + 3, 1) > maxWidth
-  const written = isWide ? writeRecords(rows) : writeRows(rows, widths)
+  const tableLines = isWide ? writeRecords(rows) : writeRows(rows, widths)
   const [first, next] = [firstPrefix.exec(lines[start] ?? '')?.[0], nextPrefix.exec(lines[start + 1] ?? '')?.[0]]
-  return written.map((line, index) => ((index === 0 ? first : next) ?? '') + line)
+  return tableLines.map((line, index) => ((index === 0 ? first : next) ?? '') + line)
 }
 
-function writeRows([head = [], ...body]: FoundTable['rows'], widths: readonly number[]): readonly string[] {
+function writeRows([head = [], ...body]: TableRange['rows'], widths: readonly number[]): readonly string[] {
   const write = (row: readonly string[]) =>
     `| ${widths.map((width, column) => padCell(row[column] ?? '', width)).join(' | ')} |`
   return [write(head), `| ${widths.map(width => '-'.repeat(width)).join(' | ')} |`, ...body.map(write)]
 }
 
 /** Writes a table as records: `Name: value` for each cell, and an empty line between rows. */
-function writeRecords([head = [], ...body]: FoundTable['rows']): readonly string[] {
+function writeRecords([head = [], ...body]: TableRange['rows']): readonly string[] {
   if (body.length === 0) return [head.join(' | ')]
   return body.flatMap((row, index) => {
     const cells = row.flatMap((cell, column) => (cell ? [`${head[column] ? `${head[column]}: ` : ''}${cell}`] : []))

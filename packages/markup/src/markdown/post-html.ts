@@ -54,10 +54,10 @@ const renderers: Readonly<Record<string, Render>> = {
 }
 
 const parser = lazy(() => {
-  const created = createMarkdownParser(['https:', 'http:'])
+  const markdownParser = createMarkdownParser(['https:', 'http:'])
   // If it were joined with the text around it, an escaped character could not be told from an unescaped one.
-  created.core.ruler.disable('text_join')
-  return created
+  markdownParser.core.ruler.disable('text_join')
+  return markdownParser
 })
 
 /**
@@ -82,7 +82,7 @@ export function inlineToPostHtml(markdown: string): string {
 /** Returns the tokens with each table replaced by one block of code. */
 function writeTables(tokens: readonly Token[]): readonly Token[] {
   if (!tokens.some(({ type }) => type === 'table_open')) return tokens
-  let table: FoundTable | undefined
+  let table: TableSource | undefined
   return tokens.flatMap(token => {
     if (token.type === 'table_open') table = { block: token, rows: [], aligns: [] }
     if (!table) return [token]
@@ -96,13 +96,13 @@ function writeTables(tokens: readonly Token[]): readonly Token[] {
   })
 }
 
-interface FoundTable {
+interface TableSource {
   readonly block: Token
   readonly rows: string[][]
   readonly aligns: ColumnAlign[]
 }
 
-function addToTable({ rows, aligns }: FoundTable, token: Token): void {
+function addToTable({ rows, aligns }: TableSource, token: Token): void {
   if (token.type === 'tr_open') rows.push([])
   else if (token.type === 'th_open') aligns.push(readAlign(token))
   else if (token.type === 'inline') rows.at(-1)?.push(readCell(token.children ?? []))
@@ -118,9 +118,9 @@ function readCell(tokens: readonly Token[]): string {
   let address = ''
   let label = ''
   return tokens
-    .map(({ type, content }, at) => {
+    .map(({ type, content }, index) => {
       if (type === 'link_open') {
-        address = String(tokens[at]?.attrGet('href') ?? '')
+        address = String(tokens[index]?.attrGet('href') ?? '')
         label = ''
       }
       label += content
@@ -131,8 +131,8 @@ function readCell(tokens: readonly Token[]): string {
 }
 
 function plainToPostHtml(markdown: string): string {
-  const paragraphs = markdown.split(/\n{2,}/).filter(each => each.trim() !== '')
-  return paragraphs.map(each => `<p>${writePlain(each.trim())}</p>`).join('')
+  const paragraphs = markdown.split(/\n{2,}/).filter(paragraphText => paragraphText.trim() !== '')
+  return paragraphs.map(paragraphText => `<p>${writePlain(paragraphText.trim())}</p>`).join('')
 }
 
 function writePlain(text: string): string {

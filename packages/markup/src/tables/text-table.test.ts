@@ -22,7 +22,7 @@ test('writeTextTable() measures as a screen does: ideographs and emoji take two 
   expect(writeTextTable(rows)).toBe('抹茶  a\n👩\u200d🚀    b\ne\u0301     c\ntea!  d')
 })
 
-test('writeTextTable() takes rows of different lengths, and cells with line ends', () => {
+test('writeTextTable() accepts rows of different lengths and cells with line ends', () => {
   expect(writeTextTable([['a\nb', 'c', 'd'], ['e']])).toBe('a b  c  d\ne')
   expect(writeTextTable([])).toBe('')
 })

@@ -11,16 +11,18 @@ const gap = '  '
 export function writeTextTable(rows: readonly (readonly string[])[], aligns: readonly ColumnAlign[] = []): string {
   const sound = rows.map(row => row.map(cell => cell.replace(/\s+/g, ' ').trim()))
   const count = Math.max(0, ...sound.map(row => row.length))
-  const widths = Array.from({ length: count }, (_, at) => Math.max(0, ...sound.map(row => stringWidth(row[at] ?? ''))))
+  const widths = Array.from({ length: count }, (_, column) =>
+    Math.max(0, ...sound.map(row => stringWidth(row[column] ?? ''))),
+  )
   const write = (row: readonly string[]) =>
-    widths.map((width, at) => padCell(row[at] ?? '', width, aligns[at] ?? 'left')).join(gap)
+    widths.map((width, column) => padCell(row[column] ?? '', width, aligns[column] ?? 'left')).join(gap)
   return sound.map(row => write(row).trimEnd()).join('\n')
 }
 
 /** Pads a cell to the width of its column. */
 export function padCell(text: string, width: number, align: ColumnAlign = 'left'): string {
-  const left = Math.max(0, width - stringWidth(text))
-  if (align === 'right') return ' '.repeat(left) + text
-  const before = align === 'center' ? Math.floor(left / 2) : 0
-  return ' '.repeat(before) + text + ' '.repeat(left - before)
+  const padding = Math.max(0, width - stringWidth(text))
+  if (align === 'right') return ' '.repeat(padding) + text
+  const before = align === 'center' ? Math.floor(padding / 2) : 0
+  return ' '.repeat(before) + text + ' '.repeat(padding - before)
 }

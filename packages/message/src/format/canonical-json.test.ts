@@ -42,6 +42,6 @@ test.each([['\ud800'], [{ '\udfff': 1 }], [Number.NaN], [Number.POSITIVE_INFINIT
   },
 )
 
-test('hashCanonicalJson() gives values that differ in the order of members one hash', () => {
+test('hashCanonicalJson() returns the same hash for values that differ only in the order of members', () => {
   expect(hashCanonicalJson({ a: 1, b: 2 })).toEqual(hashCanonicalJson({ b: 2, a: 1 }))
 })

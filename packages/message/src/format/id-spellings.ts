@@ -5,6 +5,6 @@
  * (RFC 5322 §3.6.4), or without them.
  */
 export function listIdSpellings(id: string): readonly string[] {
-  const bare = id.trim().replace(/^<|>$/g, '')
-  return [...new Set([id, bare, `<${bare}>`])]
+  const withoutBrackets = id.trim().replace(/^<|>$/g, '')
+  return [...new Set([id, withoutBrackets, `<${withoutBrackets}>`])]
 }

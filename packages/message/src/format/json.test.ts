@@ -11,7 +11,7 @@ function escapeNames(value: unknown): string {
 }
 
 function escapeName(name: string): string {
-  const units = Array.from({ length: name.length }, (_, at) => name.charCodeAt(at).toString(16).padStart(4, '0'))
+  const units = Array.from({ length: name.length }, (_, index) => name.charCodeAt(index).toString(16).padStart(4, '0'))
   return `"${units.map(unit => `\\u${unit}`).join('')}"`
 }
 
@@ -32,19 +32,19 @@ const { tree } = fc.letrec<{ tree: unknown }>(tie => ({
   tree: fc.oneof({ maxDepth: 5 }, fc.jsonValue(), name, fc.array(tie('tree')), fc.dictionary(name, tie('tree'))),
 }))
 
-test('parseJsonText() reads what JSON.stringify has written, whatever names and strings hold, with escapes and without', () => {
+test('parseJsonText() reads every text that JSON.stringify() wrote, with and without escaped names', () => {
   fc.assert(
     fc.property(tree, value => {
       const text = JSON.stringify(value)
-      const plain = structuredClone(value)
-      for (const written of [text, escapeNames(value)])
-        expect(JSON.stringify(parseJsonText(written))).toBe(JSON.stringify(plain))
+      const copy = structuredClone(value)
+      for (const variant of [text, escapeNames(value)])
+        expect(JSON.stringify(parseJsonText(variant))).toBe(JSON.stringify(copy))
     }),
     { numRuns: 500 },
   )
 })
 
-const odd = [
+const edgeCases = [
   '',
   ' ',
   '{',
@@ -110,13 +110,13 @@ function outcome(read: () => unknown): unknown {
   }
 }
 
-test.each(odd)('parseJsonText() is as strict as RFC 8259: %j', text => {
+test.each(edgeCases)('parseJsonText() is as strict as RFC 8259: %j', text => {
   const read = outcome(() => parseJsonText(text))
   expect(read).toEqual(outcome(() => readNatively(text)))
   if (typeof read === 'object') expect(Object.getPrototypeOf((read as { value: object }).value)).toBe(Object.prototype)
 })
 
-test('an escaped name makes reading no more than linear', () => {
+test('parseJsonText() takes linear time for a text with an escaped name', () => {
   const measure = (count: number) => {
     const text = `{"\\u0061":"${'x'.repeat(count)}",${Array.from({ length: count / 10 }, (_, at) => `"b\\n${at}" :\t[${at}]`)}}`
     const start = process.threadCpuUsage()
@@ -125,7 +125,7 @@ test('an escaped name makes reading no more than linear', () => {
     return user + system
   }
   measure(20_000)
-  const least = (count: number) => Math.min(...[1, 2, 3, 4].map(() => measure(count)))
+  const minTime = (count: number) => Math.min(...[1, 2, 3, 4].map(() => measure(count)))
   // Quadratic time would be 64 times as long. A smaller text fits into the processor's caches, so it is faster than its size suggests.
-  expect(least(320_000) / least(40_000)).toBeLessThan(30)
+  expect(minTime(320_000) / minTime(40_000)).toBeLessThan(30)
 })

@@ -3,7 +3,7 @@
 import type { Json } from './json.ts'
 
 /** Matches characters that are invisible or change the order of others. */
-const unseen = /[\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/gu
+const invisiblePattern = /[\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/gu
 const turning = /[\u202a-\u202e\u2066-\u2069]/g
 
 /**
@@ -11,7 +11,7 @@ const turning = /[\u202a-\u202e\u2066-\u2069]/g
  * same value.
  */
 export function writeVisibleJson(json: Json, space?: number): string {
-  return JSON.stringify(json, null, space).replace(unseen, writeNumbers)
+  return JSON.stringify(json, null, space).replace(invisiblePattern, writeNumbers)
 }
 
 /** Returns foreign text without the characters that could reverse the direction of our own text around it. */

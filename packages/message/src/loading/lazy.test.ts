@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { lazy } from './lazy.ts'
 
-test('lazy() makes the value at the first use, and once', () => {
-  let made = 0
-  const read = lazy(() => ({ number: ++made }))
-  expect(made).toBe(0)
+test('lazy() creates the value once, at its first use', () => {
+  let callCount = 0
+  const read = lazy(() => ({ number: ++callCount }))
+  expect(callCount).toBe(0)
   expect(read()).toBe(read())
-  expect(made).toBe(1)
+  expect(callCount).toBe(1)
 })
 
-test('lazy() keeps undefined as well, and tries again after a failure', () => {
+test('lazy() caches undefined too, and retries after a failure', () => {
   let calls = 0
   const read = lazy(() => {
     calls += 1

@@ -7,9 +7,9 @@
  * dates().format(new Date(0))
  */
 export function lazy<Value>(create: () => Value): () => Value {
-  let made: { readonly value: Value } | undefined
+  let holder: { readonly value: Value } | undefined
   return () => {
-    made ??= { value: create() }
-    return made.value
+    holder ??= { value: create() }
+    return holder.value
   }
 }

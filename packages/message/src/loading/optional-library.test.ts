@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { ConfigError } from '../format/errors.ts'
-import { loadOptional } from './optional-library.ts'
+import { loadOptionalLibrary } from './optional-library.ts'
 
 const absent = 'postern-test-library-that-nobody-installs'
 const other = 'postern-test-other-library'
 const load = (name: string) => () => import(/* @vite-ignore */ name)
 
 test('loadOptional() names the libraries that are not installed, the key that needs them and the command that installs them', async () => {
-  const loading = loadOptional(load(absent), { key: 'store', libraries: [absent] })
+  const loading = loadOptionalLibrary(load(absent), { key: 'store', libraries: [absent] })
   await expect(loading).rejects.toBeInstanceOf(ConfigError)
   await expect(loading).rejects.toMatchObject({
     key: 'store',
@@ -15,8 +15,8 @@ test('loadOptional() names the libraries that are not installed, the key that ne
   })
 })
 
-test('loadOptional() knows a missing library by a file in it', async () => {
-  const loading = loadOptional(load(`${absent}/lib/file.js`), { key: 'a2a.grpc', libraries: [other, absent] })
+test('loadOptionalLibrary() recognizes a missing library by the path of a file in it', async () => {
+  const loading = loadOptionalLibrary(load(`${absent}/lib/file.js`), { key: 'a2a.grpc', libraries: [other, absent] })
   const names = `"${other}" and "${absent}"`
   await expect(loading).rejects.toMatchObject({
     key: 'a2a.grpc',
@@ -25,15 +25,15 @@ test('loadOptional() knows a missing library by a file in it', async () => {
 })
 
 test('loadOptional() names three libraries as a list', async () => {
-  const loading = loadOptional(load(absent), { key: 'a2a.grpc', libraries: [other, 'pg', absent] })
+  const loading = loadOptionalLibrary(load(absent), { key: 'a2a.grpc', libraries: [other, 'pg', absent] })
   await expect(loading).rejects.toThrow(`needs "${other}", "pg" and "${absent}", which are not installed.`)
 })
 
 test('loadOptional() leaves every other failure as it is', async () => {
-  await expect(loadOptional(load(absent), { key: 'store', libraries: [other] })).rejects.toMatchObject({
+  await expect(loadOptionalLibrary(load(absent), { key: 'store', libraries: [other] })).rejects.toMatchObject({
     code: 'ERR_MODULE_NOT_FOUND',
   })
   const bug = new TypeError('x is not a function')
-  await expect(loadOptional(() => Promise.reject(bug), { key: 'store', libraries: [other] })).rejects.toBe(bug)
-  expect(await loadOptional(load('node:path'), { key: 'store', libraries: [other] })).toHaveProperty('join')
+  await expect(loadOptionalLibrary(() => Promise.reject(bug), { key: 'store', libraries: [other] })).rejects.toBe(bug)
+  expect(await loadOptionalLibrary(load('node:path'), { key: 'store', libraries: [other] })).toHaveProperty('join')
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { mintTransportEvidence } from './identity/transport-evidence.ts'
+import { createTransportEvidence } from './identity/transport-evidence.ts'
 import type { NormalizedMessage, Sender } from './message.ts'
 import { normalizedMessageSchema } from './message.ts'
 
@@ -19,7 +19,7 @@ function message(members: Partial<NormalizedMessage> = {}): NormalizedMessage {
   }
 }
 
-const transportEvidence = mintTransportEvidence({
+const transportEvidence = createTransportEvidence({
   method: 'ap-http-signature',
   subject: 'https://peer.test/users/alice',
   issuer: 'peer.test',

@@ -86,7 +86,7 @@ describe('plainTextOf()', () => {
   })
 })
 
-test('No peer, agent or import marks its own words as a quotation that the gateway has fetched', () => {
+test('peers, agents and imports cannot mark their own text as a quotation that the gateway fetched', () => {
   const claimed = {
     kind: 'text',
     mime: 'text/plain',

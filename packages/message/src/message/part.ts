@@ -168,8 +168,8 @@ export function sectionOf(part: Part): AnswerSection | undefined {
 /** Returns a part without its section. */
 export function withoutSection(part: Part): Part {
   if (!('section' in part)) return part
-  const { section: _, ...rest } = part
-  return rest as Part
+  const { section: _, ...otherMembers } = part
+  return otherMembers as Part
 }
 
 /** The tool calls that belong to the background of an answer. */
@@ -243,12 +243,12 @@ export function completeDataPart({
   return { ...part, artifact_type, mime, bytes_ref: { kind: 'inline', data_base64 } }
 }
 
-declare const ofChannel: unique symbol
+declare const channelPart: unique symbol
 
 /** A part of a kind that only one channel has. Agents cannot create such a part, but they may pass on one that they got. */
 export interface ChannelPart {
   readonly kind: string
-  readonly [ofChannel]: true
+  readonly [channelPart]: true
 }
 
 /** A part as an agent returns it. An artifact with `data` needs no bytes. */

@@ -8,10 +8,10 @@ import { tokenUsageSchema } from './token-usage.ts'
 import { visibilities } from './visibility.ts'
 
 export function isStageName(name: unknown): name is string {
-  return typeof name === 'string' && stageName.test(name)
+  return typeof name === 'string' && stageNamePattern.test(name)
 }
 
-const stageName = /^[\p{L}\p{N}_.-](?:[\p{L}\p{N}_. -]{0,62}[\p{L}\p{N}_.-])?$/u
+const stageNamePattern = /^[\p{L}\p{N}_.-](?:[\p{L}\p{N}_. -]{0,62}[\p{L}\p{N}_.-])?$/u
 
 /** The most bytes of one answer: its text and its other parts, without the bytes of files. */
 export const maxAnswerBytes = 4 * 1024 * 1024
@@ -26,7 +26,7 @@ export const responseStatuses = [
 ] as const
 
 /** The members of an answer beside its parts. */
-const saidShape = {
+const sharedShape = {
   /** Further recipients, `@name@domain`; the channel's `mention_relay` brings them in. */
   mentions: z.array(z.string()).optional(),
   /** Its audience on the fediverse; default: that of the message, and never a wider one. */
@@ -38,7 +38,7 @@ const saidShape = {
 }
 
 /** The background of an answer. It is stored with the answer, and only web chats and the history show it. */
-const behindShape = {
+const chatOnlyShape = {
   /** The member that speaks, if several agents share an address. */
   speaker: z.string().max(128).optional(),
   /** The state that a chat shows beside the agent's text (AG-UI: `STATE_SNAPSHOT`, `STATE_DELTA`); the last one counts. */
@@ -66,8 +66,8 @@ export const normalizedResponseSchema = z
     parts: z.array(partSchema),
     /** The outcome of the turn: the state of the A2A task, elsewhere text. */
     status: z.enum(responseStatuses),
-    ...saidShape,
-    ...behindShape,
+    ...sharedShape,
+    ...chatOnlyShape,
     /** Names in the text that count as mentions, `@name@domain`; other names are text. Absent: every name counts. */
     text_mentions: z.array(z.string()).optional(),
     /** Number of parts that were a result before the agent asked, refused or failed. */
@@ -96,7 +96,7 @@ export const partialResponseSchema = z.object({
   parts: z.array(givenPartSchema).optional(),
   /** The outcome of the turn; default: `completed`. */
   status: z.enum(responseStatuses).optional(),
-  ...saidShape,
+  ...sharedShape,
   /** Number of parts that were a result before the agent asked; set for the pieces of a stream. */
   results: z.number().int().positive().optional(),
   /** The agent's actions besides answering. */
@@ -115,7 +115,7 @@ export const partialResponseSchema = z.object({
   withheld: z.array(withheldTextSchema).max(1_000).optional(),
   /** The stage that a stream has reached, as with `context.stage`. */
   stage: z.string().refine(isStageName).optional(),
-  ...behindShape,
+  ...chatOnlyShape,
 })
 
 export type ResponseStatus = (typeof responseStatuses)[number]

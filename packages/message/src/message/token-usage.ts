@@ -38,12 +38,12 @@ type Rule = readonly [isRight: boolean, path: CountName | undefined, message: st
 
 function rulesOf(usage: Counts): readonly Rule[] {
   const { input_tokens: input, output_tokens: output, total_tokens: total, reasoning_tokens: reasoning } = usage
-  const { cached_input_tokens: cached, cache_write_input_tokens: written } = usage
+  const { cached_input_tokens: cached, cache_write_input_tokens: cacheWriteTokens } = usage
   return [
     [input !== undefined || output !== undefined, undefined, 'needs "input_tokens" or "output_tokens"'],
     [isPart(reasoning, output), 'reasoning_tokens', 'is more than "output_tokens", which it is a part of'],
     [
-      isPart(addCounts(cached, written), input),
+      isPart(addCounts(cached, cacheWriteTokens), input),
       'cached_input_tokens',
       'is more than "input_tokens", which it is a part of',
     ],
@@ -77,23 +77,23 @@ export function sumUsage(usages: readonly TokenUsage[]): TokenUsage[] {
 }
 
 function addUsage(before: TokenUsage | undefined, { provider, model, ...counts }: TokenUsage): TokenUsage {
-  const added: { [name in CountName]?: number } = {}
+  const counted: { [name in CountName]?: number } = {}
   for (const name of countNames) {
     const sum = addCounts(before?.[name], counts[name])
-    if (sum !== undefined) added[name] = sum
+    if (sum !== undefined) counted[name] = sum
   }
-  const total = sumOf(added)
+  const total = sumOf(counted)
   return {
     ...(provider !== undefined && { provider }),
     ...(model !== undefined && { model }),
-    ...added,
+    ...counted,
     ...(total !== undefined && { total_tokens: total }),
   }
 }
 
-function addCounts(one: number | undefined, other: number | undefined): number | undefined {
-  if (one === undefined || other === undefined) return one ?? other
-  return one + other
+function addCounts(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  return a + b
 }
 
 /** Returns the sum; undefined if one of the two numbers is missing. */

@@ -16,7 +16,7 @@ export interface StoredObject {
 }
 
 /** The least bytes that an object counts, because its row has a cost and many small objects amount to a large one. */
-export const leastObjectBytes = 16 * 1024
+export const minObjectBytes = 16 * 1024
 
 type NewObject = Pick<StoredObject, 'bucket' | 'path' | 'owner' | 'mime'> & { readonly bytes: Uint8Array }
 
@@ -26,7 +26,7 @@ export interface ObjectStore {
    * Stores an object and resolves once it is durable. @throws Rejection forbidden if the path exists already, too_large if its owner would have more
    * than `most` bytes (each object counts at least `leastObjectBytes`); Unavailable
    */
-  putObject(object: NewObject, most?: number): Promise<StoredObject>
+  putObject(object: NewObject, maxBytes?: number): Promise<StoredObject>
   findObject(bucket: string, path: string): Promise<StoredObject | undefined>
   /** Finds an object of an owner with these bytes. Of several it prefers the one whose path ends with this name, otherwise the newest. */
   findObjectByDigest(owner: string, digest: string, name?: string): Promise<StoredObject | undefined>

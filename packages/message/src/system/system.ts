@@ -7,19 +7,19 @@ import type { SubmitMail } from './submit-mail.ts'
 /** A function that resolves names like `dns.promises.resolve`. Its errors have a `code` (`ENOTFOUND`, `ENODATA`, …). */
 export type DnsResolver = (name: string, type: string) => Promise<unknown>
 
-interface ConfiguredWays {
+interface ConfiguredNetwork {
   readonly fetch: GuardedFetch
   readonly openStream?: OpenStream | undefined
 }
 
-interface PushWay {
+interface PushNetwork {
   readonly fetch: GuardedFetch
   /** Checks a URL like `fetch`, but without DNS. @throws Undeliverable */
   checkUrl(url: string): URL
 }
 
 /** Returns the same system, in which `fetch` and `openStream` are those for addresses of the configuration. */
-export function toConfigured<Ways extends Pick<System, 'fetch' | 'configured'>>(system: Ways): Ways {
+export function toConfigured<Network extends Pick<System, 'fetch' | 'configured'>>(system: Network): Network {
   return system.configured ? { ...system, ...system.configured } : system
 }
 
@@ -31,9 +31,9 @@ export interface System {
    * The functions for addresses of the configuration, which no peer chooses. They also reach origins that the operator opened. If it is absent,
    * `fetch` and `openStream` are used.
    */
-  readonly configured?: ConfiguredWays | undefined
+  readonly configured?: ConfiguredNetwork | undefined
   /** The functions for receivers of push notifications. If it is absent, `fetch` is used. */
-  readonly push?: PushWay | undefined
+  readonly push?: PushNetwork | undefined
   /** Opens streamed answers; absent if nothing can be streamed from outside. */
   readonly openStream?: OpenStream | undefined
   readonly resolveDns: DnsResolver

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { ConfigError, restoredSecret } from '@postern/message'
 import { syncFolder } from '../files/blob-files.ts'
-import { takeExclusiveLock } from '../sqlite/exclusive-lock.ts'
+import { acquireExclusiveLock } from '../sqlite/exclusive-lock.ts'
 import { copyFile } from './copy-file.ts'
 import type { BackupManifest } from './manifest.ts'
 import { blobPath, createBackupError, databaseName, findBlobDigest, readManifest } from './manifest.ts'
@@ -44,7 +44,7 @@ export async function checkBackup(folder: string): Promise<BackupManifest> {
  */
 export async function restoreSqlite({ folder, path, isReplacing, now }: RestoreRequest): Promise<RestoreSummary> {
   const manifest = await readManifest(folder)
-  const unlock = takeExclusiveLock(path)
+  const unlock = acquireExclusiveLock(path)
   const stagingPath = `${path}.restore`
   try {
     const present = endings.map(ending => path + ending).filter(existingPath => existsSync(existingPath))

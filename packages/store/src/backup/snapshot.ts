@@ -19,13 +19,13 @@ interface Snapshot {
 export async function copyDatabase(source: string, target: string): Promise<Snapshot> {
   await rm(target, { force: true })
   createPrivateFile(target)
-  const { db, isSound, close } = openSource(source)
+  const { db, isUnchanged, close } = openSource(source)
   try {
     // All pages are copied in one step. Otherwise each write of the gateway would restart the copy.
     await backup(db, target, { rate: 2 ** 31 - 1 })
-    if (!isSound()) throw refuseChanged(source)
+    if (!isUnchanged()) throw refuseChanged(source)
   } catch (error) {
-    throw toOpenError(isSound() ? error : refuseChanged(source), source)
+    throw toOpenError(isUnchanged() ? error : refuseChanged(source), source)
   } finally {
     close()
   }

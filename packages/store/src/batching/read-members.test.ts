@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { listUnreadMembers } from './read-members.ts'
 
-test('listUnreadMembers() finds lazy members, and leaves deep ones alone', () => {
+test('listUnreadMembers() returns lazy members without reading them, and ignores deeply nested ones', () => {
   const readNames: string[] = []
   const lazy = (name: string) => ({
     get raw() {

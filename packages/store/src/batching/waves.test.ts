@@ -6,7 +6,7 @@ const plan = (...operations: readonly (string | undefined)[]) =>
     wave.map(({ member }) => member.at),
   )
 
-test('operations that touch nothing in common share a wave', () => {
+test('operations without a common name share a wave', () => {
   expect(plan('a', 'b c', 'd')).toEqual([[0, 1, 2]])
 })
 
@@ -18,7 +18,7 @@ test('an operation without names runs alone, behind all before it and before all
   expect(plan('a', 'a', undefined, 'b', 'a')).toEqual([[0], [1], [2], [3, 4]])
 })
 
-test('an operation that is last runs behind all others by itself, whatever it touches', () => {
+test('a last operation runs alone after all others', () => {
   const last = { at: 9, names: [], isLast: true }
   const otherWaves = [0, 1].map(at => ({ at, names: [`${at}`] }))
   const waves = planWaves([...otherWaves, last, last])

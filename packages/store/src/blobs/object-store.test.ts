@@ -25,7 +25,7 @@ async function openWithBytesElsewhere() {
   return { objects: store.objects, kept }
 }
 
-test('nobody but its owner removes an object, nor its bytes where they lie elsewhere', async () => {
+test('only its owner can remove an object and its bytes in another storage', async () => {
   const { objects, kept } = await openWithBytesElsewhere()
   const location = { bucket: 'files', path: 'ann/letter.txt' }
   await objects.putObject({ ...location, owner: 'ann', mime: 'text/plain', bytes: Buffer.from('Dear Bob') })

@@ -7,7 +7,7 @@ import type { PeerBlockingDeps } from '../queue/deliveries/peer-blocking.ts'
 import { createPeerBlocking } from '../queue/deliveries/peer-blocking.ts'
 import type { RecordedFetchTable } from '../replay/recorded-fetches.ts'
 import type { Sql } from '../sql/sql.ts'
-import { createBackgroundForgetting } from '../threads/background.ts'
+import { createBackgroundForgetter } from '../threads/background.ts'
 import type { EntryTable } from '../threads/entries.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { createAuthoredFinder } from './authored-messages.ts'
@@ -32,7 +32,7 @@ interface WithdrawalDeps extends PeerBlockingDeps {
 export function createWithdrawalStore(context: StoreContext, tables: WithdrawalDeps): WithdrawalStore {
   const { db, write, now } = context
   const findNext = createNextFinder(db)
-  const forgetBackground = createBackgroundForgetting(db, tables, sliceSize)
+  const forgetBackground = createBackgroundForgetter(db, tables, sliceSize)
   const peerBlocking = createPeerBlocking(db, tables)
 
   const announce = (via: ChannelName, withdrawal: Withdrawal) =>

@@ -16,10 +16,10 @@ interface QuotaCheckDeps {
 /** Prepares a check that returns the flag of the quota or budget that a message exceeds. If it exceeds none, the check uses one turn of each. */
 export function createQuotaCheck(db: Sql, { budgets: counted, quotas }: QuotaCheckDeps) {
   const goesRound = createLoopFinder(db)
-  return (intake: Intake, { thread, begun }: AssignedThread, now: number): string | undefined => {
+  return (intake: Intake, { thread, newThread }: AssignedThread, now: number): string | undefined => {
     const { quota, budgets = [], message, task, authorship } = intake
     if (task) return undefined
-    const begins = begun !== undefined
+    const begins = newThread !== undefined
     const context = { via: message.received_via, thread, begins, now }
     const exceeded = counted.findExceeded(budgets, context)
     if (exceeded) return exceeded.flag

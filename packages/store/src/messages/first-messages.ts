@@ -56,10 +56,13 @@ export interface NotedMessage extends AssignedThread {
 export function addFirstMessage(
   batch: Batch,
   draft: MessageDraft,
-  { message, thread, begun, isOfTask }: NotedMessage,
+  { message, thread, newThread, isOfTask }: NotedMessage,
 ): void {
-  const staysInMemory = begun !== undefined && isSmall(draft)
-  batch.firstMessages.set(message, staysInMemory ? toFirstMessage(draft, { thread, begun, isOfTask }) : undefined)
+  const staysInMemory = newThread !== undefined && isSmall(draft)
+  batch.firstMessages.set(
+    message,
+    staysInMemory ? toFirstMessage(draft, { thread, begun: newThread, isOfTask }) : undefined,
+  )
 }
 
 /** Returns true if a message is small enough to stay in memory until its turn begins. */
@@ -68,9 +71,12 @@ export function isSmall(draft: MessageDraft): boolean {
 }
 
 /** Builds the message that begins a thread for a worker that runs its turn at once. */
-export function toStoredFirst(draft: MessageDraft, { message, thread, begun, isOfTask }: NotedMessage): StoredMessage {
-  if (!begun) throw new Error(`message ${message} begins no thread`)
-  return readFirst(message, toFirstMessage(draft, { thread, begun, isOfTask }))
+export function toStoredFirst(
+  draft: MessageDraft,
+  { message, thread, newThread, isOfTask }: NotedMessage,
+): StoredMessage {
+  if (!newThread) throw new Error(`message ${message} begins no thread`)
+  return readFirst(message, toFirstMessage(draft, { thread, begun: newThread, isOfTask }))
 }
 
 function toFirstMessage(

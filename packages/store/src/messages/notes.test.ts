@@ -65,7 +65,7 @@ test('C-18: keepStreamed() keeps the words of a turn with a canceled task once, 
   await store.close()
 })
 
-test('keepStreamed() keeps nothing of a turn that goes on, has ended well, or is somebody else’s by now', async () => {
+test('keepStreamed() stores nothing for a turn that continues, has an answer, or has another worker', async () => {
   const { store, turn, read } = await openTurn()
   await store.keepStreamed(turn, heard)
   expect(await read()).toEqual([asked])

@@ -12,7 +12,7 @@ function openPeers(...names: readonly (readonly [string, string])[]) {
 
 const sql = 'SELECT agent, name FROM peers'
 
-test('mayHave() says yes to a key from the start or from a later note, and no to any other', () => {
+test('mayHave() returns true for a key from the start or from a later note, and false for any other', () => {
   const keys = loadRareKeys(openPeers(['echo', 'ann']), sql, { isSoleWriter: true })
   expect(keys.mayHave(['echo', 'ann'])).toBe(true)
   expect(keys.mayHave(['echo', 'bob'])).toBe(false)
@@ -21,12 +21,12 @@ test('mayHave() says yes to a key from the start or from a later note, and no to
   expect(keys.mayHave(['echo', 'bob'])).toBe(true)
 })
 
-test('mayHave() says yes to every key where others write, too', () => {
+test('mayHave() returns true for every key if other processes write too', () => {
   const keys = loadRareKeys(openPeers(), sql, { isSoleWriter: false })
   expect(keys.mayHave(['echo', 'ann'])).toBe(true)
 })
 
-test('mayHave() says yes to every key once keys are no longer rare', () => {
+test('mayHave() returns true for every key once keys are no longer rare', () => {
   const keys = loadRareKeys(openPeers(), sql, { isSoleWriter: true })
   for (let at = 0; at < 100_001; at += 1) keys.note(['echo', `peer ${at}`])
   expect(keys.mayHave(['echo', 'nobody'])).toBe(true)

@@ -9,7 +9,7 @@ function countKeys(file: string): unknown {
   return row?.keys
 }
 
-test('consumeOnce() refuses a used key up to the last moment of its time, and takes it again after that', async () => {
+test('consumeOnce() refuses a used key until it expires, and accepts it again afterwards', async () => {
   const { store, now, advance } = await openStoreUnderTest()
   const until = now() + 1_000
   expect(await store.consumeOnce('key', until)).toBe(true)

@@ -3,7 +3,7 @@ import type { ChannelName, Json, Part } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { OwnThread, OwnThreadStore, OwnThreads } from '@postern/pipeline'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
-import { isFromChat, isOwnMessage, saidInThread } from '../threads/person-words.ts'
+import { entriesWithMessage, isFromChat, isOwnMessage } from '../threads/person-messages.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
 interface ThreadRow {
@@ -78,7 +78,7 @@ function prepareThreadQueries({ db, channels }: OwnThreadDeps) {
 
 /** Returns the SQL that selects, in thread ?1, messages of the principals ?2 and the answers to them. */
 function selectOwnEntries(channels: StoreContext['channels']): string {
-  return `${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation' AND ${isOwnMessage('?2', channels)}`
+  return `${entriesWithMessage} WHERE e.thread_id = ?1 AND e.scope = 'conversation' AND ${isOwnMessage('?2', channels)}`
 }
 
 /**

@@ -5,7 +5,7 @@ import { formatJson } from '../sql/json-columns.ts'
 import type { RecalledRow } from '../threads/entries.ts'
 import { recalledColumns } from '../threads/entries.ts'
 import { recallEntry } from '../threads/history.ts'
-import { isOthersChat } from '../threads/person-words.ts'
+import { isOthersChat } from '../threads/person-messages.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
 /** The maximum number of conversations to read, the newest first. */

@@ -1,12 +1,12 @@
 import type { TaskRecord } from '@postern/pipeline'
 import { expect, test } from 'vitest'
-import { tellSettledTask } from '../tasks/task-table.ts'
+import { describeSettledTask } from '../tasks/task-table.ts'
 import { listNotices } from '../transaction/notices.ts'
 import { createNotifyCodec } from './notify.ts'
 
 const notice = (length: number) => ({ topic: 'message:1', payload: { kind: 'part', chunk: 'ä\0🦆'.repeat(length) } })
 
-test('a gateway reads the whole notices of another from payloads that PostgreSQL takes', () => {
+test('a gateway reads the notices of another gateway from payloads of a size that PostgreSQL accepts', () => {
   const [here, there] = [createNotifyCodec('a'), createNotifyCodec('b')]
   const told = notice(5_000)
   const payloads = here.write([told, { topic: 'work', payload: undefined }])
@@ -23,7 +23,7 @@ test('short notices share payloads, in their order', () => {
   expect(payloads.flatMap(payload => there.read(payload))).toEqual(told)
 })
 
-test('nobody hears their own hints', () => {
+test('a gateway ignores its own hints', () => {
   const hints = createNotifyCodec('a')
   expect(hints.write([notice(1)]).map(payload => hints.read(payload))).toEqual([[]])
 })
@@ -58,7 +58,7 @@ test('a gateway tells its own listeners the end of a turn with the task, and ask
   }
   const tellOf = (read: TaskRecord) => {
     const notices = [{ ...ending, readTask: () => read }]
-    return listNotices({ notices, readyWork: new Set(), changes: new Map() }, tellSettledTask)
+    return listNotices({ notices, readyWork: new Set(), changes: new Map() }, describeSettledTask)
   }
   const told = { ...settledTask, earlierResponses: [], canceledAnswers: [] }
   expect(tellOf(task)).toEqual([{ ...ending, payload: { kind: 'settled', task: told } }])

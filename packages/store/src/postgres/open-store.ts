@@ -5,7 +5,7 @@ import type { AssembledStore, GatewayStore } from '../assemble.ts'
 import { assembleStore, completeStore } from '../assemble.ts'
 import type { StoredChannel } from '../channels/channel-facts.ts'
 import { noBlobFiles } from '../files/blob-files.ts'
-import { tellSettledTask } from '../tasks/task-table.ts'
+import { describeSettledTask } from '../tasks/task-table.ts'
 import { listNotices } from '../transaction/notices.ts'
 import { refusingWriter } from '../transaction/refusing-writer.ts'
 import { connectPostgres } from './connect.ts'
@@ -63,7 +63,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     isSoleWriter: false,
     bytes,
     onDurable(batch) {
-      for (const { topic, payload } of listNotices(batch, tellSettledTask)) notices.notify(topic, payload)
+      for (const { topic, payload } of listNotices(batch, describeSettledTask)) notices.notify(topic, payload)
     },
     rewrite: refuseRewriting,
     release,

@@ -36,7 +36,7 @@ test('an answer has read its members before anybody looks at them', async () => 
   expect([reads, asked]).toEqual([1, ['findTask', 'member of findTask']])
 })
 
-test('leased work comes to its worker, though nobody can read its members for a while; a look at an endpoint fails', async () => {
+test('leased work reaches its worker although reads of its members fail for a while; a query of an endpoint fails', async () => {
   let failures = 2
   const work = {
     get raw() {
@@ -51,7 +51,7 @@ test('leased work comes to its worker, though nobody can read its members for a 
   await expect(store.findTask?.()).rejects.toThrow(Unavailable)
 })
 
-test('whoever asks for an endpoint hears after ten seconds that nothing answers; whoever works waits', async () => {
+test('a call of an endpoint fails after ten seconds without an answer; a worker waits', async () => {
   const never = () => new Promise(() => {})
   const { store } = openCalls({ admit: never, commit: never })
   const { result, timers } = collectTimers(() => [store.commit?.(), store.admit?.()])

@@ -50,7 +50,7 @@ test('a step that fails leaves the file as it was, with the steps before it undo
   expect(readVersion(db)).toBe(withNext.length)
 })
 
-test('migrateDatabase() names the file of a newer release, and says what to do', async () => {
+test('migrateDatabase() names the file of a newer release and the fix', async () => {
   const db = await openFilled()
   migrateDatabase(db, { steps: withNext })
   const before = listNames(db)

@@ -6,17 +6,17 @@ import { createPrivateFile } from './private-file.ts'
 import { primaryCodeOf } from './write/sqlite-errors.ts'
 
 /** The time to wait for the lock, ms. It covers a command that holds the lock briefly to check whether a gateway runs. */
-const probeTimeoutMs = 1_000
+const lockTimeoutMs = 1_000
 
 /**
  * Locks the data directory for this process. The operating system releases the lock, however the process ends.
  * @returns the function that releases it
  * @throws ConfigError if another process holds it
  */
-export function takeExclusiveLock(path: string): () => void {
+export function acquireExclusiveLock(path: string): () => void {
   const file = `${path}.lock`
   createPrivateFile(file)
-  const lock = new DatabaseSync(file, { timeout: probeTimeoutMs })
+  const lock = new DatabaseSync(file, { timeout: lockTimeoutMs })
   try {
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {

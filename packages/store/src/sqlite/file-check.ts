@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads'
 
 /** The factor of the pause after a check, which limits checks to half a percent of a core, whatever the size of the file. */
-const mostShare = 200
+const pauseFactor = 200
 
 interface FileCheckOptions {
   readonly path: string
@@ -34,7 +34,7 @@ export function watchPages({ path, everyMs, onDamage }: FileCheckOptions): () =>
     // A thread that cannot start finds nothing. The next one may start.
     worker.on('error', () => undefined)
     worker.once('exit', () => {
-      timer = setTimeout(check, Math.max(everyMs, mostShare * (performance.now() - began)))
+      timer = setTimeout(check, Math.max(everyMs, pauseFactor * (performance.now() - began)))
       timer.unref()
     })
   }

@@ -35,7 +35,7 @@ export function watchOpenFile({ path, readSize, log }: OpenFileOptions): OpenFil
   const statsByPath = new Map<string, Stats>()
   let lastSize = 0
   let damage: unknown
-  let told: string | undefined
+  let reportedFault: string | undefined
 
   function findFault(): string | undefined {
     const faults = [path, `${path}-wal`, `${path}-shm`].map(faultOf)
@@ -59,18 +59,18 @@ export function watchOpenFile({ path, readSize, log }: OpenFileOptions): OpenFil
     return isShort
   }
 
-  function tell(fault: string | undefined): void {
-    if (fault === told) return
+  function reportChange(fault: string | undefined): void {
+    if (fault === reportedFault) return
     if (fault === undefined) log.info({ path }, 'the database is there again')
     else log.error({ path, fault, fix: findFix(fault) }, 'the database is lost: nothing is stored any more')
-    told = fault
+    reportedFault = fault
   }
 
   return {
     check() {
       if (damage) throw refuseDamaged(damage)
       const fault = findFault()
-      tell(fault)
+      reportChange(fault)
       if (fault === undefined) return
       const cause = new ConfigError('data', fault, findFix(fault))
       throw new Unavailable('Cannot store: the database is lost', { retryAfter: 60, cause })
@@ -82,8 +82,8 @@ export function watchOpenFile({ path, readSize, log }: OpenFileOptions): OpenFil
   }
 }
 
-function isSame(one: Stats, other: Stats): boolean {
-  return one.dev === other.dev && one.ino === other.ino
+function isSame(a: Stats, b: Stats): boolean {
+  return a.dev === b.dev && a.ino === b.ino
 }
 
 /** The watch of a database in memory, which cannot be lost before its process ends. */

@@ -7,17 +7,17 @@ interface StatementHooks {
   /** Runs if a statement found the file damaged. */
   onDamage(error: unknown): void
   /** Runs after each statement. An error that it throws becomes the error of the statement. */
-  onDone?(): void
+  afterStatement?(): void
 }
 
 /** Wraps a file for the store. Errors of its statements become errors of the store. */
-export function guardDatabase(db: DatabaseSync, { onDamage, onDone }: StatementHooks): FileDatabase {
+export function guardDatabase(db: DatabaseSync, { onDamage, afterStatement }: StatementHooks): FileDatabase {
   function guard<Args extends unknown[], T>(work: (...args: Args) => T): (...args: Args) => T {
     return (...args) => {
       try {
-        const done = work(...args)
-        onDone?.()
-        return done
+        const result = work(...args)
+        afterStatement?.()
+        return result
       } catch (error) {
         if (isDamage(error)) onDamage(error)
         throw toStoreError(error)

@@ -9,28 +9,28 @@ import { openForReading } from './reading/open-for-reading.ts'
 import { primaryCodeOf } from './write/sqlite-errors.ts'
 
 /** The size up to which a file is read from end to end at the start, bytes. More would take seconds for each gigabyte. */
-const mostCheckedBytes = 512 * 1024 * 1024
+const maxCheckedBytes = 512 * 1024 * 1024
 
 /** Reads the whole file. @throws ConfigError `data` if it is damaged */
 function refuseDamagedFile(db: DatabaseSync, path: string): void {
   const [firstRow] = db.prepare('PRAGMA quick_check(1)').all()
   // The first line names only the database.
-  const told = String(Object.values(firstRow ?? { none: 'no answer' })[0])
+  const report = String(Object.values(firstRow ?? { none: 'no answer' })[0])
     .split('\n')
     .at(-1)
-  if (told !== 'ok') throw toOpenError(Object.assign(new Error(told), { errcode: 11 }), path)
+  if (report !== 'ok') throw toOpenError(Object.assign(new Error(report), { errcode: 11 }), path)
 }
 
 /** Refuses a damaged file at the start, unless a check of all of it would take too long. */
 export function refuseDamagedAtStart(db: DatabaseSync, path: string): void {
-  if (path !== ':memory:' && statSync(path).size <= mostCheckedBytes) refuseDamagedFile(db, path)
+  if (path !== ':memory:' && statSync(path).size <= maxCheckedBytes) refuseDamagedFile(db, path)
 }
 
 type Explanation = readonly [problem: string, fix: string]
 
 const rescue = 'Put it back from a backup, or save what can be read: sqlite3 postern.db .recover | sqlite3 saved.db'
 const damaged: Explanation = ['is damaged', rescue]
-const full: Explanation = ['cannot be opened: the disk is full', 'Make room on it, then start again.']
+const diskFull: Explanation = ['cannot be opened: the disk is full', 'Make room on it, then start again.']
 const unreadable: Explanation = ['cannot be read or written', 'Look after the disk, and at who owns the file.']
 /** Explanations by SQLite's primary result code. */
 const explanations: Readonly<Record<number, Explanation>> = {
@@ -38,7 +38,7 @@ const explanations: Readonly<Record<number, Explanation>> = {
   8: ['cannot be written', 'Give it to the user of the gateway, on a disk that takes writes.'],
   10: unreadable,
   11: damaged,
-  13: full,
+  13: diskFull,
   14: unreadable,
   26: ['is no database', 'It must be a file of ours, or not exist yet, in a directory that can be written.'],
 }

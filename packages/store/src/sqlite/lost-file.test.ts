@@ -95,7 +95,7 @@ test('a store writes again to a file that comes back to its place', async () => 
   await store.checkWork()
 })
 
-test.each([0, 8_192])('a file that shrinks to %i bytes under a running gateway takes nothing more', async size => {
+test.each([0, 8_192])('a store writes nothing more to a file that shrinks to %i bytes', async size => {
   const { path, store } = await openUsed()
   // Rows in the log move to the file, and a later row makes its new size known.
   await store.rewriteFiles()
@@ -106,7 +106,7 @@ test.each([0, 8_192])('a file that shrinks to %i bytes under a running gateway t
   await expect(store.admit(sketchIntake('late'), 'c')).rejects.toThrow(Unavailable)
 })
 
-test('a file that VACUUM makes smaller still takes writes', async () => {
+test('a store still writes to a file that VACUUM made smaller', async () => {
   const { path, store } = await openUsed()
   await store.rewriteFiles()
   const before = statSync(path).size
@@ -153,7 +153,7 @@ async function refusalAt(path: string): Promise<string> {
   return String((error as Error).message)
 }
 
-test('the start refuses a file with damaged pages, and says how to go on', async () => {
+test('the start refuses a file with damaged pages and names the fix', async () => {
   const { path, store } = await openUsed()
   await store.close()
   flipPages(path)

@@ -133,7 +133,7 @@ test('the store keeps the newest 10 000 refusals', async () => {
   await store.close()
 })
 
-test('openSqliteStore() says which file it cannot write', async () => {
+test('openSqliteStore() names the file that it cannot write', async () => {
   const file = join(makeDirectory(), 'a-file')
   writeFileSync(file, '')
   await expect(

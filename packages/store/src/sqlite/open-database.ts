@@ -23,7 +23,7 @@ PRAGMA journal_size_limit = 67108864;
 const openTimeoutMs = 5_000
 
 /** Makes SQLite fail at once while another program holds the file, because a wait would block the event loop. */
-export function stopWaiting(db: DatabaseSync): void {
+export function disableBusyTimeout(db: DatabaseSync): void {
   db.exec('PRAGMA busy_timeout = 0')
 }
 
@@ -31,15 +31,15 @@ export function stopWaiting(db: DatabaseSync): void {
  * Creates the function that truncates the write-ahead log. Deleted data is overwritten only in the file itself, while old pages stay in the log until
  * it is truncated. The function does not wait for readers.
  */
-export function createScrub(db: DatabaseSync): () => void {
+export function createWalTruncation(db: DatabaseSync): () => void {
   return () => db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
 }
 
 /**
  * Creates the function that rewrites the file (VACUUM), so that unused space holds no deleted data. It may take long and blocks everything else.
  */
-export function createRewrite(db: DatabaseSync): () => void {
-  const scrub = createScrub(db)
+export function createVacuum(db: DatabaseSync): () => void {
+  const scrub = createWalTruncation(db)
   return () => {
     db.exec('VACUUM')
     scrub()
@@ -47,9 +47,9 @@ export function createRewrite(db: DatabaseSync): () => void {
 }
 
 /** Returns the size of the database by its own account, in bytes. */
-export function readSize(db: DatabaseSync): number {
-  const numberOf = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name])
-  return numberOf('page_count') * numberOf('page_size')
+export function readDatabaseBytes(db: DatabaseSync): number {
+  const readPragma = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name])
+  return readPragma('page_count') * readPragma('page_size')
 }
 
 interface OpenDatabaseOptions {
@@ -76,7 +76,7 @@ export function openDatabase(path: string, { changesTables = true }: OpenDatabas
 }
 
 /** Refuses a missing database. Only a start creates one; otherwise a command in the wrong folder would leave one there. @throws ConfigError */
-export function refuseNoDatabase(path: string): void {
+export function requireDatabaseFile(path: string): void {
   refuseMissingDatabase(path)
   if (existsSync(path)) return
   const fix = 'Start a gateway first, which makes it, or name its configuration by --config.'

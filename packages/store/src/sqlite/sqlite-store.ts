@@ -12,12 +12,19 @@ import { sqlOf } from '../sql/sql.ts'
 import { createNotices } from '../transaction/notice-hub.ts'
 import { listNotices, tellWholeTask } from '../transaction/notices.ts'
 import { countStart } from './database-marker.ts'
-import { takeExclusiveLock } from './exclusive-lock.ts'
+import { acquireExclusiveLock } from './exclusive-lock.ts'
 import { watchPages } from './file-check.ts'
 import { noOpenFile, watchOpenFile } from './file-watch.ts'
 import { guardDatabase } from './guarded-database.ts'
 import { toOpenError } from './inspect-file.ts'
-import { createRewrite, createScrub, openDatabase, readSize, refuseNoDatabase, stopWaiting } from './open-database.ts'
+import {
+  createVacuum,
+  createWalTruncation,
+  disableBusyTimeout,
+  openDatabase,
+  readDatabaseBytes,
+  requireDatabaseFile,
+} from './open-database.ts'
 import type { SyncFile } from './write/log-sync.ts'
 import { openLogSync, syncBeside } from './write/log-sync.ts'
 import { createSqliteTransactions } from './write/transactions.ts'
@@ -48,8 +55,8 @@ interface SqliteStoreOptions {
  * @throws ConfigError `data` if the file is not ours to use
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<GatewayStore> {
-  if (options.changesTables === false && options.path !== ':memory:') refuseNoDatabase(options.path)
-  const unlock = options.exclusive && options.path !== ':memory:' ? takeExclusiveLock(options.path) : () => {}
+  if (options.changesTables === false && options.path !== ':memory:') requireDatabaseFile(options.path)
+  const unlock = options.exclusive && options.path !== ':memory:' ? acquireExclusiveLock(options.path) : () => {}
   try {
     return openUnlocked(options, unlock)
   } catch (error) {
@@ -65,13 +72,14 @@ function openUnlocked(
   const file = openDatabase(path, { changesTables })
   const handledSecret = decideHandledSecret(file, { path, isWritable: changesTables !== false })
   if (exclusive) takeUp(file, path, now())
-  stopWaiting(file)
-  const watched = path === ':memory:' ? noOpenFile : watchOpenFile({ path, readSize: () => readSize(file), log })
-  const db = guardDatabase(file, { onDamage: watched.reportDamage })
+  disableBusyTimeout(file)
+  const openFile =
+    path === ':memory:' ? noOpenFile : watchOpenFile({ path, readSize: () => readDatabaseBytes(file), log })
+  const db = guardDatabase(file, { onDamage: openFile.reportDamage })
   const durability =
-    path === ':memory:' ? undefined : syncBeside(file, openLogSync(path, syncLog), watched.reportDamage)
-  const isKept = exclusive && path !== ':memory:'
-  const endWatch = isKept && watchPages({ path, everyMs: checkEveryMs, onDamage: watched.reportDamage })
+    path === ':memory:' ? undefined : syncBeside(file, openLogSync(path, syncLog), openFile.reportDamage)
+  const isExclusiveFile = exclusive && path !== ':memory:'
+  const stopFileCheck = isExclusiveFile && watchPages({ path, everyMs: checkEveryMs, onDamage: openFile.reportDamage })
   const notices = createNotices(log)
   const files =
     path === ':memory:'
@@ -81,7 +89,7 @@ function openUnlocked(
   const isSoleWriter = exclusive === true || path === ':memory:'
   const store = assembleStore({
     db,
-    openWriter: hooks => createWriter(db, hooks, createSqliteTransactions(db, { check: watched.check, durability })),
+    openWriter: hooks => createWriter(db, hooks, createSqliteTransactions(db, { check: openFile.check, durability })),
     files,
     notices,
     now,
@@ -94,12 +102,12 @@ function openUnlocked(
       for (const { topic, payload } of listNotices(batch, tellWholeTask)) notices.notify(topic, payload)
       files.drop(batch.droppedFiles)
     },
-    scrub: createScrub(file),
-    rewrite: createRewrite(file),
+    scrub: createWalTruncation(file),
+    rewrite: createVacuum(file),
     async release() {
       db.close()
       durability?.close()
-      if (endWatch) await endWatch()
+      if (stopFileCheck) await stopFileCheck()
       unlock()
     },
   })

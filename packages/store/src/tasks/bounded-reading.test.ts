@@ -35,7 +35,7 @@ test('findTask() reads only the newest megabytes of a task that continues withou
   expect(ids.filter(id => id?.startsWith('m'))).toHaveLength(7)
 })
 
-test('findTask() reads the newest entry of a task however large it is', async () => {
+test('findTask() reads the newest entry of a task regardless of its size', async () => {
   const store = await openStore()
   const { content } = await hear(store, 'm1', megabyte.repeat(9))
   expect((await store.findTask(task))?.entries.map(({ parts }) => parts)).toEqual([content.parts])

@@ -11,7 +11,7 @@ export interface TaskCancel {
   cancelUnlessOpen(batch: Batch, task: number, now: number): void
 }
 
-export function createTaskCancel(db: Sql, watches: Pick<WatchTable, 'tell'>): TaskCancel {
+export function createTaskCancel(db: Sql, watches: Pick<WatchTable, 'notify'>): TaskCancel {
   const end = db.prepare(
     `UPDATE tasks SET state = 'canceled', updated_at = ?
      WHERE id = ? AND state IN ('submitted', 'working', 'input_required', 'auth_required')`,
@@ -24,7 +24,7 @@ export function createTaskCancel(db: Sql, watches: Pick<WatchTable, 'tell'>): Ta
   const cancel: TaskCancel['cancel'] = (batch, task, now) => {
     if (end.run(now, task).changes === 0) return false
     const last = findLast.get(task)
-    if (last) watches.tell(batch, task, { ...last, response: undefined, now })
+    if (last) watches.notify(batch, task, { ...last, response: undefined, now })
     return true
   }
   return {

@@ -14,7 +14,7 @@ import { cancelKeyOf, cancelKeySql } from './cancel-events.ts'
 import type { TaskTable } from './task-table.ts'
 
 /** The maximum number of messages that one transaction deletes, so that other writes run in between. */
-const mostMessages = 200
+const maxMessagesPerTransaction = 200
 
 interface TaskPosition {
   readonly id: number
@@ -37,16 +37,16 @@ export function createTaskExpiry(context: StoreContext, tables: ExpiryDeps): Pic
        UNION ALL SELECT seq FROM messages WHERE duplicate_key = ?2 AND kind = 'message') AS said LIMIT +?3`,
   )
   // A task that has lost some of its messages shows no answer any more.
-  const disown = db.prepare('UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq IS NOT NULL')
+  const clearResponse = db.prepare('UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq IS NOT NULL')
   const removeMessage = createMessageRemoval(context, tables)
   const removeTask = createTaskRemoval(db, tables.tasks)
   const taskBytes = createTaskBytes(db)
-  const isEnough = (batch: Batch, expiry: TaskExpiry) =>
+  const isWithinBudget = (batch: Batch, expiry: TaskExpiry) =>
     'bytes' in expiry && taskBytes.read(batch, expiry.owner) <= expiry.bytes
 
   function removeOne(batch: Batch, task: TaskPosition, limit: number): number {
     const messages = findMessages.all(task.id, cancelKeyOf(task.id), limit)
-    disown.run(task.id)
+    clearResponse.run(task.id)
     const threads = new Set(messages.map(({ seq }) => removeMessage(batch, seq)))
     if (messages.length < limit) removeTask(batch, task, threads)
     return messages.length
@@ -55,16 +55,16 @@ export function createTaskExpiry(context: StoreContext, tables: ExpiryDeps): Pic
   return {
     expireTasks: expiry =>
       write(batch => {
-        const next = isEnough(batch, expiry) ? [] : findNext(expiry)
-        let remaining = mostMessages
-        let removed = 0
+        const next = isWithinBudget(batch, expiry) ? [] : findNext(expiry)
+        let remaining = maxMessagesPerTransaction
+        let removedCount = 0
         for (const task of next) {
           remaining -= removeOne(batch, task, remaining)
-          if (remaining <= 0) return { removed, isDone: false }
-          removed += 1
-          if (isEnough(batch, expiry)) return { removed, isDone: true }
+          if (remaining <= 0) return { removed: removedCount, isDone: false }
+          removedCount += 1
+          if (isWithinBudget(batch, expiry)) return { removed: removedCount, isDone: true }
         }
-        return { removed, isDone: next.length < expiry.limit }
+        return { removed: removedCount, isDone: next.length < expiry.limit }
       }),
   }
 }
@@ -73,7 +73,7 @@ export function createTaskExpiry(context: StoreContext, tables: ExpiryDeps): Pic
  * The condition of a task that may be deleted: no turn and no delivery of it is open. A task with the newest entry stays, because the number of that
  * entry would be reused.
  */
-const isRemovable = `t.state NOT IN ('submitted', 'working')
+const isRemovableSql = `t.state NOT IN ('submitted', 'working')
   AND NOT EXISTS (SELECT 1 FROM turns w WHERE w.task_id = t.id AND w.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM messages e JOIN deliveries d ON d.message = e.seq
     WHERE e.task_id = t.id AND e.kind = 'message' AND d.ended_at IS NULL)
@@ -85,25 +85,25 @@ const isRemovable = `t.state NOT IN ('submitted', 'working')
       AND e.seq = (SELECT max(seq) FROM messages))))`
 
 /** The prefix of owners who are people. Their chats stay until they are deleted explicitly. */
-const lastingOwner = 'web:'
+const webOwnerPrefix = 'web:'
 
 function createNextFinder(db: Sql): (expiry: TaskExpiry) => readonly TaskPosition[] {
   const findOldest = db.prepare<TaskPosition>(
-    `SELECT t.id, t.owner FROM tasks t WHERE t.updated_at < ? AND t.owner NOT GLOB '${lastingOwner}*' AND ${isRemovable}
+    `SELECT t.id, t.owner FROM tasks t WHERE t.updated_at < ? AND t.owner NOT GLOB '${webOwnerPrefix}*' AND ${isRemovableSql}
      ORDER BY t.updated_at LIMIT +?`,
   )
-  const findBeyond = db.prepare<TaskPosition>(
+  const selectOverCount = db.prepare<TaskPosition>(
     `SELECT t.id, t.owner FROM tasks t WHERE t.owner = ?1 AND (t.updated_at, t.native_id) <= (SELECT updated_at, native_id
        FROM tasks WHERE owner = ?1 ORDER BY updated_at DESC, native_id DESC LIMIT 1 OFFSET +?2)
-       AND ${isRemovable} ORDER BY t.updated_at, t.native_id LIMIT +?3`,
+       AND ${isRemovableSql} ORDER BY t.updated_at, t.native_id LIMIT +?3`,
   )
   const findOldestOf = db.prepare<TaskPosition>(
-    `SELECT t.id, t.owner FROM tasks t WHERE t.owner = ? AND ${isRemovable} ORDER BY t.updated_at, t.native_id LIMIT +?`,
+    `SELECT t.id, t.owner FROM tasks t WHERE t.owner = ? AND ${isRemovableSql} ORDER BY t.updated_at, t.native_id LIMIT +?`,
   )
   return expiry => {
     if ('before' in expiry) return findOldest.all(expiry.before, expiry.limit)
     if ('bytes' in expiry) return findOldestOf.all(expiry.owner, expiry.limit)
-    return findBeyond.all(expiry.owner, expiry.maxTasks, expiry.limit)
+    return selectOverCount.all(expiry.owner, expiry.maxTasks, expiry.limit)
   }
 }
 
@@ -129,36 +129,37 @@ function createMessageRemoval(
      FROM messages m JOIN threads t ON t.id = m.thread_id LEFT JOIN tasks k ON k.id = m.task_id
      WHERE m.seq = ?`,
   )
-  const endRows = createRowRemoval(db, tables)
-  const endName = db.prepare(
+  const deleteRows = createRowRemoval(db, tables)
+  const deleteName = db.prepare(
     'DELETE FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ? AND is_key = 0 AND message = ?',
   )
   return (batch: Batch, number: number): number | undefined => {
     const message = find.get(number)
     if (!message) return undefined
     const { id, agent, channel, scope, thread_id, owner, bytes } = message
-    const noteBytes = tables.notes.remove(batch, number)
-    const { responses, blobBytes } = endRows(batch, number, now())
-    for (const name of [id, ...responses.map(response => response.id)]) endName.run(name, agent, channel, scope, number)
+    const removedNoteBytes = tables.notes.remove(batch, number)
+    const { responses, blobBytes } = deleteRows(batch, number, now())
+    for (const name of [id, ...responses.map(response => response.id)])
+      deleteName.run(name, agent, channel, scope, number)
     const answerBytes = responses.reduce((sum, response) => sum + response.bytes, 0)
-    if (owner !== null) addTaskBytes(batch, owner, -(bytes + answerBytes + blobBytes + noteBytes))
+    if (owner !== null) addTaskBytes(batch, owner, -(bytes + answerBytes + blobBytes + removedNoteBytes))
     return thread_id
   }
 }
 
 /** Prepares the deletion of a task without messages. Its thread is deleted with the last of its tasks. */
 function createTaskRemoval(db: Sql, tasks: TaskTable) {
-  const endEntries = db.prepare<{ thread_id: number; bytes: number }>(
+  const deleteEntries = db.prepare<{ thread_id: number; bytes: number }>(
     'DELETE FROM messages WHERE task_id = ? RETURNING thread_id, octet_length(content) AS bytes',
   )
-  const endWatches = db.prepare('DELETE FROM push_subscriptions WHERE task_id = ?')
+  const deleteSubscriptions = db.prepare('DELETE FROM push_subscriptions WHERE task_id = ?')
   const removeThread = createOwnThreadRemoval(db)
   return (batch: Batch, { id, owner }: TaskPosition, threads: ReadonlySet<number | undefined>): void => {
-    const entries = endEntries.all(id)
-    const answered = entries.map(({ thread_id }) => thread_id)
+    const entries = deleteEntries.all(id)
+    const threadIds = entries.map(({ thread_id }) => thread_id)
     for (const { bytes } of entries) addTaskBytes(batch, owner, -bytes)
-    endWatches.run(id)
+    deleteSubscriptions.run(id)
     tasks.remove(id)
-    for (const thread of new Set([...threads, ...answered])) if (thread !== undefined) removeThread(thread, owner)
+    for (const thread of new Set([...threads, ...threadIds])) if (thread !== undefined) removeThread(thread, owner)
   }
 }

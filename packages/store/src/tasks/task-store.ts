@@ -60,12 +60,12 @@ export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): T
     findTask: createTaskLookup(db, toRecord),
     findTaskMessage: async ({ owner, id }) => findLast.get(owner, id)?.message ?? undefined,
     async listTasks(filter) {
-      const wanted = filterValues(filter)
+      const filterParameters = filterValues(filter)
       const isRising = filter.order === 'rising'
       const { updatedAt, id } = filter.after ?? { updatedAt: isRising ? 0 : Number.MAX_SAFE_INTEGER, id: '' }
-      const rows = (isRising ? rising : falling).all(...wanted, updatedAt, id, filter.limit)
+      const rows = (isRising ? rising : falling).all(...filterParameters, updatedAt, id, filter.limit)
       const tasks = rows.map(row => toListedRecord(row, Math.floor(maxEntryBytes / rows.length)))
-      return { tasks, total: countAll.get(...wanted)?.total ?? 0 }
+      return { tasks, total: countAll.get(...filterParameters)?.total ?? 0 }
     },
     cancelTask: createCancel(context, tables),
     ...createTaskExpiry(context, tables),

@@ -49,9 +49,9 @@ const farFromFull = 256 * mostAtOnce
 
 export function createTaskTable(db: Sql): TaskTable {
   const find = createTaskFinder(db)
-  const open = createTaskOpening(db)
+  const open = createTaskOpener(db)
   // A working task stays so, because its next message waits for the running turn.
-  const takeUp = db.prepare(
+  const updateOpened = db.prepare(
     "UPDATE tasks SET state = CASE WHEN state = 'working' THEN state ELSE ? END, updated_at = ? WHERE id = ?",
   )
   const setWorking = db.prepare(`UPDATE tasks SET state = 'working', updated_at = ? WHERE ${atFreeTask(db)}`)
@@ -60,7 +60,7 @@ export function createTaskTable(db: Sql): TaskTable {
     `INSERT INTO task_bytes (owner, bytes, tasks) VALUES (?, 0, -1)
      ON CONFLICT (owner, shard) DO UPDATE SET tasks = task_bytes.tasks + excluded.tasks`,
   )
-  const endCount = db.prepare(endTaskTotal)
+  const deleteCount = db.prepare(endTaskTotal)
   const finish = prepareReturning<TaskRow>(
     db,
     `UPDATE tasks SET updated_at = ?2, response_seq = coalesce(?3, response_seq), state = CASE
@@ -75,14 +75,14 @@ export function createTaskTable(db: Sql): TaskTable {
       if (task.isNew) return 'taken'
       if (!openStates.includes(existingTask.state) && !(task.reopens && existingTask.state !== 'canceled'))
         return 'ended'
-      takeUp.run(state, now, existingTask.id)
+      updateOpened.run(state, now, existingTask.id)
       return existingTask.id
     },
     remove(task) {
       const removed = remove.get(task)
       if (!removed) return
       uncount.run(removed.owner)
-      endCount.run(removed.owner)
+      deleteCount.run(removed.owner)
     },
     setWorking: (task, now) => void setWorking.run(now, task),
     finish: (task, state, responseSeq, now) => finish(task, now, responseSeq ?? null, state),
@@ -99,9 +99,9 @@ function atFreeTask(db: Sql): string {
 }
 
 /** An existing task of the owner, or else the number of tasks that the owner may still open. */
-export type ExistingTask = KnownTask | TaskCapacity
+export type ExistingTask = TaskIdentity | TaskCapacity
 
-interface KnownTask {
+interface TaskIdentity {
   readonly id: number
   readonly state: TaskState
 }
@@ -112,7 +112,7 @@ interface TaskCapacity {
 }
 
 /** Prepares the opening of a new task, if its owner may have one more. */
-function createTaskOpening(db: Sql) {
+function createTaskOpener(db: Sql) {
   const insert = prepareInsert(
     db,
     `INSERT INTO tasks (owner, native_id, agent, context, state, updated_at, share) VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -141,15 +141,15 @@ const isOpen = `state IN (${openStates.map(state => `'${state}'`).join(', ')})`
 function createCapacityCheck(db: Sql): (batch: Batch, task: TaskIntake) => void {
   const isWithin = (rows: string) =>
     `SELECT count(*) <= ?2 AS is_so FROM (SELECT 1 FROM tasks WHERE owner = ?1 AND ${rows} AND ${isOpen} LIMIT +?3) AS open`
-  const ofOwner = prepareCheck(db, isWithin('true'))
-  const ofShare = prepareCheck(db, isWithin('share = ?4'))
+  const checkOwnerQuota = prepareCheck(db, isWithin('true'))
+  const checkShareQuota = prepareCheck(db, isWithin('share = ?4'))
   return ({ checks, hasCompany }, { owner, maxOpenTasks = Number.POSITIVE_INFINITY, share }) => {
     if (!hasCompany) return
     if (Number.isFinite(maxOpenTasks))
-      checks.set(`open tasks of ${owner}`, () => ofOwner(owner, maxOpenTasks, maxOpenTasks + 1))
+      checks.set(`open tasks of ${owner}`, () => checkOwnerQuota(owner, maxOpenTasks, maxOpenTasks + 1))
     if (share)
       checks.set(`open tasks of ${JSON.stringify([owner, share.name])}`, () =>
-        ofShare(owner, share.maxOpenTasks, share.maxOpenTasks + 1, share.name),
+        checkShareQuota(owner, share.maxOpenTasks, share.maxOpenTasks + 1, share.name),
       )
   }
 }
@@ -160,7 +160,7 @@ function createTaskFinder(db: Sql): (task: TaskIntake) => ExistingTask {
   const open = `SELECT 1 FROM tasks INDEXED BY tasks_open WHERE owner = ?1 AND ${isOpen} LIMIT +?3`
   const shared = `SELECT 1 FROM tasks INDEXED BY tasks_open_shares WHERE owner = ?1 AND share = ?4 AND ${isOpen} LIMIT +?5`
   const unlessKnown = (rows: string) => `CASE WHEN count(*) = 0 THEN (SELECT count(*) FROM (${rows})) ELSE 0 END`
-  const find = db.prepare<(KnownTask | { id: null }) & { open: number; shared: number }>(
+  const find = db.prepare<(TaskIdentity | { id: null }) & { open: number; shared: number }>(
     `SELECT max(id) AS id, max(state) AS state, ${unlessKnown(open)} AS open, ${unlessKnown(shared)} AS shared
      FROM tasks WHERE owner = ?1 AND native_id = ?2`,
   )
@@ -253,11 +253,11 @@ export function createTaskRecorder(db: Sql): ToTaskRecord {
   }
 }
 
-type Answered = { readonly [Column in keyof ResponseRow]: ResponseRow[Column] | null }
+type ResponseColumns = { readonly [Column in keyof ResponseRow]: ResponseRow[Column] | null }
 
 /** Prepares the search for a task with its last answer, by a single statement. */
 export function createTaskLookup(db: Sql, toRecord: ToTaskRecord): TaskStore['findTask'] {
-  const find = db.prepare<TaskRow & Answered>(
+  const find = db.prepare<TaskRow & ResponseColumns>(
     `SELECT ${taskColumns}, ${responseColumns} FROM tasks LEFT JOIN messages r ON r.seq = tasks.response_seq AND r.kind = 'response'
      WHERE tasks.owner = ? AND tasks.native_id = ?`,
   )
@@ -271,7 +271,7 @@ export function createTaskLookup(db: Sql, toRecord: ToTaskRecord): TaskStore['fi
  * Returns a task in the form that waiting callers get with the end of its turn. It has no entries, which would have to be read. Returns undefined if
  * something else has to be read, or the database is unreachable; the callers then read the task themselves.
  */
-export function tellSettledTask(readTask: () => TaskRecord | undefined): SettledTask | undefined {
+export function describeSettledTask(readTask: () => TaskRecord | undefined): SettledTask | undefined {
   try {
     const record = readTask()
     if (!record) return undefined

@@ -27,7 +27,7 @@ interface WatchedTask {
 export interface WatchTable {
   add(task: number, watch: TaskWatch): 'watching' | 'full'
   /** Queues deliveries of the task's new state to all its watchers. */
-  tell(batch: Batch, task: number, cause: NewDelivery): void
+  notify(batch: Batch, task: number, cause: NewDelivery): void
 }
 
 export function createWatchTable(db: Sql, deliveries: Pick<DeliveryTable, 'queue'>): WatchTable {
@@ -46,14 +46,17 @@ export function createWatchTable(db: Sql, deliveries: Pick<DeliveryTable, 'queue
       insert.run(task, id, to, formatJson(target))
       return 'watching'
     },
-    tell(batch, task, cause) {
+    notify(batch, task, cause) {
       const watches = list.all(task)
-      const watched = watches.length > 0 ? find.get(task) : undefined
-      if (!watched) return
+      const watchedTask = watches.length > 0 ? find.get(task) : undefined
+      if (!watchedTask) return
       // The settlement of an earlier delivery to the same destination promotes the next one, so the two must not overlap.
       for (const { destination } of watches) batch.reserve(destinationConflict(cause.thread, destination))
-      const planned = watches.map(({ id, destination }) => ({ to: destination, target: toTarget(watched, id) }))
-      deliveries.queue(batch, planned, cause)
+      const plannedPushes = watches.map(({ id, destination }) => ({
+        to: destination,
+        target: toTarget(watchedTask, id),
+      }))
+      deliveries.queue(batch, plannedPushes, cause)
     },
   }
 }

@@ -11,7 +11,7 @@ import type { EntryTable, StoredEntryDraft } from './entries.ts'
 import type { ThreadTable } from './threads.ts'
 
 interface Draft {
-  readonly added: BackgroundEntry
+  readonly source: BackgroundEntry
   readonly entry: StoredEntryDraft
 }
 
@@ -29,7 +29,9 @@ export function createBackgroundStore(
   { db, write, now }: StoreContext,
   tables: BackgroundDeps,
 ): Pick<WorkStore, 'addBackground' | 'knows'> {
-  const isHeld = db.prepare('SELECT 1 FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL')
+  const selectLease = db.prepare(
+    'SELECT 1 FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
+  )
   const position = 'coalesce(answers, seq)'
   const findPosition = db.prepare<{ position: number | null }>(
     `SELECT max(${position}) AS position FROM messages WHERE thread_id = ? AND scope = 'conversation' AND ${position} < ?`,
@@ -37,12 +39,12 @@ export function createBackgroundStore(
   const insert = db.prepare(
     'INSERT INTO fetched_context (seq, thread_id, channel, object, principal) VALUES (?, ?, ?, ?, ?)',
   )
-  const insertName = createNaming(db)
-  const isKnown = createKnownFinder(db)
+  const insertName = createAliasInsert(db)
+  const isKnown = createKnownCheck(db)
 
-  function addDraft(turn: Turn, { added, entry }: Draft, answers: number): void {
+  function addDraft(turn: Turn, { source, entry }: Draft, answers: number): void {
     const { thread, via } = turn
-    const { nativeId, principal, isQuoted } = added
+    const { nativeId, principal, isQuoted } = source
     if (isKnown(turn, nativeId)) return
     const authorship = { author: principal ?? '', object: nativeId }
     if (tables.withdrawals.has(via, authorship, now())) return
@@ -54,26 +56,26 @@ export function createBackgroundStore(
   return {
     async addBackground(turn, entries) {
       const drafts = entries.map(draftEntry)
-      const held = await write(() => {
-        if (!isHeld.get(turn.message, turn.token)) return 0
+      const leasedTurns = await write(() => {
+        if (!selectLease.get(turn.message, turn.token)) return 0
         const answers = findPosition.get(turn.thread, beginningOf(turn))?.position ?? 0
         for (const draft of drafts) addDraft(turn, draft, answers)
         return 1
       })
-      refuseLostLease(held, `turn ${turn.message}`)
+      refuseLostLease(leasedTurns, `turn ${turn.message}`)
     },
     knows: async (turn, id) => isKnown(turn, id),
   }
 }
 
-function draftEntry(added: BackgroundEntry): Draft {
-  const { nativeId, author, parts, at } = added
-  const said = { author: formatJson(author), content: formatJson(parts), at }
-  return { added, entry: { nativeId, scope: 'conversation', kind: 'context', ...said } }
+function draftEntry(source: BackgroundEntry): Draft {
+  const { nativeId, author, parts, at } = source
+  const columns = { author: formatJson(author), content: formatJson(parts), at }
+  return { source, entry: { nativeId, scope: 'conversation', kind: 'context', ...columns } }
 }
 
 /** Creates the check whether a thread already has a post, as a message or as background. The same post may be in several threads. */
-function createKnownFinder(db: Sql): (turn: Turn, id: string) => boolean {
+function createKnownCheck(db: Sql): (turn: Turn, id: string) => boolean {
   const findName = db.prepare(
     'SELECT 1 FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND is_key = 0 AND thread_id = ?',
   )
@@ -83,7 +85,7 @@ function createKnownFinder(db: Sql): (turn: Turn, id: string) => boolean {
 }
 
 /** Adds the names by which later replies find the thread. An existing name keeps its thread. */
-function createNaming(db: Sql): (turn: Turn, scope: string, name: string) => void {
+function createAliasInsert(db: Sql): (turn: Turn, scope: string, name: string) => void {
   const insert = db.prepare(
     'INSERT OR IGNORE INTO thread_aliases (name, agent, channel, scope, is_key, thread_id, message) VALUES (?, ?, ?, ?, 0, ?, NULL)',
   )
@@ -93,24 +95,24 @@ function createNaming(db: Sql): (turn: Turn, scope: string, name: string) => voi
 /** Deletes background that its author has withdrawn, a bounded number of entries at once. @returns the number of deleted entries */
 type ForgetBackground = (withdrawal: Withdrawal, via: ChannelName) => number
 
-export function createBackgroundForgetting(
+export function createBackgroundForgetter(
   db: Sql,
   { entries }: Pick<BackgroundDeps, 'entries'>,
   limit: number,
 ): ForgetBackground {
   const select = 'SELECT seq FROM fetched_context WHERE principal = ?'
-  const ofObject = db.prepare<{ seq: number }>(`${select} AND object = ? AND channel = ? LIMIT ${limit}`)
-  const ofPeer = db.prepare<{ seq: number }>(`${select} AND channel = ? LIMIT ${limit}`)
+  const listByObject = db.prepare<{ seq: number }>(`${select} AND object = ? AND channel = ? LIMIT ${limit}`)
+  const listByPeer = db.prepare<{ seq: number }>(`${select} AND channel = ? LIMIT ${limit}`)
   // The row stays, so that the deleted entry is not added again.
-  const disown = db.prepare('UPDATE fetched_context SET principal = NULL WHERE seq = ?')
+  const clearPrincipal = db.prepare('UPDATE fetched_context SET principal = NULL WHERE seq = ?')
   return (withdrawal, via) => {
     const rows =
       withdrawal.kind === 'forget'
-        ? ofObject.all(withdrawal.author, withdrawal.object, via)
-        : ofPeer.all(withdrawal.peer, via)
+        ? listByObject.all(withdrawal.author, withdrawal.object, via)
+        : listByPeer.all(withdrawal.peer, via)
     for (const { seq } of rows) {
       entries.erase(seq)
-      disown.run(seq)
+      clearPrincipal.run(seq)
     }
     return rows.length
   }

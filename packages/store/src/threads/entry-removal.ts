@@ -12,14 +12,14 @@ const emptied = `kind = 'removed', scope = 'forgotten', content = '[]', author =
 export function createEntryRemoval(db: Sql): (seq: number) => void {
   const blank = db.prepare(`UPDATE messages SET ${emptied} WHERE seq = ? AND seq = (SELECT max(seq) FROM messages)`)
   const end = db.prepare('DELETE FROM messages WHERE seq = ?')
-  const endLines = createSaidRemoval(db)
+  const deleteTranscriptRows = createTranscriptRowRemoval(db)
   return seq => {
-    endLines(seq)
+    deleteTranscriptRows(seq)
     if (blank.run(seq).changes === 0) end.run(seq)
   }
 }
 
-interface SaidLine {
+interface TranscriptRowKey {
   readonly thread: number
   readonly seq: number
   readonly entry_id: string
@@ -27,18 +27,18 @@ interface SaidLine {
 }
 
 /** Prepares the deletion of an entry's references in transcript threads, with their names. It runs synchronously, inside a write, before the row is deleted. */
-function createSaidRemoval(db: Sql): (seq: number) => void {
-  const list = db.prepare<SaidLine>(
+function createTranscriptRowRemoval(db: Sql): (seq: number) => void {
+  const list = db.prepare<TranscriptRowKey>(
     `SELECT x.thread, x.seq, x.entry_id, e.native_id FROM messages e JOIN transcript_bindings b ON b.store_thread = e.thread_id
        JOIN transcript_entries x ON x.thread = b.thread AND x.store_seq = e.seq WHERE e.seq = ?`,
   )
-  const endName = db.prepare('DELETE FROM transcript_entry_names WHERE thread = ? AND name = ? AND seq = ?')
-  const endLine = db.prepare('DELETE FROM transcript_entries WHERE thread = ? AND seq = ?')
+  const deleteName = db.prepare('DELETE FROM transcript_entry_names WHERE thread = ? AND name = ? AND seq = ?')
+  const deleteRow = db.prepare('DELETE FROM transcript_entries WHERE thread = ? AND seq = ?')
   return seq => {
-    for (const line of list.all(seq)) {
-      const names = [nameEntry(line), ...(line.native_id === null ? [] : [nameNative('normalized', line.native_id)])]
-      for (const name of names) endName.run(line.thread, name, line.seq)
-      endLine.run(line.thread, line.seq)
+    for (const row of list.all(seq)) {
+      const names = [nameEntry(row), ...(row.native_id === null ? [] : [nameNative('normalized', row.native_id)])]
+      for (const name of names) deleteName.run(row.thread, name, row.seq)
+      deleteRow.run(row.thread, row.seq)
     }
   }
 }

@@ -5,8 +5,8 @@ import { formatJson } from '../sql/json-columns.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { RecalledRow } from './entries.ts'
 import { readEntry, recalledColumns, recallRow, roleOf } from './entries.ts'
-import { isOthersChat } from './person-words.ts'
-import { saidToSome } from './private-answers.ts'
+import { isOthersChat } from './person-messages.ts'
+import { isPrivateAnswer } from './private-answers.ts'
 
 interface PositionedEntry extends RecalledRow {
   /** The number of the message that this entry is or answers. It gives the order of the conversation. */
@@ -15,9 +15,9 @@ interface PositionedEntry extends RecalledRow {
 }
 
 /** The condition of private answers in a shared thread. An agent that recalls them might tell others. */
-const isPrivate = `(e.kind = 'response' AND EXISTS (SELECT 1 FROM threads t WHERE t.id = e.thread_id AND ${saidToSome('e')}))`
+const isPrivate = `(e.kind = 'response' AND EXISTS (SELECT 1 FROM threads t WHERE t.id = e.thread_id AND ${isPrivateAnswer('e')}))`
 const toPart = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
-const saidInPrivate = {
+const privatePlaceholders = {
   assistant: toPart('[answered, not before everybody]'),
   user: toPart('[said in a chat, not before everybody]'),
 }
@@ -28,11 +28,11 @@ export function createHistoryLookup({
   channels,
 }: Pick<StoreContext, 'db' | 'channels'>): Pick<LookupStore, 'readHistory'> {
   const position = 'coalesce(answers, seq)'
-  const said = `SELECT ${recalledColumns}, ${position} AS position, ${isPrivate} OR ${isOthersChat('?3', channels)} AS is_private FROM messages e
+  const selectEntries = `SELECT ${recalledColumns}, ${position} AS position, ${isPrivate} OR ${isOthersChat('?3', channels)} AS is_private FROM messages e
     WHERE thread_id = ?1 AND scope = 'conversation' AND ${position} < ?2`
-  const readHead = db.prepare<PositionedEntry>(`${said} ORDER BY ${position}, seq LIMIT +?4`)
+  const readHead = db.prepare<PositionedEntry>(`${selectEntries} ORDER BY ${position}, seq LIMIT +?4`)
   const readTail = db.prepare<PositionedEntry>(
-    `${said} AND ${position} >= ?4 ORDER BY ${position} DESC, seq DESC LIMIT +?5`,
+    `${selectEntries} AND ${position} >= ?4 ORDER BY ${position} DESC, seq DESC LIMIT +?5`,
   )
   return {
     async readHistory({ thread, before, head, tail, speakers = [] }) {
@@ -41,8 +41,8 @@ export function createHistoryLookup({
       const isWhole = head > first.length
       const newest =
         tail > 0 && !isWhole ? readTail.all(thread, before, readers, first.at(-1)?.position ?? 0, tail) : []
-      const seen = new Set(first.map(({ seq }) => seq))
-      const last = newest.filter(({ seq }) => !seen.has(seq)).reverse()
+      const headSeqs = new Set(first.map(({ seq }) => seq))
+      const last = newest.filter(({ seq }) => !headSeqs.has(seq)).reverse()
       return [...first, ...last].map(recallEntry)
     },
   }
@@ -50,5 +50,5 @@ export function createHistoryLookup({
 
 /** Drops the content of entries that are not for the reader. */
 export function recallEntry(row: RecalledRow & { readonly is_private: 0 | 1 }): Entry {
-  return row.is_private === 1 ? { ...readEntry(row), parts: [saidInPrivate[roleOf(row.kind)]] } : recallRow(row)
+  return row.is_private === 1 ? { ...readEntry(row), parts: [privatePlaceholders[roleOf(row.kind)]] } : recallRow(row)
 }

@@ -15,7 +15,7 @@ interface NameScope {
 }
 
 /** The ids by which a message or our answer to it is known. */
-interface Naming {
+interface MessageNames {
   readonly message: number
   readonly id: string
   readonly aliases: readonly string[]
@@ -31,7 +31,7 @@ export interface ThreadIds {
 /** The thread that a message was assigned to. `newThread` has the ids of a new thread; the caller must still add its key to the names. */
 export interface AssignedThread {
   readonly thread: number
-  readonly begun?: ThreadIds
+  readonly newThread?: ThreadIds
 }
 
 /** Returns the id by which agents know a thread. It is random, so that only those who can reach the thread know it. */
@@ -47,21 +47,21 @@ export interface ThreadTable {
   /** Returns the scope of a thread. */
   scopeOf(thread: number): NameScope
   /** Adds names to a thread. Existing names keep their thread, so that nobody can move a conversation to another one. */
-  addNames(position: AssignedThread, scope: NameScope, naming: Naming): void
+  addNames(position: AssignedThread, scope: NameScope, naming: MessageNames): void
   /** Adds names of an answer in the scope of its thread. */
-  addAnswerNames(thread: number, naming: Naming): void
+  addAnswerNames(thread: number, naming: MessageNames): void
 }
 
 export function createThreadTable(db: Sql): ThreadTable {
-  const inScope = 'SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ?'
-  const findByName = db.prepare<{ thread_id: number }>(`${inScope} ORDER BY is_key LIMIT 1`)
-  const findByKey = db.prepare<{ thread_id: number }>(`${inScope} AND is_key = 1`)
+  const selectByName = 'SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ?'
+  const findByName = db.prepare<{ thread_id: number }>(`${selectByName} ORDER BY is_key LIMIT 1`)
+  const findByKey = db.prepare<{ thread_id: number }>(`${selectByName} AND is_key = 1`)
   const findScope = db.prepare<NameScope>('SELECT agent, channel, scope FROM threads WHERE id = ?')
   const insertThread = prepareInsert(
     db,
     'INSERT INTO threads (key, public_id, agent, channel, scope, begun_by) VALUES (?, ?, ?, ?, ?, ?)',
   )
-  const isThere = db.prepare('SELECT 1 FROM threads WHERE id = ? AND agent = ? AND channel = ? AND key = ?')
+  const threadExists = db.prepare('SELECT 1 FROM threads WHERE id = ? AND agent = ? AND channel = ? AND key = ?')
   const insertNames = createNameInserter(db)
   const insertAnswerNames = createAnswerNameInserter(db)
 
@@ -75,13 +75,13 @@ export function createThreadTable(db: Sql): ThreadTable {
 
   function findThread(intake: Intake): number | undefined {
     if (intake.thread.joined) return findJoined(intake)
-    const inside = nameScopeOf(intake)
-    const thread = findReferenced(intake.thread.references, inside)
-    return thread ?? findByKey.get(intake.message.thread_source, inside.agent, inside.channel, inside.scope)?.thread_id
+    const scope = nameScopeOf(intake)
+    const thread = findReferenced(intake.thread.references, scope)
+    return thread ?? findByKey.get(intake.message.thread_source, scope.agent, scope.channel, scope.scope)?.thread_id
   }
 
   function findJoined({ agent, thread: { joined } }: Intake): number | undefined {
-    return joined && isThere.get(joined.id, agent, joined.via, joined.key) ? joined.id : undefined
+    return joined && threadExists.get(joined.id, agent, joined.via, joined.key) ? joined.id : undefined
   }
 
   function insertNew(
@@ -92,7 +92,7 @@ export function createThreadTable(db: Sql): ThreadTable {
     // If the operation runs again, it reuses the id of its first run, which may already have been sent.
     const public_id = batch.once(() => randomUUID())
     const thread = insertThread(key, public_id, scope.agent, scope.channel, scope.scope, begunBy ?? null)
-    return { thread, begun: { key, public_id } }
+    return { thread, newThread: { key, public_id } }
   }
 
   return {
@@ -105,9 +105,9 @@ export function createThreadTable(db: Sql): ThreadTable {
       if (!row) throw new Error(`there is no thread ${thread}`)
       return row
     },
-    addNames({ thread, begun }, scope, naming) {
-      const begins = begun ? [{ name: begun.key, isKey: true, message: null }] : []
-      insertNames(thread, scope, [...begins, ...namesOf(naming)])
+    addNames({ thread, newThread }, scope, naming) {
+      const keyNames = newThread ? [{ name: newThread.key, isKey: true, message: null }] : []
+      insertNames(thread, scope, [...keyNames, ...namesOf(naming)])
     },
     addAnswerNames: (thread, naming) => insertAnswerNames(thread, namesOf(naming)),
   }
@@ -119,27 +119,27 @@ interface NameRow {
   readonly message: number | null
 }
 
-function namesOf({ message, id, aliases }: Naming): readonly NameRow[] {
+function namesOf({ message, id, aliases }: MessageNames): readonly NameRow[] {
   const otherNames = new Set(aliases)
   otherNames.delete(id)
   return [{ name: id, message }, ...[...otherNames].map(name => ({ name, message: null }))]
 }
 
-const namesInto = 'INSERT INTO thread_aliases (name, agent, channel, scope, is_key, thread_id, message)'
+const insertNamesSql = 'INSERT INTO thread_aliases (name, agent, channel, scope, is_key, thread_id, message)'
 /** The conflict clause of the insert: an existing name keeps its thread, and its message is set if one is given. */
-const knownKeep =
+const onNameConflict =
   'ON CONFLICT (name, agent, channel, scope, is_key) DO UPDATE SET message = coalesce(excluded.message, thread_aliases.message)'
 
 /** The maximum number of rows of one statement. Most messages have two or three names. */
-const mostTogether = 4
+const maxRowsPerStatement = 4
 
 function createNameInserter(db: Sql): (thread: number, scope: NameScope, rows: readonly NameRow[]) => void {
   const insert = prepareForRows(count =>
-    db.prepare(`${namesInto} VALUES ${nameValues.repeat(count).slice(2)} ${knownKeep}`),
+    db.prepare(`${insertNamesSql} VALUES ${nameRowSql.repeat(count).slice(2)} ${onNameConflict}`),
   )
   return (thread, { agent, channel, scope }, rows) => {
-    for (const some of sliceRows(rows)) {
-      const values = some.flatMap(({ name, isKey, message }) => [
+    for (const slice of sliceRows(rows)) {
+      const values = slice.flatMap(({ name, isKey, message }) => [
         name,
         agent,
         channel,
@@ -148,7 +148,7 @@ function createNameInserter(db: Sql): (thread: number, scope: NameScope, rows: r
         thread,
         message,
       ])
-      insert[some.length - 1]?.run(...values)
+      insert[slice.length - 1]?.run(...values)
     }
   }
 }
@@ -157,28 +157,30 @@ function createNameInserter(db: Sql): (thread: number, scope: NameScope, rows: r
 function createAnswerNameInserter(db: Sql): (thread: number, rows: readonly NameRow[]) => void {
   const insert = prepareForRows(count =>
     db.prepare(
-      `${namesInto} SELECT v.column1, t.agent, t.channel, t.scope, 0, t.id, v.column2
-       FROM (VALUES ${namedAnswer.repeat(count).slice(2)}) v JOIN threads t ON t.id = ? WHERE true ${knownKeep}`,
+      `${insertNamesSql} SELECT v.column1, t.agent, t.channel, t.scope, 0, t.id, v.column2
+       FROM (VALUES ${answerNameRowSql.repeat(count).slice(2)}) v JOIN threads t ON t.id = ? WHERE true ${onNameConflict}`,
     ),
   )
   return (thread, rows) => {
-    for (const some of sliceRows(rows)) {
-      const values = some.flatMap(({ name, message }) => [name, message])
-      insert[some.length - 1]?.run(...values, thread)
+    for (const slice of sliceRows(rows)) {
+      const values = slice.flatMap(({ name, message }) => [name, message])
+      insert[slice.length - 1]?.run(...values, thread)
     }
   }
 }
 
-const nameValues = ', (?, ?, ?, ?, ?, ?, ?)'
-const namedAnswer = ', (CAST(? AS TEXT), CAST(? AS INTEGER))'
+const nameRowSql = ', (?, ?, ?, ?, ?, ?, ?)'
+const answerNameRowSql = ', (CAST(? AS TEXT), CAST(? AS INTEGER))'
 
 function prepareForRows(prepare: (count: number) => Query): readonly Query[] {
-  return Array.from({ length: mostTogether }, (_, index) => prepare(index + 1))
+  return Array.from({ length: maxRowsPerStatement }, (_, index) => prepare(index + 1))
 }
 
 function sliceRows(rows: readonly NameRow[]): readonly (readonly NameRow[])[] {
-  const count = Math.ceil(rows.length / mostTogether)
-  return Array.from({ length: count }, (_, at) => rows.slice(at * mostTogether, (at + 1) * mostTogether))
+  const count = Math.ceil(rows.length / maxRowsPerStatement)
+  return Array.from({ length: count }, (_, index) =>
+    rows.slice(index * maxRowsPerStatement, (index + 1) * maxRowsPerStatement),
+  )
 }
 
 /** Returns the channel by which a message is answered. */

@@ -3,9 +3,9 @@ import type { ThreadKey } from '@postern/transcript'
 import { readBatch } from '../sql/engine-defaults.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { StoreBindings, StoreThreadName } from './store-bindings.ts'
-import type { TranscriptThreads } from './threads/thread-table.ts'
 import { transcriptConflict } from './threads/transcript-conflicts.ts'
-import type { ThreadWrites } from './write-threads.ts'
+import type { TranscriptThreadTable } from './threads/transcript-thread-table.ts'
+import type { ThreadWriter } from './write-threads.ts'
 
 /** Binds conversations of the store to threads. */
 export interface ConversationBinding {
@@ -14,18 +14,24 @@ export interface ConversationBinding {
    * edits and deletions. Returns false if there is no such conversation yet.
    * With `reader` the thread has only the messages of these principals and the answers to them. @throws Rejection forbidden
    */
-  bindStore(thread: ThreadKey, conversation: StoreThreadName | number, reader?: readonly string[]): Promise<boolean>
+  bindStore(thread: ThreadKey, conversation: StoreThreadName | number, readers?: readonly string[]): Promise<boolean>
   /** Returns true if the store has such a conversation. It writes nothing. */
   hasConversation(conversation: StoreThreadName): Promise<boolean>
 }
 
 interface BindingDeps extends Pick<StoreContext, 'db' | 'write'> {
-  readonly threads: Pick<TranscriptThreads, 'require'>
+  readonly threads: Pick<TranscriptThreadTable, 'require'>
   readonly bindings: Pick<StoreBindings, 'findStoreThread'>
-  readonly writes: Pick<ThreadWrites, 'bind'>
+  readonly threadWriter: Pick<ThreadWriter, 'bind'>
 }
 
-export function createConversationBinding({ db, write, threads, bindings, writes }: BindingDeps): ConversationBinding {
+export function createConversationBinder({
+  db,
+  write,
+  threads,
+  bindings,
+  threadWriter,
+}: BindingDeps): ConversationBinding {
   return {
     hasConversation: async conversation => bindings.findStoreThread(conversation) !== undefined,
     bindStore: (key, conversation, reader) =>
@@ -36,7 +42,7 @@ export function createConversationBinding({ db, write, threads, bindings, writes
             () => (typeof conversation === 'number' ? conversation : bindings.findStoreThread(conversation)),
           ])
           if (storeThread !== undefined)
-            writes.bind(key, thread, storeThread, reader && JSON.stringify(reader.toSorted()))
+            threadWriter.bind(key, thread, storeThread, reader && JSON.stringify(reader.toSorted()))
           return storeThread !== undefined
         },
         { conflictKeys: () => [transcriptConflict(key)] },

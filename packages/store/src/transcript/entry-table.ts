@@ -5,7 +5,7 @@ import { formatJson, parseJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { StoreEntries } from './conversation/entries.ts'
 
-interface EntryPositions {
+interface ThreadPositions {
   readonly seq: number
   readonly chat_seq: number | undefined
   /** The row and the piece of an entry that the store already keeps. */
@@ -19,8 +19,8 @@ interface InsertedEntry {
 }
 
 /** The entries of threads. All members run synchronously. Those that change rows must be called inside a write. */
-export interface TranscriptTable {
-  insert(thread: number, entry: EntryBody, positions: EntryPositions): InsertedEntry
+export interface TranscriptEntryTable {
+  insert(thread: number, entry: EntryBody, positions: ThreadPositions): InsertedEntry
   /** Adds the names that the writer gave to an entry. With `isFirst` existing names keep their entry. */
   addNames(thread: number, entry: TranscriptEntry, isFirst?: boolean): void
   /** Finds an entry by one of the names that `identifyEntry` gives. */
@@ -48,15 +48,15 @@ export interface TranscriptRow {
 export const transcriptColumns = `e.seq, e.chat_seq, e.body, e.store_seq, e.piece, e.role,
   (SELECT t.thread_id FROM transcript_threads t WHERE t.id = e.thread) AS thread_id`
 
-export function createTranscriptTable(db: Sql, said: StoreEntries): TranscriptTable {
+export function createTranscriptEntryTable(db: Sql, storeEntries: StoreEntries): TranscriptEntryTable {
   const insert = db.prepare(
     `INSERT INTO transcript_entries
        (thread, seq, chat_seq, entry_id, scope, kind, role, agent_key, group_id, body, store_seq, piece)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  const intoNames = 'INTO transcript_entry_names (thread, name, seq) VALUES (?, ?, ?)'
-  const name = db.prepare(`INSERT ${intoNames} ON CONFLICT (thread, name) DO UPDATE SET seq = excluded.seq`)
-  const nameFirst = db.prepare(`INSERT OR IGNORE ${intoNames}`)
+  const namesTable = 'INTO transcript_entry_names (thread, name, seq) VALUES (?, ?, ?)'
+  const upsertName = db.prepare(`INSERT ${namesTable} ON CONFLICT (thread, name) DO UPDATE SET seq = excluded.seq`)
+  const insertName = db.prepare(`INSERT OR IGNORE ${namesTable}`)
   const select = `SELECT ${transcriptColumns} FROM transcript_entries e WHERE e.thread = ?`
   const findByName = db.prepare<TranscriptRow>(
     `${select} AND e.seq = (SELECT seq FROM transcript_entry_names WHERE thread = ? AND name = ?)`,
@@ -67,12 +67,12 @@ export function createTranscriptTable(db: Sql, said: StoreEntries): TranscriptTa
   )
   const clearEntries = db.prepare('DELETE FROM transcript_entries WHERE thread = ?')
   const clearNames = db.prepare('DELETE FROM transcript_entry_names WHERE thread = ?')
-  const readRow = createRowReader(said)
+  const readRow = createRowReader(storeEntries)
   const readOne = (row: TranscriptRow | undefined) =>
     row && readRow(row, { entriesByMessage: new Map(), isExact: false })
   const readRows = (rows: readonly TranscriptRow[], isExact = false) => {
-    const reading = { entriesByMessage: new Map(), isExact }
-    return rows.map(row => readRow(row, reading)).filter(entry => entry !== undefined)
+    const cache = { entriesByMessage: new Map(), isExact }
+    return rows.map(row => readRow(row, cache)).filter(entry => entry !== undefined)
   }
   return {
     insert(thread, entry, { seq, chat_seq, store }) {
@@ -81,14 +81,15 @@ export function createTranscriptTable(db: Sql, said: StoreEntries): TranscriptTa
       const columns = [thread, seq, chat_seq ?? null, entry_id, scope, kind, role, agent_key, group_id] as const
       const text = store ? null : formatJson(body)
       insert.run(...columns, text, store?.seq ?? null, store?.piece ?? null)
-      name.run(thread, nameEntry(entry), seq)
-      const stored = { ...body, seq, ...(chat_seq !== undefined && { chat_seq }) }
-      return { entry: stored, bytes: text === null ? 0 : Buffer.byteLength(text) }
+      upsertName.run(thread, nameEntry(entry), seq)
+      const storedEntry = { ...body, seq, ...(chat_seq !== undefined && { chat_seq }) }
+      return { entry: storedEntry, bytes: text === null ? 0 : Buffer.byteLength(text) }
     },
     addNames(thread, entry, isFirst = false) {
-      for (const each of identifyEntry(entry).slice(1)) (isFirst ? nameFirst : name).run(thread, each, entry.seq)
+      for (const entryName of identifyEntry(entry).slice(1))
+        (isFirst ? insertName : upsertName).run(thread, entryName, entry.seq)
     },
-    findByName: (thread, each) => readOne(findByName.get(thread, thread, each)),
+    findByName: (thread, entryName) => readOne(findByName.get(thread, thread, entryName)),
     listGroup: (thread, group) => readRows(listGroup.all(thread, group)),
     findLastAnswer: thread => readOne(findLastAnswer.get(thread)),
     readRows,
@@ -99,20 +100,20 @@ export function createTranscriptTable(db: Sql, said: StoreEntries): TranscriptTa
   }
 }
 
-interface Reading {
+interface ReadCache {
   /** Entries that were read from the store. They are read once for all pieces of a message. */
   readonly entriesByMessage: Map<number, readonly EntryBody[] | undefined>
   readonly isExact: boolean
 }
 
 function createRowReader(said: StoreEntries) {
-  function readStore({ store_seq, piece, role, thread_id }: TranscriptRow, { entriesByMessage, isExact }: Reading) {
+  function readStore({ store_seq, piece, role, thread_id }: TranscriptRow, { entriesByMessage, isExact }: ReadCache) {
     const seq = store_seq ?? 0
     if (!entriesByMessage.has(seq)) entriesByMessage.set(seq, said.read(seq, thread_id, isExact))
     const bodies = entriesByMessage.get(seq)
-    return bodies?.[piece ?? 0] ?? (bodies?.[0] && writeGone(bodies[0], piece ?? 0, role))
+    return bodies?.[piece ?? 0] ?? (bodies?.[0] && buildTombstone(bodies[0], piece ?? 0, role))
   }
-  return (row: TranscriptRow, reading: Reading): TranscriptEntry | undefined => {
+  return (row: TranscriptRow, reading: ReadCache): TranscriptEntry | undefined => {
     const { seq, chat_seq } = row
     const body = row.body === null ? readStore(row, reading) : parseJson<EntryBody>(row.body)
     return body && { ...body, seq, ...(chat_seq !== null && { chat_seq }) }
@@ -120,7 +121,7 @@ function createRowReader(said: StoreEntries) {
 }
 
 /** Builds the empty entry of a piece that an edit removed or that was forgotten. Its position stays. */
-function writeGone(first: EntryBody, piece: number, role: EntryBody['role']): EntryBody {
+function buildTombstone(first: EntryBody, piece: number, role: EntryBody['role']): EntryBody {
   const { entry_id, thread_id, at } = first
   return {
     entry_id: `${entry_id}.${piece}`,

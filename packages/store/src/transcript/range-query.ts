@@ -3,14 +3,14 @@ import type { EntryRange, TranscriptEntry } from '@postern/transcript'
 import { countFitting } from '@postern/transcript'
 import { formatJson } from '../sql/json-columns.ts'
 import type { Query, Sql, SqlValue } from '../sql/sql.ts'
-import type { TranscriptRow, TranscriptTable } from './entry-table.ts'
+import type { TranscriptEntryTable, TranscriptRow } from './entry-table.ts'
 import { transcriptColumns } from './entry-table.ts'
 
 /** The maximum number of values for which the query has one branch each. With more of them it filters the whole thread. */
-const maxArms = 64
+const maxBranches = 64
 
 /** The branches of a UNION, each of which uses one index. The cost of a page does not depend on the length of the thread. */
-interface Arms {
+interface UnionBranches {
   readonly condition: string
   readonly values: readonly string[]
   /** The column by which the branches select. */
@@ -24,7 +24,7 @@ type FilterColumn = 'scope' | 'kind' | 'agent_key'
 /** Creates the reader of ranges of a thread. It compiles each shape of a request once. */
 export function createRangeReader(
   db: Sql,
-  { readRows }: Pick<TranscriptTable, 'readRows'>,
+  { readRows }: Pick<TranscriptEntryTable, 'readRows'>,
 ): (thread: number, range: EntryRange) => readonly TranscriptEntry[] {
   const compiled = new Map<string, Query<TranscriptRow>>()
   const prepare = (sql: string) => {
@@ -36,20 +36,22 @@ export function createRangeReader(
   }
   return function readRange(thread, range): readonly TranscriptEntry[] {
     const size = range.tail ?? range.limit
-    const arms = chooseArms(range)
-    if (size === 0 || arms.values.length === 0) return []
+    const branches = chooseBranches(range)
+    if (size === 0 || branches.values.length === 0) return []
     const isBackward = range.tail !== undefined
-    const values = arms.values.flatMap(arm => bindArm(thread, range, { ...arms, value: arm }))
-    let most = size ?? -1
+    const values = branches.values.flatMap(branchValue =>
+      bindBranch(thread, range, { ...branches, value: branchValue }),
+    )
+    let limit = size ?? -1
     if (range.max_bytes !== undefined) {
       const column = range.is_exact ? exactSizeColumn : sizeColumn
-      const sizes = prepare(formatQuery(range, arms, isBackward, column)).all(...values, most)
-      most = countFitting(
+      const sizes = prepare(formatQuery(range, branches, isBackward, column)).all(...values, limit)
+      limit = countFitting(
         sizes.map(row => (row as unknown as { bytes: number }).bytes),
         range,
       )
     }
-    const rows = prepare(formatQuery(range, arms, isBackward)).all(...values, most)
+    const rows = prepare(formatQuery(range, branches, isBackward)).all(...values, limit)
     const entries = readRows(isBackward ? rows.reverse() : rows, range.is_exact)
     const last = rows.at(-1)
     if (entries.length > 0 || !last || isBackward || range.chat) return entries
@@ -59,23 +61,23 @@ export function createRangeReader(
 }
 
 /** Chooses the branches of a query. The value `''` stands for the whole thread. */
-function chooseArms({ agent_keys, scopes, chat }: EntryRange): Arms {
+function chooseBranches({ agent_keys, scopes, chat }: EntryRange): UnionBranches {
   const keys = agent_keys && [...new Set(agent_keys)]
-  if (keys && keys.length <= maxArms) return armsOf('agent_key', keys, chat)
-  if (scopes && !keys) return armsOf('scope', [...new Set(scopes)], chat)
+  if (keys && keys.length <= maxBranches) return branchesFor('agent_key', keys, chat)
+  if (scopes && !keys) return branchesFor('scope', [...new Set(scopes)], chat)
   return { condition: "'' = ?", values: [''] }
 }
 
 const indexes = { agent_key: 'transcript_entries_agent', scope: 'transcript_entries_scope' } as const
 
 /** Builds one branch for each value. Positions in the chat have an index of their own. */
-function armsOf(column: keyof typeof indexes, values: readonly string[], isChat = false): Arms {
+function branchesFor(column: keyof typeof indexes, values: readonly string[], isChat = false): UnionBranches {
   return { condition: `e.${column} = ?`, values, column, ...(!isChat && { index: indexes[column] }) }
 }
 
 /** Formats the size of an entry as SQL, without reading its content. A row of the store counts once for all its pieces. */
-const formatSize = (ofStore: string) =>
-  `CASE WHEN e.piece > 0 THEN 256 ELSE coalesce(octet_length(e.body), (SELECT ${ofStore} FROM messages s
+const formatSize = (storedSizeSql: string) =>
+  `CASE WHEN e.piece > 0 THEN 256 ELSE coalesce(octet_length(e.body), (SELECT ${storedSizeSql} FROM messages s
    WHERE s.seq = e.store_seq), 0) END AS bytes`
 const sizeColumn = formatSize('octet_length(s.content)')
 const exactSizeColumn =
@@ -84,7 +86,7 @@ const exactSizeColumn =
 
 function formatQuery(
   range: EntryRange,
-  { condition, values, column, index }: Arms,
+  { condition, values, column, index }: UnionBranches,
   isBackward: boolean,
   columns = transcriptColumns,
 ): string {
@@ -95,25 +97,29 @@ function formatQuery(
   return `${values.map(() => arm).join(' UNION ALL ')} ORDER BY position ${isBackward ? 'DESC' : 'ASC'} LIMIT +?`
 }
 
-function bindArm(thread: number, range: EntryRange, { value, column }: Arms & { value: string }): readonly SqlValue[] {
+function bindBranch(
+  thread: number,
+  range: EntryRange,
+  { value, column }: UnionBranches & { value: string },
+): readonly SqlValue[] {
   const { after_seq = 0, before_seq = Number.MAX_SAFE_INTEGER } = range
   const lists = listFilters(range, column).map(([, list]) => formatJson(list))
-  return [thread, value, finite(after_seq), finite(before_seq), ...lists]
+  return [thread, value, clampPosition(after_seq), clampPosition(before_seq), ...lists]
 }
 
 /** Lists the filters of a range, except the column by which the branches select. */
 function listFilters(
   { scopes, kinds, agent_keys }: EntryRange,
-  done?: FilterColumn,
+  exceptColumn?: FilterColumn,
 ): readonly (readonly [FilterColumn, readonly string[]])[] {
-  const all: readonly (readonly [FilterColumn, readonly string[] | undefined])[] = [
+  const filters: readonly (readonly [FilterColumn, readonly string[] | undefined])[] = [
     ['scope', scopes],
     ['kind', kinds],
     ['agent_key', agent_keys],
   ]
-  return all.flatMap(([column, list]) => (list && column !== done ? [[column, list] as const] : []))
+  return filters.flatMap(([column, list]) => (list && column !== exceptColumn ? [[column, list] as const] : []))
 }
 
-function finite(position: number): number {
+function clampPosition(position: number): number {
   return Math.max(0, Math.min(Math.trunc(position), Number.MAX_SAFE_INTEGER))
 }

@@ -3,21 +3,21 @@ import type { ThreadKey, TranscriptStore } from '@postern/transcript'
 import { nameEntry } from '@postern/transcript'
 import { readAfterWait } from '../sql/engine-defaults.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
-import type { TranscriptTable } from './entry-table.ts'
+import type { TranscriptEntryTable } from './entry-table.ts'
 import { createRangeReader } from './range-query.ts'
 import type { StoreBindings } from './store-bindings.ts'
-import type { TranscriptThread, TranscriptThreads } from './threads/thread-table.ts'
 import { transcriptConflict } from './threads/transcript-conflicts.ts'
-import type { ThreadWrites } from './write-threads.ts'
+import type { TranscriptThread, TranscriptThreadTable } from './threads/transcript-thread-table.ts'
+import type { ThreadWriter } from './write-threads.ts'
 
 interface ReadingDeps extends Pick<StoreContext, 'db' | 'write'> {
-  readonly threads: TranscriptThreads
-  readonly table: TranscriptTable
+  readonly threads: TranscriptThreadTable
+  readonly table: TranscriptEntryTable
   readonly bindings: StoreBindings
-  readonly writes: ThreadWrites
+  readonly writes: ThreadWriter
 }
 
-export function createThreadReading({
+export function createThreadReader({
   db,
   write,
   threads,
@@ -30,12 +30,12 @@ export function createThreadReading({
   /** Adds the new entries of bound conversations before a reading. */
   async function catchUp(key: ThreadKey): Promise<TranscriptThread | undefined> {
     for (;;) {
-      const [thread, hasNews] = await readAfterWait(db, () => {
+      const [thread, hasNewEntries] = await readAfterWait(db, () => {
         const thread = threads.find(key)
-        return [thread, thread !== undefined && bindings.hasNews(thread.id)] as const
+        return [thread, thread !== undefined && bindings.hasNewEntries(thread.id)] as const
       })
-      if (!hasNews) return thread
-      await write(batch => void writes.takeNews(batch, key), { conflictKeys: () => [transcriptConflict(key)] })
+      if (!hasNewEntries) return thread
+      await write(batch => void writes.appendNewEntries(batch, key), { conflictKeys: () => [transcriptConflict(key)] })
     }
   }
 

@@ -14,14 +14,14 @@ export interface StoreThreadName {
 }
 
 /** Entries of a bound conversation that a thread does not have yet, at most `maxNewEntries` of them. */
-export interface ThreadNews {
+export interface NewEntries {
   readonly store_thread: number
   readonly position: number
-  readonly said: readonly (readonly [seq: number, entries: readonly EntryBody[]])[]
+  readonly messages: readonly (readonly [seq: number, entries: readonly EntryBody[]])[]
 }
 
 /** The maximum number of entries that one transaction adds, so that other writes run in between. */
-const mostNews = 200
+const maxNewEntries = 200
 
 /** Bindings of conversations to threads. Their members run synchronously. */
 export interface StoreBindings {
@@ -33,14 +33,14 @@ export interface StoreBindings {
   bind(thread: number, storeThread: number, reader?: string): boolean
   /** Lists the numbers of the bound conversations. */
   listBound(thread: number): readonly number[]
-  hasNews(thread: number): boolean
-  listNews(thread: number, thread_id: string): readonly ThreadNews[]
+  hasNewEntries(thread: number): boolean
+  listNewEntries(thread: number, thread_id: string): readonly NewEntries[]
   /** Moves the position of the binding behind these entries. */
-  moveOn(thread: number, news: ThreadNews): void
+  advance(thread: number, newEntries: NewEntries): void
   remove(thread: number): void
 }
 
-export function createStoreBindings(db: Sql, said: StoreEntries): StoreBindings {
+export function createStoreBindings(db: Sql, storeEntries: StoreEntries): StoreBindings {
   const findStoreThread = db.prepare<{ thread_id: number }>(
     'SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ? AND is_key = 1',
   )
@@ -51,20 +51,20 @@ export function createStoreBindings(db: Sql, said: StoreEntries): StoreBindings 
   const list = db.prepare<BoundConversation>(
     'SELECT thread, store_thread, position, reader FROM transcript_bindings WHERE thread = ?',
   )
-  const move = db.prepare('UPDATE transcript_bindings SET position = ? WHERE thread = ? AND store_thread = ?')
+  const updatePosition = db.prepare('UPDATE transcript_bindings SET position = ? WHERE thread = ? AND store_thread = ?')
   const remove = db.prepare('DELETE FROM transcript_bindings WHERE thread = ?')
 
-  function readNews(bound: BoundConversation, thread_id: string): ThreadNews {
+  function readNewEntries(bound: BoundConversation, thread_id: string): NewEntries {
     const { store_thread } = bound
-    const newEntries = said.listNew(bound, mostNews + 1)
-    const next = newEntries[mostNews]
-    const open = said.findOpenPosition(store_thread)
+    const newEntries = storeEntries.listNew(bound, maxNewEntries + 1)
+    const next = newEntries[maxNewEntries]
+    const openPosition = storeEntries.findOpenPosition(store_thread)
     // Entries are added in the order in which the store got them.
-    const news = newEntries.slice(0, mostNews).toSorted((a, b) => a.seq - b.seq)
+    const newMessages = newEntries.slice(0, maxNewEntries).toSorted((a, b) => a.seq - b.seq)
     return {
       store_thread,
-      position: next ? Math.min(next.position, open) : open,
-      said: news.map(({ seq }) => [seq, said.read(seq, thread_id) ?? []] as const),
+      position: next ? Math.min(next.position, openPosition) : openPosition,
+      messages: newMessages.map(({ seq }) => [seq, storeEntries.read(seq, thread_id) ?? []] as const),
     }
   }
 
@@ -75,13 +75,13 @@ export function createStoreBindings(db: Sql, said: StoreEntries): StoreBindings 
       return (findReader.get(thread, storeThread)?.reader ?? undefined) === reader
     },
     listBound: thread => list.all(thread).map(({ store_thread }) => store_thread),
-    hasNews: thread => list.all(thread).some(bound => said.listNew(bound, 1).length > 0),
-    listNews: (thread, thread_id) =>
+    hasNewEntries: thread => list.all(thread).some(bound => storeEntries.listNew(bound, 1).length > 0),
+    listNewEntries: (thread, thread_id) =>
       list
         .all(thread)
-        .map(bound => readNews(bound, thread_id))
-        .filter(news => news.said.length > 0),
-    moveOn: (thread, { store_thread, position }) => void move.run(position, thread, store_thread),
+        .map(bound => readNewEntries(bound, thread_id))
+        .filter(newEntries => newEntries.messages.length > 0),
+    advance: (thread, { store_thread, position }) => void updatePosition.run(position, thread, store_thread),
     remove: thread => void remove.run(thread),
   }
 }

@@ -5,22 +5,22 @@ import { splitMessages } from '@postern/transcript'
 import { readBatch } from '../sql/engine-defaults.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
-import type { TranscriptTable } from './entry-table.ts'
+import { createNewEntriesAppender } from './append-new-entries.ts'
+import type { TranscriptEntryTable } from './entry-table.ts'
 import { appendMessages, firstOfEachId, insertEntries } from './insert-entries.ts'
 import type { StoreBindings } from './store-bindings.ts'
-import { createNewsTaking } from './take-news.ts'
-import type { ThreadExtent, TranscriptThread, TranscriptThreads } from './threads/thread-table.ts'
+import type { ThreadExtent, TranscriptThread, TranscriptThreadTable } from './threads/transcript-thread-table.ts'
 import type { UsageTable } from './threads/usage-table.ts'
 
 /** Writes to threads and counts what their owner stores, up to `most`. The members run synchronously, inside a write. */
-export interface ThreadWrites {
+export interface ThreadWriter {
   open(batch: Batch, thread: NewThread): ThreadKey
   /** Adds new entries of bound conversations to a thread, as many as fit into one transaction. */
-  takeNews(batch: Batch, key: ThreadKey): TranscriptThread | undefined
-  append(key: ThreadKey, entries: readonly EntryBody[], how: WriteHow): readonly TranscriptEntry[]
-  replace(key: ThreadKey, entries: readonly EntryBody[], how: WriteHow): readonly TranscriptEntry[]
+  appendNewEntries(batch: Batch, key: ThreadKey): TranscriptThread | undefined
+  append(key: ThreadKey, entries: readonly EntryBody[], options: WriteOptions): readonly TranscriptEntry[]
+  replace(key: ThreadKey, entries: readonly EntryBody[], options: WriteOptions): readonly TranscriptEntry[]
   bind(key: ThreadKey, thread: TranscriptThread, storeThread: number, reader: string | undefined): void
-  forget(key: ThreadKey, how: WriteHow): void
+  forget(key: ThreadKey, options: WriteOptions): void
   /** Deletes all threads of an owner and returns their number. */
   forgetOwner(owner: string): number
 }
@@ -28,30 +28,31 @@ export interface ThreadWrites {
 interface NewThread {
   readonly owner: string
   readonly alias: ThreadAlias
-  readonly most: OwnerQuota | undefined
+  readonly quota: OwnerQuota | undefined
 }
 
-interface WriteHow {
+interface WriteOptions {
   readonly batch: Batch
   readonly request: WriteRequest | undefined
   readonly now: number
 }
 
 interface WriteDeps extends Pick<StoreContext, 'db'> {
-  readonly threads: TranscriptThreads
-  readonly table: TranscriptTable
+  readonly threads: TranscriptThreadTable
+  readonly table: TranscriptEntryTable
   readonly bindings: StoreBindings
   readonly usage: UsageTable
 }
 
 const empty: ThreadExtent = { last_seq: 0, last_chat_seq: 0, entries: 0, bytes: 0 }
 
-export function createThreadWrites({ db, threads, table, bindings, usage }: WriteDeps): ThreadWrites {
-  const { takeNews, takeAllNews } = createNewsTaking({ threads, table, bindings })
+export function createThreadWriter({ db, threads, table, bindings, usage }: WriteDeps): ThreadWriter {
+  const { appendNewEntries, appendAllNewEntries } = createNewEntriesAppender({ threads, table, bindings })
 
-  function settle(owner: string, before: TranscriptThread, extent: ThreadExtent, most?: OwnerQuota): void {
-    threads.move(before.id, extent)
-    usage.add(owner, { threads: 0, entries: extent.entries - before.entries, bytes: extent.bytes - before.bytes }, most)
+  function settle(owner: string, before: TranscriptThread, extent: ThreadExtent, quota?: OwnerQuota): void {
+    threads.updateExtent(before.id, extent)
+    const [entries, bytes] = [extent.entries - before.entries, extent.bytes - before.bytes]
+    usage.add(owner, { threads: 0, entries, bytes }, quota)
   }
 
   function drop(owner: string, { id, entries, bytes }: ThreadExtent & { readonly id: number }): void {
@@ -62,30 +63,30 @@ export function createThreadWrites({ db, threads, table, bindings, usage }: Writ
   }
 
   return {
-    open(batch, { owner, alias, most }) {
-      const [id, used] = readBatch(db, [() => threads.findByAlias(owner, alias), () => most && usage.read(owner)])
+    open(batch, { owner, alias, quota }) {
+      const [id, used] = readBatch(db, [() => threads.findByAlias(owner, alias), () => quota && usage.read(owner)])
       if (id !== undefined) return { owner, thread_id: id }
-      if (most && used) usage.requireThread(batch, owner, { most: most.threads, used: used.threads })
+      if (quota && used) usage.requireThread(batch, owner, { quota: quota.threads, used: used.threads })
       const key = { owner, thread_id: randomBytes(16).toString('hex') }
       usage.add(owner, { threads: 1, entries: 0, bytes: 0 })
       threads.addAlias(owner, alias, threads.create(key))
       return key
     },
-    takeNews,
+    appendNewEntries,
     append(key, entries, { batch, request, now }) {
       threads.requireWriter(key, request, now)
-      const thread = takeAllNews(batch, key)
-      const { asked, extent } = appendMessages(table, thread, splitMessages(entries))
+      const thread = appendAllNewEntries(batch, key)
+      const { requestedEntries, extent } = appendMessages(table, thread, splitMessages(entries))
       settle(key.owner, thread, extent, request?.most)
-      return asked
+      return requestedEntries
     },
     replace(key, entries, { request, now }) {
       const thread = threads.requireWriter(key, request, now)
       table.clear(thread.id)
-      const { asked, extent } = insertEntries(table, { ...empty, id: thread.id }, firstOfEachId(entries))
-      for (const entry of asked) table.addNames(thread.id, entry, true)
+      const { requestedEntries, extent } = insertEntries(table, { ...empty, id: thread.id }, firstOfEachId(entries))
+      for (const entry of requestedEntries) table.addNames(thread.id, entry, true)
       settle(key.owner, thread, extent, request?.most)
-      return asked
+      return requestedEntries
     },
     // A thread for other readers than before is written again from its beginning.
     bind(key, thread, storeThread, reader) {
@@ -99,9 +100,9 @@ export function createThreadWrites({ db, threads, table, bindings, usage }: Writ
       if (threads.find(key)) drop(key.owner, threads.requireWriter(key, request, now))
     },
     forgetOwner(owner) {
-      const all = threads.listOf(owner)
-      for (const thread of all) drop(owner, thread)
-      return all.length
+      const threadsOfOwner = threads.listByOwner(owner)
+      for (const thread of threadsOfOwner) drop(owner, thread)
+      return threadsOfOwner.length
     },
   }
 }

@@ -22,7 +22,7 @@ const wrapping = 64 * 1024
 const uploadsAtOnce = 4
 
 /** The maximum number of simultaneous downloads per network address. Anyone with a signed URL may read, and nobody may use up the memory. */
-const readsAtOnce = { width: 32, queue: 256 } as const
+const readsAtOnce = { maxRunning: 32, maxWaiting: 256 } as const
 
 /** Creates the routes of uploads, new signed URLs, and the files at these URLs. */
 export function createAttachmentRoutes(deps: WebDeps): Hono {
@@ -90,7 +90,7 @@ async function answerBytes(c: Context, reads: ResponseSemaphore, deps: WebDeps):
   const signedUrl = parseSignedUrl(c.req.url)
   const isHeld = signedUrl !== undefined && (await attachments.signer.holds(signedUrl, signedUrl.token))
   if (!signedUrl || !isHeld) throw new Rejection('forbidden', 'Cannot read attachment: the URL does not hold')
-  return reads.pass(networkOf(peerAddress(c.env)), c.env, async () => {
+  return reads.run(networkOf(peerAddress(c.env)), c.env, async () => {
     const kept = await readStoredFile(signedUrl, deps)
     const bytes = kept?.bytes ?? (await attachments.readObject(signedUrl))
     if (!bytes) throw new Rejection('no_recipient', 'Cannot read attachment: it is gone')
@@ -103,7 +103,7 @@ const noStore = { 'cache-control': 'no-store' }
 
 /** Returns the headers of people's files under the gateway's own origin. Browsers show media, but run nothing and guess no types. */
 function bytesHeaders(mime: string | undefined): Record<string, string> {
-  const { type, isShown } = findServedType(mime)
+  const { type, isInline: isShown } = findServedType(mime)
   return {
     'content-type': type,
     'content-disposition': isShown ? 'inline' : 'attachment',

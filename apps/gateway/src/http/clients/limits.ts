@@ -32,7 +32,7 @@ export function createLimits(
   const all = [openHosts(set, now, isChat), openConnectors(set, now), openSenders(set, now), openAgentShares(set, now)]
   const countings = all.filter(counting => counting !== undefined)
   return {
-    takeAddress: address => addresses?.take(networkOf(address)),
+    takeAddress: address => addresses?.consume(networkOf(address)),
     messages: createRateLimitRule(countings),
   }
 }
@@ -46,7 +46,7 @@ function createRateLimitRule(countings: readonly Counting[]): AdmissionRule {
     count(intakes, from) {
       const shares = countOnce(intakes.flatMap(intake => countings.flatMap(counting => counting(intake, from))))
       for (const [limit, key] of shares) limit.check(key)
-      for (const [limit, key] of shares) limit.take(key)
+      for (const [limit, key] of shares) limit.consume(key)
     },
   }
 }

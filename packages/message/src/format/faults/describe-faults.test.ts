@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { partialResponseSchema } from '../../message/response.ts'
-import { describeFaults, parseGiven } from './describe-faults.ts'
+import { describeFaults, parseInput } from './describe-faults.ts'
 
 const file = (bytes_ref: object) => ({ parts: [{ kind: 'file', bytes_ref }] })
 const long = 'not base64 '.repeat(10)
@@ -44,10 +44,10 @@ test('a sentence names three faults at most', () => {
   expect(error && describeFaults(error, {}).split('; ')).toHaveLength(3)
 })
 
-test('a value with a fault that a schema puts in words keeps these words', () => {
+test('a fault with a message of the schema keeps that message', () => {
   const even = z.object({ count: z.number().refine(count => count % 2 === 0, 'is odd') })
-  expect(() => parseGiven(even, { count: 3 }, 'the answer')).toThrow(
+  expect(() => parseInput(even, { count: 3 }, 'the answer')).toThrow(
     new Error('Cannot read the answer: "count" (3) is odd'),
   )
-  expect(parseGiven(even, { count: 4 }, 'the answer')).toEqual({ count: 4 })
+  expect(parseInput(even, { count: 4 }, 'the answer')).toEqual({ count: 4 })
 })

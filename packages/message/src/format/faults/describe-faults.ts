@@ -3,37 +3,37 @@ import type { z } from 'zod'
 import { InvalidAnswer } from '../errors.ts'
 
 /** The maximum number of faults that one sentence names. */
-const maxNamed = 3
+const maxFaults = 3
 /** The most characters of a value that a sentence quotes. */
-const maxQuoted = 40
+const maxQuotedChars = 40
 
 /** Parses a value that an agent gave. @throws `Fault`, which names the wrong members with their values and rules */
-export function parseGiven<Schema extends z.ZodType>(
+export function parseInput<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
-  what: string,
+  label: string,
   Fault: new (message: string) => Error = Error,
 ): z.output<Schema> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  throw new Fault(`Cannot read ${what}: ${describeFaults(parsed.error, value)}`)
+  throw new Fault(`Cannot read ${label}: ${describeFaults(parsed.error, value)}`)
 }
 
 /** Parses the answer of an agent, or a piece of it. @throws InvalidAnswer */
 export function parseAgentAnswer<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
-  what = 'the answer',
+  label = 'the answer',
 ): z.output<Schema> {
-  return parseGiven(schema, value, what, InvalidAnswer)
+  return parseInput(schema, value, label, InvalidAnswer)
 }
 
 /** Describes the first faults of a value: `"parts.0.bytes_ref.data_base64" ("$$$") must be base64`. */
 export function describeFaults(error: z.ZodError, value: unknown): string {
   return error.issues
-    .slice(0, maxNamed)
+    .slice(0, maxFaults)
     .flatMap(findInFirstForm)
-    .slice(0, maxNamed)
+    .slice(0, maxFaults)
     .map(issue => describeFault(issue, value))
     .join('; ')
 }
@@ -52,9 +52,12 @@ function describeFault(issue: Issue, value: unknown): string {
   const name = path.length === 0 ? 'it' : `"${path.join('.')}"`
   const rule = describeRule(issue)
   if (issue.code === 'unrecognized_keys') return path.length === 0 ? rule : `${name}: ${rule}`
-  const given = path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key], value)
-  const isTold = given === undefined || (typeof given === 'object' && !rule.startsWith('must '))
-  return isTold ? `${name} ${rule}` : `${name} (${quoteValue(given)}) ${rule}`
+  const memberValue = path.reduce<unknown>(
+    (parent, key) => (parent as Record<PropertyKey, unknown> | undefined)?.[key],
+    value,
+  )
+  const isValueOmitted = memberValue === undefined || (typeof memberValue === 'object' && !rule.startsWith('must '))
+  return isValueOmitted ? `${name} ${rule}` : `${name} (${quoteValue(memberValue)}) ${rule}`
 }
 
 function quoteValue(value: unknown): string {
@@ -62,8 +65,8 @@ function quoteValue(value: unknown): string {
   if (value instanceof Uint8Array) return 'bytes'
   if (typeof value === 'object' && value !== null) return 'an object'
   if (typeof value !== 'string') return typeof value === 'function' ? 'a function' : String(value)
-  const shown = JSON.stringify(value.slice(0, maxQuoted).toWellFormed())
-  return value.length > maxQuoted ? `${shown.slice(0, -1)}…" (${value.length} characters)` : shown
+  const quotedText = JSON.stringify(value.slice(0, maxQuotedChars).toWellFormed())
+  return value.length > maxQuotedChars ? `${quotedText.slice(0, -1)}…" (${value.length} characters)` : quotedText
 }
 
 const typeNames: Readonly<Record<string, string>> = {
@@ -118,9 +121,9 @@ function describeFormat({ message, format, pattern }: z.core.$ZodIssueInvalidStr
 
 /** Describes a union. Zod names the values that select an alternative only in its message. */
 function describeUnion({ discriminator, message }: z.core.$ZodIssueInvalidUnion): string {
-  const [, words] = message.split('Expected ')
-  if (discriminator === undefined || words === undefined) return 'has none of the forms that there are'
-  return `must be one of ${words.replaceAll("'", '').replaceAll(' | ', ', ')}`
+  const [, alternatives] = message.split('Expected ')
+  if (discriminator === undefined || alternatives === undefined) return 'has none of the forms that there are'
+  return `must be one of ${alternatives.replaceAll("'", '').replaceAll(' | ', ', ')}`
 }
 
 function describeUnknown({ keys, path }: z.core.$ZodIssueUnrecognizedKeys, memberNames: readonly string[]): string {
@@ -129,10 +132,10 @@ function describeUnknown({ keys, path }: z.core.$ZodIssueUnrecognizedKeys, membe
   return `there is no member ${names.join(', ')}; ${fix}`
 }
 
-function describeBound(origin: string, words: string, bound: number | bigint): string {
-  if (origin === 'string') return `must have ${words} ${countOf(bound, 'character', 'characters')}`
-  if (origin === 'array') return `must have ${words} ${countOf(bound, 'entry', 'entries')}`
-  return `must be ${words} ${bound}`
+function describeBound(origin: string, comparison: string, bound: number | bigint): string {
+  if (origin === 'string') return `must have ${comparison} ${countOf(bound, 'character', 'characters')}`
+  if (origin === 'array') return `must have ${comparison} ${countOf(bound, 'entry', 'entries')}`
+  return `must be ${comparison} ${bound}`
 }
 
 function countOf(count: number | bigint, one: string, many: string): string {

@@ -19,15 +19,15 @@ const maxDepth = 125
 /** Returns a function that returns true if the bidi control at a position in `text` belongs there. Positions must be in ascending order. */
 export function createBidiReader(text: string): (at: number) => boolean {
   let lineEnd = -1
-  let kept: ReadonlySet<number> = new Set()
+  let keptPositions: ReadonlySet<number> = new Set()
   return at => {
     if (at >= lineEnd) {
       const start = text.lastIndexOf('\n', at) + 1
       const end = text.indexOf('\n', at)
       lineEnd = end < 0 ? text.length : end
-      kept = listBelonging(text.slice(start, lineEnd), start)
+      keptPositions = listAllowedPositions(text.slice(start, lineEnd), start)
     }
-    return kept.has(at)
+    return keptPositions.has(at)
   }
 }
 
@@ -35,19 +35,19 @@ export function createBidiReader(text: string): (at: number) => boolean {
  * Lists the positions of the controls that belong to a line. A line with a right-to-left letter may have single marks, and pairs
  * of embeddings and isolates. Overrides never belong, because they make text read differently than it is written.
  */
-function listBelonging(line: string, start: number): ReadonlySet<number> {
-  const kept = new Set<number>()
-  if (!rightToLeft.test(line)) return kept
+function listAllowedPositions(line: string, start: number): ReadonlySet<number> {
+  const allowedPositions = new Set<number>()
+  if (!rightToLeft.test(line)) return allowedPositions
   const open: { readonly at: number; readonly end: string }[] = []
-  for (let at = 0; at < line.length; at += 1) {
-    const char = line.charAt(at)
+  for (let index = 0; index < line.length; index += 1) {
+    const char = line.charAt(index)
     const end = ends.get(char)
-    if (marks.test(char) && !marks.test(line.charAt(at - 1))) kept.add(start + at)
-    else if (end !== undefined && open.length < maxDepth) open.push({ at, end })
+    if (marks.test(char) && !marks.test(line.charAt(index - 1))) allowedPositions.add(start + index)
+    else if (end !== undefined && open.length < maxDepth) open.push({ at: index, end })
     else if (closers.has(char) && open.at(-1)?.end === char) {
-      kept.add(start + (open.pop()?.at ?? at))
-      kept.add(start + at)
+      allowedPositions.add(start + (open.pop()?.at ?? index))
+      allowedPositions.add(start + index)
     }
   }
-  return kept
+  return allowedPositions
 }

@@ -27,8 +27,8 @@ describe('readVisibleText() takes out', () => {
     ['tags of a flag that nobody shows', `\u{1f3f4}${tags('obey')}\u{e007f}`, '\u{1f3f4}', 5],
     ['a second joiner at one position', 'می\u200c\u200dخواهم', 'می\u200cخواهم', 1],
   ])('%s', (_, text, visible, removed) => {
-    expect(readVisibleText(text)).toEqual({ text: visible, removed })
-    expect(readVisibleText(visible)).toEqual({ text: visible, removed: 0 })
+    expect(readVisibleText(text)).toEqual({ text: visible, removedCount: removed })
+    expect(readVisibleText(visible)).toEqual({ text: visible, removedCount: 0 })
   })
 })
 
@@ -61,12 +61,12 @@ describe('readVisibleText() leaves', () => {
     ['characters for private use', '\ue000 \u{f0000}'],
     ['a blank of Braille', '⠁⠀⠃'],
   ])('%s', (_, text) => {
-    expect(readVisibleText(text)).toEqual({ text, removed: 0 })
+    expect(readVisibleText(text)).toEqual({ text, removedCount: 0 })
   })
 })
 
 test('readVisibleText() writes line feeds for other line ends, and makes text well formed', () => {
-  expect(readVisibleText('a\rb\fc\u0085d\ud83d')).toEqual({ text: 'a\nb\nc\nd\ufffd', removed: 0 })
+  expect(readVisibleText('a\rb\fc\u0085d\ud83d')).toEqual({ text: 'a\nb\nc\nd\ufffd', removedCount: 0 })
 })
 
 test('readVisibleText() leaves every emoji that Unicode recommends', () => {

@@ -6,7 +6,7 @@ import { toWellFormed } from './well-formed.ts'
 interface VisibleText {
   readonly text: string
   /** The number of removed characters. */
-  readonly removed: number
+  readonly removedCount: number
 }
 
 /** The flag of a message from which such characters were removed. */
@@ -51,11 +51,11 @@ const belonging = [
 const bidi = '\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069'
 
 /** Characters that show nothing: default ignorable (UAX #44), controls, annotations, noncharacters, formats of scripts. */
-const unseen =
+const invisiblePattern =
   '[[\\p{Default_Ignorable_Code_Point}\\p{Cc}\\p{Noncharacter_Code_Point}\\ufff9-\\ufffb\\u{13430}-\\u{1343f}]--[\\t\\n\\r\\v\\f\\u0085]]'
 
-const mayBeUnseen = new RegExp(`${unseen}|[\\v\\f\\u0085]|\\r(?!\\n)|\\p{Cs}`, 'v')
-const pattern = new RegExp(`(${belonging.join('|')})|([${bidi}])|${unseen}`, 'gv')
+const mayBeUnseen = new RegExp(`${invisiblePattern}|[\\v\\f\\u0085]|\\r(?!\\n)|\\p{Cs}`, 'v')
+const pattern = new RegExp(`(${belonging.join('|')})|([${bidi}])|${invisiblePattern}`, 'gv')
 /** Matches characters other than a line feed that end a line. A carriage return before a line feed belongs to that line end. */
 const lineEnds = /[\v\f\u0085]|\r(?!\n)/g
 
@@ -65,7 +65,7 @@ const lineEnds = /[\v\f\u0085]|\r(?!\n)/g
  * right-to-left letters. Private-use characters stay as well, because they show a sign or a box. Takes linear time.
  */
 export function readVisibleText(text: string): VisibleText {
-  if (!mayBeUnseen.test(text)) return { text, removed: 0 }
+  if (!mayBeUnseen.test(text)) return { text, removedCount: 0 }
   const sound = text.toWellFormed().replace(lineEnds, '\n')
   const belongs = createBidiReader(sound)
   let removed = 0
@@ -74,7 +74,7 @@ export function readVisibleText(text: string): VisibleText {
     removed += 1
     return ''
   })
-  return { text: visible, removed }
+  return { text: visible, removedCount: removed }
 }
 
 /**
@@ -87,13 +87,13 @@ export function readVisibleValue<Value>(
   { except }: { readonly except?: ReadonlySet<string> } = {},
 ): { readonly value: Value; readonly removed: number } {
   let removed = 0
-  const read = (given: unknown): unknown => {
-    if (typeof given === 'string') {
-      const seen = readVisibleText(given)
-      removed += seen.removed
-      return seen.text
+  const read = (input: unknown): unknown => {
+    if (typeof input === 'string') {
+      const visibleValue = readVisibleText(input)
+      removed += visibleValue.removedCount
+      return visibleValue.text
     }
-    return mapMembers(given, read)
+    return mapMembers(input, read)
   }
   const sound = toWellFormed(value)
   const visible = mapMembers(sound, (member, name) => (except?.has(name) ? member : read(member)))

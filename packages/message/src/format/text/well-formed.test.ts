@@ -6,7 +6,7 @@ test('toWellFormed() replaces each half of a character without the other, in tex
   expect(toWellFormed(value)).toEqual({ text: 'ok \ufffd done', '\ufffd': [{ deep: '\ufffd' }, 7, null, true] })
 })
 
-test('toWellFormed() gives what is well formed back as it is, and copies nothing', () => {
+test('toWellFormed() returns a well-formed value unchanged and without a copy', () => {
   const value = { text: 'ok \u{1f600}', list: [{ of: ['things'] }], none: undefined }
   expect(toWellFormed(value)).toBe(value)
   expect(toWellFormed('\u{1f600}')).toBe('\u{1f600}')

@@ -13,16 +13,16 @@ export function toWellFormed(value: unknown): unknown {
 }
 
 function listWellFormed(items: readonly unknown[]): readonly unknown[] {
-  const changed = items.map(toWellFormed)
-  return changed.every((item, index) => item === items[index]) ? items : changed
+  const converted = items.map(toWellFormed)
+  return converted.every((item, index) => item === items[index]) ? items : converted
 }
 
 function objectWellFormed(object: Readonly<Record<string, unknown>>): unknown {
   let isSame = true
   const members = Object.entries(object).map(([name, member]): [string, unknown] => {
-    const changed = [name.toWellFormed(), toWellFormed(member)] as const
-    if (changed[0] !== name || changed[1] !== member) isSame = false
-    return [...changed]
+    const convertedMember = [name.toWellFormed(), toWellFormed(member)] as const
+    if (convertedMember[0] !== name || convertedMember[1] !== member) isSame = false
+    return [...convertedMember]
   })
   return isSame ? object : Object.fromEntries(members)
 }

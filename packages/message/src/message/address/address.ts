@@ -26,10 +26,10 @@ export function parseAddress(text: string): Address {
 
 /** Reads an address; returns undefined for a text that is not one. */
 export function parseIfAddress(text: string): Address | undefined {
-  const bare = text.replace(/^acct:/i, '').replace(/^@/, '')
-  const at = bare.indexOf('@')
-  const local = bare.slice(0, at)
-  const domain = at > 0 ? toAsciiDomain(bare.slice(at + 1)) : undefined
+  const withoutPrefix = text.replace(/^acct:/i, '').replace(/^@/, '')
+  const at = withoutPrefix.indexOf('@')
+  const local = withoutPrefix.slice(0, at)
+  const domain = at > 0 ? toAsciiDomain(withoutPrefix.slice(at + 1)) : undefined
   return domain && localPattern.test(local) ? { local: local.toLowerCase(), domain } : undefined
 }
 

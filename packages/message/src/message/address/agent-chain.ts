@@ -48,6 +48,6 @@ export function renderAgentChain(chain: AgentChain): string {
   if (isFinalHop(chain)) {
     return `${hopNote} You are the last: conclude with what there is, and call, mention or invite no other agent.`
   }
-  const left = max_hops - hop
-  return `${hopNote} ${left} more ${left === 1 ? 'is' : 'are'} possible after you; bring in another agent only where it is needed.`
+  const remainingHops = max_hops - hop
+  return `${hopNote} ${remainingHops} more ${remainingHops === 1 ? 'is' : 'are'} possible after you; bring in another agent only where it is needed.`
 }

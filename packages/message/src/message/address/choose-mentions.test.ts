@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { chooseMentions } from './choose-mentions.ts'
 
-const limits = { without: ['@me@a.test', '@alice@b.test'], most: 3 }
+const limits = { excluded: ['@me@a.test', '@alice@b.test'], maxMentions: 3 }
 
 test('MN-8.1: an answer wakes each mentioned agent once, never its own agent or the sender', () => {
   const mentions = ['@Me@A.test', 'acct:alice@b.test', '@bob@c.test', 'bob@c.test', 'acct:BOB@C.test', '@carol@d.test']

@@ -6,7 +6,7 @@ import { agentAccessShape, hasSubjectPrefix, mayAccess, subjectOf } from './acce
 import type { IdentityEvidence } from './identity.ts'
 import type { SenderIdentity } from './sender-identity.ts'
 import { createSenderIdentity } from './sender-identity.ts'
-import { mintTransportEvidence } from './transport-evidence.ts'
+import { createTransportEvidence } from './transport-evidence.ts'
 
 const member = 'urn:mentionable:auth:slack-workspace-member:v0.1'
 const at = '2026-01-01T00:00:00.000Z'
@@ -19,7 +19,7 @@ function slack(subject: string, overrides: Partial<IdentityEvidence> = {}): Iden
 }
 
 const token = (subject: string) =>
-  mintTransportEvidence({
+  createTransportEvidence({
     method: 'a2a-jwt',
     subject,
     issuer: 'https://issuer.test',
@@ -191,7 +191,7 @@ describe('subjectOf()', () => {
     identities: [token('slack'), ...identities],
   })
 
-  test('the people behind one connector are distinct, in whatever order their evidence comes', () => {
+  test('the people behind one connector are distinct, in every order of their evidence', () => {
     const [alice, bob] = [slack('slack:T123/ALICE'), slack('slack:T123/BOB')]
     expect(subjectOf(sender(alice))).not.toBe(subjectOf(sender(bob)))
     expect(subjectOf(sender(alice))).not.toBe(subjectOf(sender()))
@@ -206,7 +206,7 @@ describe('subjectOf()', () => {
     const keys = [undefined, 'client_id', 'api_key', 'chat_token'] as const
     const subjects = keys.map(credential => {
       const proof = { method: 'a2a-oauth', subject: 'ann', issuer, assurance: 'oauth', audience, issuedAt: at } as const
-      const identities = [mintTransportEvidence({ ...proof, credential })]
+      const identities = [createTransportEvidence({ ...proof, credential })]
       return subjectOf({ address: '@ann@gateway.test', auth_method: 'a2a-oauth', verified: true, identities })
     })
     expect(new Set(subjects).size).toBe(keys.length)

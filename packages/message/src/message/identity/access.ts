@@ -67,15 +67,15 @@ export function hasSubjectPrefix(subject: string, prefix: string): boolean {
 export function mayAccess({ identities = [] }: Pick<Sender, 'identities'>, { allow, deny = [] }: AgentAccess): boolean {
   const principals = identities.flatMap(listPrincipals)
   const everybody = [...identities, ...principals]
-  if (everybody.some(one => deny.some(rule => meets(one, rule, 'denial')))) return false
+  if (everybody.some(identity => deny.some(rule => meets(identity, rule, 'denial')))) return false
   if (!allow) return true
-  const isAllowed = (one: IdentityEvidence) => allow.some(rule => meets(one, rule, 'grant'))
+  const isAllowed = (identity: IdentityEvidence) => allow.some(rule => meets(identity, rule, 'grant'))
   return identities.some(isAllowed) && principals.every(isAllowed)
 }
 
 /** Returns true if one of the identities meets a query, and so does everyone on whose behalf any of them acts. */
 export function haveIdentity(identities: readonly IdentityEvidence[], query: IdentityQuery): boolean {
-  const fits = (one: IdentityEvidence) => meets(one, query, 'grant')
+  const fits = (identity: IdentityEvidence) => meets(identity, query, 'grant')
   return identities.some(fits) && identities.flatMap(listPrincipals).every(fits)
 }
 
@@ -84,7 +84,7 @@ function listPrincipals({ on_behalf_of = [], ...evidence }: IdentityEvidence): r
   return on_behalf_of.map(subject => ({ ...evidence, subject }))
 }
 
-const tests: { readonly [Name in Criterion]: (evidence: IdentityEvidence, wanted: string) => boolean } = {
+const tests: { readonly [Name in Criterion]: (evidence: IdentityEvidence, expected: string) => boolean } = {
   method: ({ method }, wanted) => method === wanted,
   issuer: ({ issuer }, wanted) => issuer === wanted,
   assurance: ({ assurance }, wanted) => assurance === wanted,
@@ -97,9 +97,9 @@ function meets(evidence: IdentityEvidence, query: IdentityQuery, purpose: 'grant
   const entries = Object.entries(query)
   if (entries.length === 0) return false
   if (purpose === 'grant' && !isAnchored(query) && isNamedByIssuer(evidence)) return false
-  return entries.every(([name, wanted]) => {
+  return entries.every(([name, expected]) => {
     const test = Object.hasOwn(tests, name) ? tests[name as Criterion] : undefined
-    return typeof wanted === 'string' && wanted !== '' && test?.(evidence, wanted) === true
+    return typeof expected === 'string' && expected !== '' && test?.(evidence, expected) === true
   })
 }
 
@@ -118,7 +118,7 @@ export function subjectOf({ address, identities = [], verified }: Sender): strin
   if (!proven) return `unverified ${address}`
   const { issuer, subject, proof } = proven
   const kind = proof.type === 'transport' && proof.credential ? [proof.credential] : []
-  const people = identities.filter(each => each.proof.type !== 'transport').map(describeBehind)
+  const people = identities.filter(identity => identity.proof.type !== 'transport').map(describeBehind)
   return JSON.stringify([...kind, issuer, subject, ...new Set(people.sort())])
 }
 

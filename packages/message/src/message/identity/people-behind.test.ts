@@ -6,7 +6,7 @@ const given = (issuer: string, subject: string, type: 'transport' | 'signed-atte
   ({ issuer, subject, proof: { type } }) as IdentityEvidence
 const connector = given('https://chat.test', 'chat-room', 'transport')
 
-test('listPeopleBehind() has one key for a person, in whatever form and order the connector says it', () => {
+test('listPeopleBehind() returns one key for a person, in every form and order of the evidence', () => {
   const [plain, did] = [given('chat.test', 'room:lobby/1'), given('did:web:chat.test', 'room:lobby/1')]
   const key = JSON.stringify(['chat.test', 'room:lobby/1'])
   for (const identities of [
@@ -18,13 +18,13 @@ test('listPeopleBehind() has one key for a person, in whatever form and order th
   }
 })
 
-test('listPeopleBehind() tells people and issuers apart', () => {
+test('listPeopleBehind() distinguishes people and issuers', () => {
   const people = [given('chat.test', 'ann'), given('chat.test', 'bob'), given('other.test', 'ann')]
   const keys = people.map(person => listPeopleBehind({ verified: true, identities: [connector, person] })[0])
   expect(new Set(keys).size).toBe(3)
 })
 
-test('listPeopleBehind() has nobody for a sender who speaks for themselves or proves nothing', () => {
+test('listPeopleBehind() returns nothing for a sender who speaks for themselves or proves nothing', () => {
   expect(listPeopleBehind({ verified: true, identities: [connector] })).toEqual([])
   expect(listPeopleBehind({ verified: false, identities: [given('chat.test', 'ann')] })).toEqual([])
   expect(listPeopleBehind({ verified: false })).toEqual([])

@@ -7,7 +7,7 @@ export function formatTransportMethod(method: string): string {
   return `urn:mentionable:auth:${method}:v0.1`
 }
 
-interface TransportEvidence {
+interface TransportEvidenceOptions {
   readonly method: string
   readonly subject: string
   readonly issuer: string
@@ -22,7 +22,7 @@ interface TransportEvidence {
 }
 
 /** Returns the evidence that a channel issues for its own proof. */
-export function mintTransportEvidence(evidence: TransportEvidence): IdentityEvidence {
+export function createTransportEvidence(evidence: TransportEvidenceOptions): IdentityEvidence {
   const { method, subject, issuer, assurance, audience, issuedAt, keyId, credential } = evidence
   return {
     subject,

@@ -2,7 +2,7 @@
 import type { Part } from '../part.ts'
 
 /** The most characters of a name, and the most bytes in UTF-8. File systems allow 255 (ext4, APFS, NTFS in UTF-16 code units). */
-const most = { characters: 120, bytes: 240 } as const
+const nameLimits = { characters: 120, bytes: 240 } as const
 
 /** Matches the names of Windows devices, with any extension and with blanks before it (as `os.path.isreserved` of Python does). */
 const deviceName = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)/i
@@ -12,14 +12,14 @@ const deviceName = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])
  * dots or blanks at its ends, at most 120 characters, and never empty. `index` numbers a file without a name, from 0.
  */
 export function safeFileName(name: string | undefined, index: number): string {
-  const seen = (name ?? '')
+  const visibleName = (name ?? '')
     .toWellFormed()
     .normalize('NFC')
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, '')
-  const base = trimDots(seen.split(/[/\\]/).at(-1) ?? '').replace(/[<>:"|?*]/g, '_')
+  const base = trimDots(visibleName.split(/[/\\]/).at(-1) ?? '').replace(/[<>:"|?*]/g, '_')
   if (!base) return `attachment-${index + 1}`
-  const short = shorten(base)
-  return deviceName.test(short) ? `_${short}` : short
+  const shortName = shorten(base)
+  return deviceName.test(shortName) ? `_${shortName}` : shortName
 }
 
 /** Returns parts whose files and artifacts have safe names; one without a name gets none. */
@@ -46,11 +46,11 @@ function isDotOrSpace(character = ''): boolean {
 /** Shortens a name, but keeps the extension, which shows the type of the file. */
 function shorten(name: string): string {
   const characters = [...name]
-  if (characters.length <= most.characters && Buffer.byteLength(name) <= most.bytes) return name
+  if (characters.length <= nameLimits.characters && Buffer.byteLength(name) <= nameLimits.bytes) return name
   const dot = name.lastIndexOf('.')
   const ending = dot > 0 && name.length - dot <= 12 ? name.slice(dot) : ''
-  const stem = characters.slice(0, most.characters - [...ending].length)
+  const stem = characters.slice(0, nameLimits.characters - [...ending].length)
   let bytes = Buffer.byteLength(stem.join('') + ending)
-  while (bytes > most.bytes) bytes -= Buffer.byteLength(stem.pop() ?? '')
+  while (bytes > nameLimits.bytes) bytes -= Buffer.byteLength(stem.pop() ?? '')
   return trimDots(stem.join('')) + ending
 }

@@ -6,7 +6,7 @@ import type { PartialResponse } from '../response.ts'
 /** The pieces of one answer, which pass in order. */
 interface PieceJoints {
   /** Returns the piece well formed. A half character at its end waits for the next piece. */
-  pass(piece: PartialResponse): PartialResponse
+  next(piece: PartialResponse): PartialResponse
   /** Returns a piece with the last half character, if one is left that nothing completes. */
   end(): readonly PartialResponse[]
 }
@@ -14,30 +14,32 @@ interface PieceJoints {
 const halfAtEnd = /[\ud800-\udbff]$/
 
 export function createPieceJoints(): PieceJoints {
-  let held: TextPart | undefined
+  let pendingPart: TextPart | undefined
 
   function release(): readonly Part[] {
-    const left = held
-    held = undefined
-    return left ? [toWellFormed(left)] : []
+    const lastPart = pendingPart
+    pendingPart = undefined
+    return lastPart ? [toWellFormed(lastPart)] : []
   }
 
-  function passText(part: TextPart): readonly Part[] {
-    const isContinued = held?.mime === part.mime
+  function nextText(part: TextPart): readonly Part[] {
+    const isContinued = pendingPart?.mime === part.mime
     const before = isContinued ? [] : release()
-    const content = (isContinued && held ? held.content : '') + part.content
+    const content = (isContinued && pendingPart ? pendingPart.content : '') + part.content
     const half = halfAtEnd.exec(content)?.[0]
-    held = half === undefined ? undefined : { ...part, content: half }
-    const said = half === undefined ? content : content.slice(0, -1)
+    pendingPart = half === undefined ? undefined : { ...part, content: half }
+    const completeText = half === undefined ? content : content.slice(0, -1)
     // A piece of only half a character has no text yet.
-    return said === '' && half !== undefined ? before : [...before, toWellFormed({ ...part, content: said })]
+    return completeText === '' && half !== undefined
+      ? before
+      : [...before, toWellFormed({ ...part, content: completeText })]
   }
 
   return {
-    pass(piece) {
+    next(piece) {
       if (!piece.parts?.length) return toWellFormed(piece)
       const parts = piece.parts.flatMap(part =>
-        part.kind === 'text' ? passText(part) : [...release(), toWellFormed(part)],
+        part.kind === 'text' ? nextText(part) : [...release(), toWellFormed(part)],
       )
       return { ...toWellFormed({ ...piece, parts: undefined }), parts }
     },

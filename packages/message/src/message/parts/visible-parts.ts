@@ -9,18 +9,18 @@ const partAddresses: ReadonlySet<string> = new Set(['kind', 'id', 'mime', 'url',
 /** Returns parts without invisible characters and with safe file names. `isSame` is true if nothing has changed, not even a line end. */
 export function readVisibleParts(parts: readonly Part[]) {
   let removed = 0
-  const seen = parts.map(part => {
+  const visibleParts = parts.map(part => {
     const { value, removed: count } = readVisiblePart(part)
     removed += count
     return value
   })
-  const value = withSafeFileNames(seen)
+  const value = withSafeFileNames(visibleParts)
   return { value, removed, isSame: value.every((part, index) => part === parts[index]) }
 }
 
 function readVisiblePart(part: Part): { readonly value: Part; readonly removed: number } {
   if (part.kind === 'text') {
-    const { text, removed } = readVisibleText(part.content)
+    const { text, removedCount: removed } = readVisibleText(part.content)
     return { value: text === part.content ? part : { ...part, content: text }, removed }
   }
   const { value, removed } = readVisibleValue(part, { except: partAddresses })

@@ -28,8 +28,13 @@ export function translatePolicy(policy: Policy, locales: readonly string[]): Pol
   const names = new Map(Object.keys(translations).map(name => [name.toLowerCase(), name]))
   for (const locale of locales.map(name => name.toLowerCase().replaceAll('_', '-'))) {
     const name = names.get(locale) ?? names.get(locale.split('-')[0] ?? '')
-    const words = name === undefined ? undefined : translations[name]
-    if (words) return { ...policy, ...(words.title !== undefined && { title: words.title }), message: words.message }
+    const translation = name === undefined ? undefined : translations[name]
+    if (translation)
+      return {
+        ...policy,
+        ...(translation.title !== undefined && { title: translation.title }),
+        message: translation.message,
+      }
   }
   return policy
 }

@@ -2,7 +2,7 @@
 import type { Part, TextPart } from '../part.ts'
 
 /** Matches a text of only invisible characters. */
-const unseen = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u
+const blankPattern = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u
 
 const spaceEntity = /&(?:nbsp|ensp|emsp|thinsp|zwj|zwnj|shy|#160|#xa0);/gi
 
@@ -11,10 +11,10 @@ const plainTag = /<(?!(?:audio|canvas|embed|hr|iframe|img|input|math|object|pict
 
 /** Returns true if a text part shows nothing to a reader. */
 function isBlankText({ mime, content }: TextPart): boolean {
-  if (unseen.test(content)) return true
+  if (blankPattern.test(content)) return true
   if (mime === 'text/plain') return false
   const text = content.replace(spaceEntity, '')
-  return unseen.test(mime === 'text/html' ? text.replace(plainTag, '') : text)
+  return blankPattern.test(mime === 'text/html' ? text.replace(plainTag, '') : text)
 }
 
 function isBlank(part: Part): boolean {

@@ -49,7 +49,7 @@ async function* readPieces(chunks: AsyncIterable<AgentChunk>): AsyncGenerator<Pa
     else {
       // A question, a refusal and a failure stay apart from the text before them.
       if (piece.status !== undefined && !isResultStatus(piece.status)) yield* joints.end()
-      yield joints.pass(piece)
+      yield joints.next(piece)
     }
   }
   yield* joints.end()

@@ -73,7 +73,10 @@ function whomItWakes({ content }: Turn, { fanout }: TurnContext, { mentions }: P
   // The channel decides whether the sender gets the answer: if one of our agents passes a mail to another, the answer goes to the people.
   return {
     mentions: [
-      ...chooseMentions(mentions, { without: [content.recipient], most: fanout?.maxMentions ?? defaultMaxMentions }),
+      ...chooseMentions(mentions, {
+        excluded: [content.recipient],
+        maxMentions: fanout?.maxMentions ?? defaultMaxMentions,
+      }),
     ],
   }
 }

@@ -160,7 +160,7 @@ export async function askLocalAgents(
   const { maxMentions, concurrency: atOnce, withinMs } = joining.limits
   // The number halves with each hop, so that calls of agents who all mention each other do not multiply.
   const most = Math.ceil(maxMentions / 2 ** (recipient_capabilities.agent_chain?.hop ?? 0))
-  const localAgents = chooseMentions(mentions, { without: [recipient, sender.address], most })
+  const localAgents = chooseMentions(mentions, { excluded: [recipient, sender.address], maxMentions: most })
   if (isFinalHop(recipient_capabilities.agent_chain)) {
     return localAgents.map(localAgent => noteOf(localAgent, 'was not asked: this was the final hop of the chain.'))
   }
@@ -246,7 +246,7 @@ export function nameLocalAgents(
   if (relay.kind !== 'inline' || !isSaid || isFinalHop(agent_chain)) return []
   const text = plainTextOf(parts)
   // The sender is the platform, not one of the readers.
-  const localAgents = chooseMentions(mentions, { without: [recipient], most: maxMentions })
+  const localAgents = chooseMentions(mentions, { excluded: [recipient], maxMentions: maxMentions })
   const missing = localAgents.filter(address => !isNamedIn(text, address))
   if (missing.length === 0) return []
   // Some clients concatenate the texts of an answer without a separator.

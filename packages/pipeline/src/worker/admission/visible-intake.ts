@@ -30,7 +30,7 @@ function readVisibleSender(sender: Sender): { readonly value: Sender; readonly r
   if (display_name === undefined && profile === undefined) return { value: sender, removed: 0 }
   const shown = readVisibleText(display_name ?? '')
   const described = readVisibleValue(profile, { except: profileAddresses })
-  const removed = shown.removed + described.removed
+  const removed = shown.removedCount + described.removed
   if (removed === 0) return { value: sender, removed }
   const name = shown.text.trim()
   const value = { ...proven, ...(name && { display_name: name }), ...(described.value && { profile: described.value }) }

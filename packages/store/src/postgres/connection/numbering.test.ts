@@ -26,7 +26,7 @@ test('the gateway numbers messages, refusals, tasks, conversations and threads i
   expect(new Set(tables)).toEqual(new Set(['messages', 'refusals', 'tasks', 'threads', 'transcript_threads']))
 })
 
-test('numbering takes numbers of usual tables at the beginning, uses them in order, and takes more where they do not suffice', () => {
+test('createRowNumbering() requests numbers of usual tables first, uses them in order, and requests more if needed', () => {
   const sent: string[] = []
   let last = 0
   const sequences = new Map([

@@ -22,7 +22,7 @@ function answer(count: number) {
   return { done: run.completion, wire }
 }
 
-test('a run takes the answers of a server that answers each statement', async () => {
+test('a run succeeds if the server answers each statement', async () => {
   const { done, wire } = answer(2)
   expect(await done).toHaveLength(2)
   expect(wire.stream.destroy).not.toHaveBeenCalled()

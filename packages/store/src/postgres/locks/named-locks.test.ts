@@ -23,7 +23,7 @@ function openLocks() {
   return { locks: createNamedLocks(keys, add, new Set()), keys, sent, take }
 }
 
-test('a transaction takes each name once and in one order, and one that does not say what it touches keeps all others out', () => {
+test('a transaction locks each name once and in a fixed order, and a transaction without names runs exclusively', () => {
   const { locks, sent, take } = openLocks()
   locks.begin(['b', 'a', 'c', 'a'], 0)
   expect(locks.isExclusive()).toBe(false)
@@ -33,7 +33,7 @@ test('a transaction takes each name once and in one order, and one that does not
   expect(take('c', 'a', 'b')).toBe(take('b', 'c', 'a'))
 })
 
-test('a transaction that runs again takes at its beginning what it tried to take; run once more, it keeps all others out', () => {
+test('a second attempt locks the requested names at its start, and a third attempt runs exclusively', () => {
   const { locks, sent, take } = openLocks()
   locks.begin(['a'], 0)
   expect(locks.reserve('a')).toBeUndefined()

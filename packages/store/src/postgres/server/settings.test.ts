@@ -56,7 +56,7 @@ test.each([
   expect(() => readPostgresUrl(url)).toThrow(told)
 })
 
-test('isPostgresUrl() knows both spellings', () => {
+test('isPostgresUrl() accepts both spellings of the scheme', () => {
   expect(['postgres://h/d', 'postgresql://h/d', 'sqlite', 'mysql://h/d'].map(isPostgresUrl)).toEqual([
     true,
     true,

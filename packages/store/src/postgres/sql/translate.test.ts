@@ -52,7 +52,7 @@ test('a step that changes rows keeps no syntax of SQLite’s own, and runs only 
   expect(listStatements(0, 'postern', steps).filter(isOnRows)).toHaveLength(1)
 })
 
-test('a trigger that a later step drops goes with its function', () => {
+test('a migration that drops a trigger also drops its function', () => {
   expect(translateSchema('DROP TRIGGER b;', { isFirst: false })).toEqual(['DROP FUNCTION b() CASCADE'])
 })
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { escapeText, readerOf, restoreText, writeValue } from './values.ts'
 
-test('any text comes back as it was, and never holds a NUL', () => {
+test('any text comes back unchanged, and PostgreSQL never gets a NUL', () => {
   const texts = fc.array(fc.constantFrom('\0', '\u001a', '0', '1', 'a')).map(letters => letters.join(''))
   fc.assert(
     fc.property(texts, text => {

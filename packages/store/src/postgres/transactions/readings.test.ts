@@ -36,7 +36,7 @@ function openServer(failures = 0) {
   return { ...createReadings(pool, { runner }), ask, write, sent }
 }
 
-test('readings of one moment share a connection, and those that come while two groups run share the next one', async () => {
+test('concurrent readings share a connection, and readings that arrive while two groups run share the next one', async () => {
   const { read, ask, sent } = openServer()
   const put = (text: string) => read(() => ask(text), 'find')
   const all = [put('a'), put('b')]
@@ -91,7 +91,7 @@ test('a reading that fails rejects only its own caller', async () => {
   ])
 })
 
-test('a reading whose statement the server refuses makes no other reading fail', async () => {
+test('a reading with a refused statement does not fail the other readings', async () => {
   const { read, ask, sent } = openServer()
   const all = ['a', 'refused', 'b'].map(text => read(() => ask(text), 'find'))
   await expect(Promise.allSettled(all)).resolves.toMatchObject([
@@ -119,7 +119,7 @@ test('readings that are too many for one connection share two at once', async ()
   await Promise.all(all)
 })
 
-test('readings whose connection breaks run once more, and hear of it when it breaks again', async () => {
+test('readings run once more after a lost connection, and fail if the connection is lost again', async () => {
   const once = openServer(1)
   expect(await once.read(() => once.ask('a'), 'find')).toBe('a')
   const twice = openServer(2)

@@ -31,7 +31,7 @@ function openBench() {
 /** Waits longer than writes gather. */
 const gathered = () => delay(20)
 
-test('writes that come together share a transaction, and later ones begin another beside it', async () => {
+test('writes that arrive together share a transaction, and later writes start a concurrent one', async () => {
   const { put, begun, names, heard } = openBench()
   const all = [put('a', 'x'), put('b', 'y')]
   await gathered()
@@ -50,7 +50,7 @@ test('writes that come together share a transaction, and later ones begin anothe
   await Promise.all(all)
 })
 
-test('a write that touches what a running one touches waits for its end, and so does what comes behind it', async () => {
+test('a write waits for a running write with a common name, and later writes with that name wait too', async () => {
   const { put, begun, names } = openBench()
   const all = [put('a', 'x')]
   await gathered()
@@ -64,7 +64,7 @@ test('a write that touches what a running one touches waits for its end, and so 
   await Promise.all(all)
 })
 
-test('a write that does not say what it touches runs by itself, behind all before it and before all behind it', async () => {
+test('a write without names runs alone, after all earlier writes and before all later ones', async () => {
   const { put, begun, names } = openBench()
   const all = [put('a', 'x'), put('b'), put('c', 'y')]
   await gathered()
@@ -79,7 +79,7 @@ test('a write that does not say what it touches runs by itself, behind all befor
   await Promise.all(all)
 })
 
-test('who wrote what a lease may have found hears of it first, and two leases never run at a time', async () => {
+test('a writer gets its result before a lease that may have found its work, and two leases never run at a time', async () => {
   const { writer, put, begun, names, heard } = openBench()
   const all = [put('a', 'x')]
   await gathered()
@@ -99,7 +99,7 @@ test('who wrote what a lease may have found hears of it first, and two leases ne
   await Promise.all(all)
 })
 
-test('a write that fails does not take the others of its transaction with it', async () => {
+test('a failed write does not fail the other writes of its transaction', async () => {
   const { put, begun, names, heard } = openBench()
   const [one, other] = [put('a', 'x'), put('b', 'y')]
   await gathered()

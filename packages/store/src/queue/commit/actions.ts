@@ -111,10 +111,10 @@ function createSyntheticAdmission(db: Sql, { threads, turns }: Pick<ActionWriter
 }
 
 /** Adds the thread's id, which the store has drawn, to the response of a post that begins a thread. */
-function nameThread(draft: PartialAnswerDraft, { begun }: AssignedThread): PartialAnswerDraft {
+function nameThread(draft: PartialAnswerDraft, { newThread }: AssignedThread): PartialAnswerDraft {
   const { response } = draft.answer
-  if (!begun || !response) return draft
-  return { ...draft, response: setThreadId(draft.response, response, publicIdOf(begun)) }
+  if (!newThread || !response) return draft
+  return { ...draft, response: setThreadId(draft.response, response, publicIdOf(newThread)) }
 }
 
 function sendOf({ seq, message, thread_id, agent, channel }: ResponsePosition, now: number): NewDelivery {

@@ -33,7 +33,7 @@ export function createTaskFinishing(db: Sql, { tasks, watches }: TaskFinishingDe
     const { task, response, now: at } = cause
     if (task === undefined) return undefined
     const readRow = tasks.finish(task, taskState, response, at)
-    if (isWatched) watches.tell(batch, task, cause)
+    if (isWatched) watches.notify(batch, task, cause)
     if (!said || answer.isRevision) return undefined
     return () => {
       const row = readRow()
@@ -61,6 +61,6 @@ export function finishMergedTasks(
   for (const [task, message] of lastOf) {
     if (task === null || task === end.task) continue
     tasks.finish(task, state, end.response, end.now)
-    watches.tell(batch, task, { ...end, message })
+    watches.notify(batch, task, { ...end, message })
   }
 }

@@ -78,7 +78,7 @@ function createNoSpaceError(path: string): ConfigError {
 
 /** Delays signals while the copy has a name, so that they end the process only after its deletion. Returns the function that ends the delay. */
 function holdSignals(): () => void {
-  const held = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map(signal => {
+  const handlers = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map(signal => {
     const end = () => {
       process.off(signal, end)
       if (process.listenerCount(signal) === 0) process.kill(process.pid, signal)
@@ -90,7 +90,7 @@ function holdSignals(): () => void {
   return () => {
     setImmediate(() =>
       setImmediate(() => {
-        for (const letGo of held) letGo()
+        for (const letGo of handlers) letGo()
       }),
     )
   }

@@ -108,7 +108,7 @@ test('a reader copies what a killed gateway left once, and no copy has a name af
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('a signal ends a reader that copies the database, and the copy goes', async () => {
+test('a signal ends a reader that copies the database, and the reader deletes the copy', async () => {
   const path = await makeKilled()
   const folder = useTemporaryFolder()
   const child = runScript(

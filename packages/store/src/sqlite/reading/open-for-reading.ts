@@ -10,11 +10,11 @@ import { openCopy } from './open-copy.ts'
 export interface ReadDatabase {
   readonly db: DatabaseSync
   /** True if no gateway works with the file. */
-  readonly isAlone: boolean
+  readonly isUnused: boolean
   /**
    * Returns false if the file has changed. In that case no result or error since the opening is reliable. Call it after each reading.
    */
-  isSound(): boolean
+  isUnchanged(): boolean
   close(): void
 }
 
@@ -22,7 +22,7 @@ export interface ReadDatabase {
 const lockTimeoutMs = 30_000
 
 /** The maximum number of attempts to open a file that keeps changing. */
-const mostTries = 3
+const maxAttempts = 3
 
 /**
  * Opens a file of a gateway. A reader of a write-ahead log creates files beside the database, unless a gateway has created them. So a file that no
@@ -30,8 +30,8 @@ const mostTries = 3
  * @throws ConfigError if others keep changing the file, Error of `check`, of SQLite or of the system
  */
 export function openForReading(path: string, check: (db: DatabaseSync) => void = () => {}): ReadDatabase {
-  for (let tries = 0; tries < mostTries; tries++) {
-    const opened = tryToOpen(path, check)
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const opened = openAndCheck(path, check)
     if (opened) return opened
   }
   throw refuseChanged(path)
@@ -42,14 +42,14 @@ export function refuseChanged(path: string): ConfigError {
 }
 
 /** Opens the file once. Returns undefined if it changed in the meantime. */
-function tryToOpen(path: string, check: (db: DatabaseSync) => void): ReadDatabase | undefined {
-  const opened = openOnce(path)
+function openAndCheck(path: string, check: (db: DatabaseSync) => void): ReadDatabase | undefined {
+  const opened = openUnchecked(path)
   if (!opened) return undefined
   try {
     check(opened.db)
-    if (opened.isSound()) return opened
+    if (opened.isUnchanged()) return opened
   } catch (error) {
-    if (opened.isSound()) {
+    if (opened.isUnchanged()) {
       opened.close()
       throw error
     }
@@ -58,35 +58,35 @@ function tryToOpen(path: string, check: (db: DatabaseSync) => void): ReadDatabas
   return undefined
 }
 
-function openOnce(path: string): ReadDatabase | undefined {
-  const isSame = watchChanges(path)
-  const isSameLog = watchChanges(`${path}-wal`)
-  if (isInUse(path)) return openPlain(path)
-  if (!hasLog(path)) return openUnchanging(path, isSame)
+function openUnchecked(path: string): ReadDatabase | undefined {
+  const isSame = createChangeCheck(path)
+  const isSameLog = createChangeCheck(`${path}-wal`)
+  if (isInUse(path)) return openLive(path)
+  if (!hasWal(path)) return openImmutable(path, isSame)
   const copy = openCopy(path)
-  if (isSame() && isSameLog()) return { ...copy, isAlone: true, isSound: () => true }
+  if (isSame() && isSameLog()) return { ...copy, isUnused: true, isUnchanged: () => true }
   copy.close()
   return undefined
 }
 
-function openPlain(path: string): ReadDatabase {
+function openLive(path: string): ReadDatabase {
   const db = new DatabaseSync(path, { readOnly: true, timeout: lockTimeoutMs })
-  return { db, isAlone: false, isSound: () => true, close: () => db.close() }
+  return { db, isUnused: false, isUnchanged: () => true, close: () => db.close() }
 }
 
 /**
  * Opens the file as immutable and without a lock, because a start must not wait for a reader. A gateway that starts changes the file only when it
  * writes its log into it.
  */
-function openUnchanging(path: string, isSame: () => boolean): ReadDatabase {
+function openImmutable(path: string, isSame: () => boolean): ReadDatabase {
   const url = pathToFileURL(path)
   url.searchParams.set('immutable', '1')
   const db = new DatabaseSync(url, { readOnly: true })
-  return { db, isAlone: true, isSound: isSame, close: () => db.close() }
+  return { db, isUnused: true, isUnchanged: isSame, close: () => db.close() }
 }
 
 /** Returns a function that returns true while a file is as it is now. */
-function watchChanges(path: string): () => boolean {
+function createChangeCheck(path: string): () => boolean {
   const before = describeFile(path)
   return () => describeFile(path) === before
 }
@@ -96,7 +96,7 @@ function describeFile(path: string): string {
   return stats ? `${stats.ino} ${stats.size} ${stats.mtimeNs}` : ''
 }
 
-function hasLog(path: string): boolean {
+function hasWal(path: string): boolean {
   return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
 }
 

@@ -37,11 +37,11 @@ interface ReadStoreOptions {
  */
 export async function readSqliteStore({ path, now, log, channels, bytes }: ReadStoreOptions): Promise<GatewayStore> {
   refuseMissingDatabase(path)
-  const { db, isAlone: isSoleWriter, isSound, close } = existsSync(path) ? openChecked(path) : openEmpty()
+  const { db, isUnused: isSoleWriter, isUnchanged, close } = existsSync(path) ? openChecked(path) : openEmpty()
   const requireSound = () => {
-    if (!isSound()) throw new Unavailable('Cannot read: the data changed meanwhile; run the command again')
+    if (!isUnchanged()) throw new Unavailable('Cannot read: the data changed meanwhile; run the command again')
   }
-  const file = guardDatabase(db, { onDamage: requireSound, onDone: requireSound })
+  const file = guardDatabase(db, { onDamage: requireSound, afterStatement: requireSound })
   const store = assembleStore({
     db: file,
     handledSecret: openHandledSecret(sqlOf(file), false),
@@ -58,7 +58,7 @@ export async function readSqliteStore({ path, now, log, channels, bytes }: ReadS
 
 function openEmpty(): ReadDatabase {
   const db = openDatabase(':memory:')
-  return { db, isAlone: true, isSound: () => true, close: () => db.close() }
+  return { db, isUnused: true, isUnchanged: () => true, close: () => db.close() }
 }
 
 function openChecked(path: string): ReadDatabase {

@@ -12,22 +12,22 @@ export interface WriteJob {
   readonly reject: (error: unknown) => void
 }
 
-export type WriteJobTerms = WriteTerms & Partial<Pick<WriteJob, 'isDurable' | 'isLast'>>
+export type WriteJobOptions = WriteTerms & Partial<Pick<WriteJob, 'isDurable' | 'isLast'>>
 
 /** A transaction that has ended, with the result of each of its jobs. */
-export interface Written {
+export interface CommittedTransaction {
   readonly jobs: readonly WriteJob[]
   readonly results: readonly unknown[]
   readonly batch: Batch
 }
 
-export function putInOrder(jobs: readonly WriteJob[]): readonly WriteJob[] {
+export function orderJobs(jobs: readonly WriteJob[]): readonly WriteJob[] {
   const last = jobs.filter(({ isLast }) => isLast)
   return last.length > 0 ? [...jobs.filter(({ isLast }) => !isLast), ...last] : jobs
 }
 
 /** Removes from the queue as many jobs as fit into one transaction, but at least one, and returns them. */
-export function takeJobs(queue: WriteJob[]): WriteJob[] {
+export function dequeueJobs(queue: WriteJob[]): WriteJob[] {
   let size = 0
   const end = queue.findIndex((job, index) => {
     size += job.size

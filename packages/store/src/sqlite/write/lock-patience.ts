@@ -16,18 +16,18 @@ interface LockPatience {
  * Creates the patience with other programs. Writes that arrive while the file has been held for long fail at once. `now` is a monotonic clock, ms.
  */
 export function createLockPatience(now = () => performance.now()): LockPatience {
-  let heldSince: number | undefined
-  let lastTry = 0
+  let lockedSince: number | undefined
+  let lastAttemptAt = 0
   return {
     isWorthWaiting(error) {
       if (!isBusy(error)) return false
       // After a long time without tries this is another lock.
-      if (heldSince === undefined || now() - lastTry > lockPatienceMs) heldSince = now()
-      lastTry = now()
-      return now() - heldSince < lockPatienceMs
+      if (lockedSince === undefined || now() - lastAttemptAt > lockPatienceMs) lockedSince = now()
+      lastAttemptAt = now()
+      return now() - lockedSince < lockPatienceMs
     },
     end() {
-      heldSince = undefined
+      lockedSince = undefined
     },
   }
 }

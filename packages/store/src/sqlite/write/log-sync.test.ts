@@ -22,7 +22,7 @@ function openWithDisk() {
   return { ask, waiting, told }
 }
 
-test('requests that come during a sync share the next one, which begins when the disk is free', () => {
+test('requests during a sync share the next sync, which starts when the first one has ended', () => {
   const { ask, waiting, told } = openWithDisk()
   for (const name of ['first', 'second', 'third']) ask(name)
   expect(waiting).toHaveLength(1)
@@ -45,7 +45,7 @@ test('a sync that fails reports the error to its own requests, and not to those 
   expect(told).toEqual(['first: EIO', 'second'])
 })
 
-test('a store takes nothing more after the disk fails to write, and logs one error', async () => {
+test('a store refuses all writes after the disk failed, and logs one error', async () => {
   const error = vi.fn()
   const store = await openSqliteStore({
     channels: sketchedChannels,

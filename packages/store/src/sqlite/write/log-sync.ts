@@ -9,9 +9,9 @@ interface LogSync extends DurabilityPoint {
 }
 
 /** The signature of `fs.fdatasync`. */
-export type SyncFile = (file: number, done: (error: Error | null) => void) => void
+export type SyncFile = (file: number, callback: (error: Error | null) => void) => void
 
-type Reached = Parameters<DurabilityPoint['reach']>[0]
+type OnSynced = Parameters<DurabilityPoint['reach']>[0]
 
 /**
  * Opens the log of a database to wait for the disk beside the event loop. `synchronous=NORMAL` writes a commit to the log and leaves it to the kernel;
@@ -21,22 +21,22 @@ type Reached = Parameters<DurabilityPoint['reach']>[0]
 export function openLogSync(path: string, syncFile: SyncFile = fdatasync): LogSync {
   const file = openSync(`${path}-wal`, 'r+')
   let isRunning = false
-  let waiting: Reached[] = []
+  let waitingCallbacks: OnSynced[] = []
 
   function start(): void {
-    const covered = waiting
-    waiting = []
+    const covered = waitingCallbacks
+    waitingCallbacks = []
     isRunning = true
     syncFile(file, error => {
       isRunning = false
-      if (waiting.length > 0) start()
-      for (const tell of covered) tell(error ?? undefined)
+      if (waitingCallbacks.length > 0) start()
+      for (const onSynced of covered) onSynced(error ?? undefined)
     })
   }
 
   return {
     reach(tell) {
-      waiting.push(tell)
+      waitingCallbacks.push(tell)
       if (!isRunning) start()
     },
     close: () => closeSync(file),

@@ -4,24 +4,24 @@ import type { Batch } from '../../transaction/batch.ts'
 import { createBatch } from '../../transaction/batch.ts'
 import { createBooking } from '../../transaction/write-totals.ts'
 import type { WriterHooks } from '../../transaction/writer.ts'
-import type { WriteJob, Written } from './jobs.ts'
+import type { CommittedTransaction, WriteJob } from './jobs.ts'
 import type { Transactions } from './transactions.ts'
 import { OperationFailed } from './transactions.ts'
 
-export type RunTransaction = (jobs: readonly WriteJob[]) => Omit<Written, 'jobs'>
+export type RunTransaction = (jobs: readonly WriteJob[]) => Omit<CommittedTransaction, 'jobs'>
 
-export function createTransaction(
+export function createTransactionRunner(
   db: FileDatabase,
   { begin, commit, rollback }: Transactions,
   { onCommitted, onUndone }: WriterHooks,
 ): RunTransaction {
-  const book = createBooking(db)
+  const writeTotals = createBooking(db)
   return jobs => {
     const batch = createBatch()
     try {
       begin()
       const results = runInOrder(jobs, batch)
-      book(batch)
+      writeTotals(batch)
       commit()
       onCommitted?.(batch)
       return { results, batch }

@@ -1,42 +1,42 @@
 // Returns the result of a transaction to its callers, at once or when it is on disk.
 import { Unavailable } from '@postern/message'
 import type { WriterHooks } from '../../transaction/writer.ts'
-import type { Written } from './jobs.ts'
+import type { CommittedTransaction } from './jobs.ts'
 import { rejectAll } from './jobs.ts'
 import type { DurabilityPoint, Transactions } from './transactions.ts'
 
-interface Settling {
+interface JobSettlement {
   /** Resolves each job, at once or when the disk has the transaction. The next transaction does not wait for that. */
-  settle(written: Written): void
+  settle(committed: CommittedTransaction): void
   /** Resolves when no job waits for the disk. */
   whenSynced(): Promise<void>
 }
 
-export function createSettling({ durability }: Transactions, { onDurable, onUndone }: WriterHooks): Settling {
+export function createJobSettlement({ durability }: Transactions, { onDurable, onUndone }: WriterHooks): JobSettlement {
   let syncing = 0
   let onSynced: (() => void) | undefined
-  let behindNewest: Written[] | undefined
+  let behindNewestSync: CommittedTransaction[] | undefined
 
-  function tell({ jobs, results, batch }: Written): void {
+  function resolveJobs({ jobs, results, batch }: CommittedTransaction): void {
     for (const [index, job] of jobs.entries()) job.resolve(results[index])
     onDurable(batch)
   }
 
-  function loseAll({ jobs, batch }: Written, error: Error): void {
+  function rejectLost({ jobs, batch }: CommittedTransaction, error: Error): void {
     rejectAll(jobs, toLostWrite(error))
     onUndone?.(batch, true)
   }
 
-  function waitForDisk(written: Written, { reach }: DurabilityPoint): void {
-    const behind: Written[] = []
+  function waitForDisk(written: CommittedTransaction, { reach }: DurabilityPoint): void {
+    const laterTransactions: CommittedTransaction[] = []
     syncing += 1
-    behindNewest = behind
+    behindNewestSync = laterTransactions
     reach(error => {
       syncing -= 1
-      if (behindNewest === behind) behindNewest = undefined
-      if (error) loseAll(written, error)
-      else tell(written)
-      for (const later of behind) tell(later)
+      if (behindNewestSync === laterTransactions) behindNewestSync = undefined
+      if (error) rejectLost(written, error)
+      else resolveJobs(written)
+      for (const laterTransaction of laterTransactions) resolveJobs(laterTransaction)
       if (syncing === 0) onSynced?.()
     })
   }
@@ -45,8 +45,8 @@ export function createSettling({ durability }: Transactions, { onDurable, onUndo
     settle(written) {
       if (durability && written.jobs.some(({ isDurable }) => isDurable)) waitForDisk(written, durability)
       // The transaction may have read rows that are not on disk yet. A turn must not be leased before its message is acknowledged.
-      else if (behindNewest) behindNewest.push(written)
-      else tell(written)
+      else if (behindNewestSync) behindNewestSync.push(written)
+      else resolveJobs(written)
     },
     async whenSynced() {
       if (syncing === 0) return

@@ -92,14 +92,14 @@ test('write() bounds the size of a transaction, and runs a larger operation alon
   expect(bench.batches.map(({ notices }) => notices.map(({ payload }) => payload))).toEqual([[1], [2, 3], [4, 5]])
 })
 
-test('write() bounds a transaction, so that a flood does not stop the event loop', async () => {
+test('write() runs at most 256 operations in one transaction, so that many operations do not block the event loop', async () => {
   const bench = openBench()
   await Promise.all(Array.from({ length: 600 }, (_, value) => bench.put(value)))
   expect(bench.batches.map(({ notices }) => notices.length)).toEqual([256, 256, 88])
   expect(totalOf(bench)).toBe(600)
 })
 
-test('an operation that throws harms no other, and leaves neither rows nor totals nor notices', async () => {
+test('an operation that throws leaves no rows, totals or notices, and does not affect the others', async () => {
   const bench = openBench()
   const broken = bench.writer.write(batch => {
     addToTotal(batch, 'refusals', 100)
@@ -115,7 +115,7 @@ test('an operation that throws harms no other, and leaves neither rows nor total
   expect(bench.batches.flatMap(({ notices }) => notices.map(({ payload }) => payload))).toEqual([1, 2])
 })
 
-test('a COMMIT that fails rejects everything in it, and the next one goes on', async () => {
+test('a failed COMMIT rejects all operations of its transaction, and the next transaction succeeds', async () => {
   const bench = openBench()
   bench.db.exec(
     'PRAGMA foreign_keys = ON; CREATE TABLE parts (id INTEGER REFERENCES notes (value) DEFERRABLE INITIALLY DEFERRED)',
@@ -187,7 +187,7 @@ test('writeLightly() waits for the disk only when an earlier write waits for it'
   expect(ended).toEqual(['admitted', 'leased'])
 })
 
-test('write() rejects with Unavailable when the disk fails, and its notices go to nobody', async () => {
+test('write() rejects with Unavailable when the disk fails, and sends no notices', async () => {
   const { waiting, durability } = openSlowDisk()
   const bench = openBench({ durability })
   const lost = bench.put(1)

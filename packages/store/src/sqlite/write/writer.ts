@@ -2,12 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FileDatabase } from '../../sql/sql.ts'
 import type { Operation, Writer, WriterHooks } from '../../transaction/writer.ts'
-import type { WriteJob, WriteJobTerms, Written } from './jobs.ts'
-import { putInOrder, rejectAll, takeJobs } from './jobs.ts'
+import type { CommittedTransaction, WriteJob, WriteJobOptions } from './jobs.ts'
+import { dequeueJobs, orderJobs, rejectAll } from './jobs.ts'
 import { createLockPatience, lockRetryMs } from './lock-patience.ts'
 import type { RunTransaction } from './run-transaction.ts'
-import { createTransaction } from './run-transaction.ts'
-import { createSettling } from './settle-jobs.ts'
+import { createTransactionRunner } from './run-transaction.ts'
+import { createJobSettlement } from './settle-jobs.ts'
 import { toStoreError } from './sqlite-errors.ts'
 import { createSqliteTransactions, OperationFailed } from './transactions.ts'
 
@@ -24,8 +24,8 @@ export function createWriter(
   hooks: WriterHooks,
   transactions = createSqliteTransactions(db),
 ): Writer {
-  const { settle, whenSynced } = createSettling(transactions, hooks)
-  const writeAll = createJobWriting(createTransaction(db, transactions, hooks), settle)
+  const { settle, whenSynced } = createJobSettlement(transactions, hooks)
+  const writeAll = createJobWriter(createTransactionRunner(db, transactions, hooks), settle)
   const queue: WriteJob[] = []
   let isScheduled = false
   let isClosed = false
@@ -41,25 +41,25 @@ export function createWriter(
 
   function writeNext(): void {
     isScheduled = false
-    const jobs = putInOrder(takeJobs(queue))
+    const jobs = orderJobs(dequeueJobs(queue))
     if (jobs.length === 0) return
     isBusy = jobs.length > 1
-    const waiting = writeAll(jobs)
-    queue.unshift(...waiting)
-    if (waiting.length > 0) tryAgain()
+    const blockedJobs = writeAll(jobs)
+    queue.unshift(...blockedJobs)
+    if (blockedJobs.length > 0) scheduleRetry()
     else if (queue.length > 0) schedule()
   }
 
-  function tryAgain(): void {
+  function scheduleRetry(): void {
     isScheduled = true
     setTimeout(writeNext, lockRetryMs)
   }
 
-  function enqueue<T>(operation: Operation<T>, terms: WriteJobTerms): Promise<T> {
+  function enqueue<T>(operation: Operation<T>, terms: WriteJobOptions): Promise<T> {
     return new Promise((resolve, reject) => {
       if (isClosed) return reject(new Error('the store is closed'))
-      const told = { resolve: resolve as WriteJob['resolve'], reject }
-      queue.push({ isDurable: true, isLast: false, size: 0, ...terms, operation, ...told })
+      const callbacks = { resolve: resolve as WriteJob['resolve'], reject }
+      queue.push({ isDurable: true, isLast: false, size: 0, ...terms, operation, ...callbacks })
       schedule()
     })
   }
@@ -83,14 +83,14 @@ export function createWriter(
 /** Writes jobs in one transaction, or each by itself if one of them throws. @returns jobs that still wait for another program */
 type WriteJobs = (jobs: readonly WriteJob[]) => readonly WriteJob[]
 
-function createJobWriting(transaction: RunTransaction, settle: (written: Written) => void): WriteJobs {
+function createJobWriter(transaction: RunTransaction, settle: (committed: CommittedTransaction) => void): WriteJobs {
   const patience = createLockPatience()
 
-  function writeTogether(jobs: readonly WriteJob[]): readonly WriteJob[] {
+  function writeInOneTransaction(jobs: readonly WriteJob[]): readonly WriteJob[] {
     try {
       settle({ jobs, ...transaction(jobs) })
     } catch (error) {
-      if (error instanceof OperationFailed && jobs.length > 1) return writeApart(jobs)
+      if (error instanceof OperationFailed && jobs.length > 1) return writeSeparately(jobs)
       if (patience.isWorthWaiting(error)) return jobs
       rejectAll(jobs, toStoreError(unwrap(error)))
       return []
@@ -99,12 +99,12 @@ function createJobWriting(transaction: RunTransaction, settle: (written: Written
     return []
   }
 
-  function writeApart(jobs: readonly WriteJob[]): readonly WriteJob[] {
-    const at = jobs.findIndex(job => writeTogether([job]).length > 0)
+  function writeSeparately(jobs: readonly WriteJob[]): readonly WriteJob[] {
+    const at = jobs.findIndex(job => writeInOneTransaction([job]).length > 0)
     return at < 0 ? [] : jobs.slice(at)
   }
 
-  return writeTogether
+  return writeInOneTransaction
 }
 
 function unwrap(error: unknown): unknown {

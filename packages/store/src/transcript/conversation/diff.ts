@@ -7,12 +7,12 @@ import type { ReadMessage } from '../../messages/read-message.ts'
 import type { ResponseTable } from '../../messages/responses.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 
-type Handled = NormalizedMessage | NormalizedResponse
-type Run = readonly [EntryBody, ...EntryBody[]]
+type OriginalMessage = NormalizedMessage | NormalizedResponse
+type Entries = readonly [EntryBody, ...EntryBody[]]
 type Foreign = Parameters<typeof normalizedCodec.diffOf>[1]
 
 /** Finds the difference between the entries of a message and the message itself, so that an export can restore it. */
-export type FindDiff = (seq: number, said: Run) => LosslessDiff
+export type FindDiff = (seq: number, entries: Entries) => LosslessDiff
 
 export interface DiffDeps {
   readonly readMessage: ReadMessage
@@ -27,12 +27,12 @@ export function createDiffFinder(
   const findVia = db.prepare<{ channel: string }>(
     'SELECT t.channel FROM messages e JOIN threads t ON t.id = e.thread_id WHERE e.seq = ?',
   )
-  const findHandled = (seq: number): Handled | undefined =>
+  const findOriginal = (seq: number): OriginalMessage | undefined =>
     isMessage.get(seq) ? readMessage(seq).content : responses.find(seq)?.response
 
   return (seq, said) => {
-    const handled = findHandled(seq)
-    if (handled) return describeHandled(handled, said)
+    const original = findOriginal(seq)
+    if (original) return describeDifference(original, said)
     // A message from elsewhere was not sent to this gateway, but its channel is known.
     const via = said[0].role === 'user' ? findVia.get(seq)?.channel : undefined
     if (via === undefined) return { of: said.length }
@@ -44,10 +44,10 @@ export function createDiffFinder(
   }
 }
 
-function describeHandled(handled: Handled, said: Run): LosslessDiff {
+function describeDifference(handled: OriginalMessage, said: Entries): LosslessDiff {
   const message = parseJsonText(JSON.stringify(handled)) as Foreign
-  const [own] = normalizedCodec.write(said, { marker: 'none' })
+  const [reconstructed] = normalizedCodec.write(said, { marker: 'none' })
   // An answer without parts was deleted.
   const isEmpty = 'status' in handled && handled.parts.length === 0
-  return normalizedCodec.diffOf(said, isEmpty && own ? { ...message, parts: own.parts } : message)
+  return normalizedCodec.diffOf(said, isEmpty && reconstructed ? { ...message, parts: reconstructed.parts } : message)
 }

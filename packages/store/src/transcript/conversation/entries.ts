@@ -8,7 +8,7 @@ import type { ChannelFacts } from '../../channels/channel-facts.ts'
 import { parseJson } from '../../sql/json-columns.ts'
 import type { EntryRow } from '../../threads/entries.ts'
 import { roleOf } from '../../threads/entries.ts'
-import { isFromChat, isOwnMessage, saidInThread } from '../../threads/person-words.ts'
+import { entriesWithMessage, isFromChat, isOwnMessage } from '../../threads/person-messages.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 import type { BoundConversation } from './bound-conversation.ts'
 import type { FindDiff } from './diff.ts'
@@ -18,9 +18,9 @@ import { createStoreNotes, mergeByPosition } from './note-entries.ts'
 import type { Piece } from './split-parts.ts'
 import { splitIntoPieces } from './split-parts.ts'
 
-type BehindMember = 'speaker' | 'trace' | 'status' | 'unfinished' | 'chat_metadata' | 'usage'
+type ChatOnlyMember = 'speaker' | 'trace' | 'status' | 'unfinished' | 'chat_metadata' | 'usage'
 
-interface SaidRow extends Omit<EntryRow, 'entry_id'> {
+interface StoredEntryRow extends Omit<EntryRow, 'entry_id'> {
   readonly answers: number | null
   readonly agent: string
   readonly channel: string
@@ -53,7 +53,7 @@ export interface StoreEntries {
 }
 
 /** Selects a message or answer. `asked_at` is the time of the message that an answer answers. */
-const selectSaid = (
+const selectStored = (
   channels: ChannelFacts,
 ) => `SELECT e.seq, e.answers, e.native_id, e.kind, e.author, e.content, e.at, t.agent, k.native_id AS run_id, q.at AS asked_at,
   CASE WHEN e.kind = 'message' THEN json_extract(e.envelope, '$.policy_resolution') END AS resolution,
@@ -69,7 +69,7 @@ export function createStoreEntries(
   const positionSql = 'coalesce(answers, seq)'
   const notes = createStoreNotes(db)
   const listGatewayReplies = createGatewayReplyFinder(db)
-  const findSaid = db.prepare<SaidRow>(selectSaid(channels))
+  const findStored = db.prepare<StoredEntryRow>(selectStored(channels))
   // The order is that of an index, so that the first rows of very many are read from it alone.
   const isNew = (seq: string) =>
     `NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.store_seq = ${seq})`
@@ -78,7 +78,7 @@ export function createStoreEntries(
        AND ${isNew('messages.seq')} ORDER BY ${positionSql}, seq LIMIT +?4`,
   )
   const listOwn = db.prepare<EntryPosition>(
-    `SELECT e.seq, coalesce(e.answers, e.seq) AS position FROM ${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation'
+    `SELECT e.seq, coalesce(e.answers, e.seq) AS position FROM ${entriesWithMessage} WHERE e.thread_id = ?1 AND e.scope = 'conversation'
        AND coalesce(e.answers, e.seq) >= ?2 AND ${isNew('e.seq')} AND ${isOwnMessage('?5', channels)}
        AND e.kind <> 'context' ORDER BY coalesce(e.answers, e.seq), e.seq LIMIT +?4`,
   )
@@ -91,10 +91,10 @@ export function createStoreEntries(
   )
   return {
     read(seq, thread_id, isExact = false) {
-      const noted = notes.read(seq, thread_id)
-      if (noted) return noted
-      const row = findSaid.get(seq)
-      const diffOf = (said: Said) => (isExact ? findDiff(seq, said) : { of: said.length })
+      const noteEntries = notes.read(seq, thread_id)
+      if (noteEntries) return noteEntries
+      const row = findStored.get(seq)
+      const diffOf = (said: EntryRun) => (isExact ? findDiff(seq, said) : { of: said.length })
       return row && writeEntries(row, thread_id, { diffOf, chats: channels.chats })
     },
     listNew(bound, most) {
@@ -109,27 +109,28 @@ export function createStoreEntries(
       return mergeByPosition(said, listGatewayReplies(bound, most)).slice(0, most)
     },
     findOpenPosition(storeThread) {
-      const open = findFirstOpen.get(storeThread)?.message ?? Number.MAX_SAFE_INTEGER
-      return findPositionBefore.get(storeThread, open)?.position ?? 0
+      const firstOpenTurn = findFirstOpen.get(storeThread)?.message ?? Number.MAX_SAFE_INTEGER
+      return findPositionBefore.get(storeThread, firstOpenTurn)?.position ?? 0
     },
   }
 }
 
-type Said = Parameters<FindDiff>[1]
+type EntryRun = Parameters<FindDiff>[1]
 
 /** Finds the piece that reports the usage: the first one that a chat shows. */
 function findUsagePiece(pieces: readonly Piece[]): number {
-  const seen = pieces.findIndex(piece => isChatVisible(piece, false))
-  return Math.max(0, seen)
+  const visibleIndex = pieces.findIndex(piece => isChatVisible(piece, false))
+  return Math.max(0, visibleIndex)
 }
 
 function writeEntries(
-  row: SaidRow,
+  row: StoredEntryRow,
   thread_id: string,
-  { diffOf, chats }: { diffOf(said: Said): LosslessDiff; readonly chats: readonly string[] },
+  { diffOf, chats }: { diffOf(said: EntryRun): LosslessDiff; readonly chats: readonly string[] },
 ): readonly EntryBody[] {
   const role = roleOf(row.kind)
-  const { speaker = row.agent, trace = [], status, unfinished = [], usage, chat_metadata: metadata } = readBehind(row)
+  const members = readChatOnlyMembers(row)
+  const { speaker = row.agent, trace = [], status, unfinished = [], usage, chat_metadata: metadata } = members
   const split = [...writeUnfinished(unfinished), ...splitIntoPieces(parseJson<readonly Part[]>(row.content), role)]
   const pieces = status === 'input_required' && row.native_id !== null ? askQuestion(split, row.native_id) : split
   const decided_by = row.resolution === null ? undefined : decisionOf(parseJson<PolicyResolution>(row.resolution))
@@ -151,8 +152,8 @@ function writeEntries(
     ...(row.scope === 'gateway_reply' && { stage: gatewayStage }),
   }
   const usagePiece = findUsagePiece(pieces)
-  const names = nameForChat(pieces, row)
-  const said: readonly EntryBody[] = pieces.map((piece, index) => ({
+  const names = listChatIds(pieces, row)
+  const entries: readonly EntryBody[] = pieces.map((piece, index) => ({
     entry_id: index === 0 ? `store-${row.seq}` : `store-${row.seq}.${index}`,
     ...(index === 0 && row.native_id !== null && { native_id: row.native_id }),
     ...names[index],
@@ -163,26 +164,26 @@ function writeEntries(
     ...(index === usagePiece && usage && { usage }),
     ...piece,
   }))
-  const done = trace.flatMap(call =>
+  const callPieces = trace.flatMap(call =>
     splitIntoPieces([call], 'assistant').map(piece => ({ agent_key: call.agent, piece })),
   )
-  const doneNames = nameForChat(
-    done.map(({ piece }) => piece),
+  const callNames = listChatIds(
+    callPieces.map(({ piece }) => piece),
     row,
   )
   return [
-    ...done.map(({ agent_key = speaker, piece }, index) => {
+    ...callPieces.map(({ agent_key = speaker, piece }, index) => {
       const entry_id = `store-${row.seq}.t${index}`
-      return { entry_id, ...doneNames[index], ...common, agent_key, ...piece, ext: { normalized: { of: 0 } } }
+      return { entry_id, ...callNames[index], ...common, agent_key, ...piece, ext: { normalized: { of: 0 } } }
     }),
-    ...withDiff(said, diffOf),
+    ...withDiff(entries, diffOf),
   ]
 }
 
 /** Returns the ids under which a chat shows the pieces of a message. The first piece already has the id of the message. */
-function nameForChat(
+function listChatIds(
   pieces: readonly Piece[],
-  { native_id }: Pick<SaidRow, 'native_id'>,
+  { native_id }: Pick<StoredEntryRow, 'native_id'>,
 ): readonly Pick<EntryBody, 'message_id'>[] {
   if (native_id === null) return []
   return nameEntries(native_id, pieces).map((message_id, index) =>
@@ -191,14 +192,17 @@ function nameForChat(
 }
 
 /** Returns the author of a decision: an operator who decided, or the gateway for a requirement that expired, and else the author of the message. */
-function authorOfDecision({ method, subject, approver }: EntryDecision, { author }: SaidRow): Entry['author'] {
+function authorOfDecision({ method, subject, approver }: EntryDecision, { author }: StoredEntryRow): Entry['author'] {
   if (method === timeoutMethod) return { address: gatewayStage }
   if (approver === undefined) return parseJson<Entry['author']>(author)
   return { address: approver, ...(subject !== undefined && { display_name: subject }) }
 }
 
-function withDiff([head, ...rest]: readonly EntryBody[], diffOf: (said: Said) => LosslessDiff): readonly EntryBody[] {
-  return head ? [{ ...head, ext: { normalized: diffOf([head, ...rest]) } }, ...rest] : []
+function withDiff(
+  [head, ...otherEntries]: readonly EntryBody[],
+  diffOf: (said: EntryRun) => LosslessDiff,
+): readonly EntryBody[] {
+  return head ? [{ ...head, ext: { normalized: diffOf([head, ...otherEntries]) } }, ...otherEntries] : []
 }
 
 /** Builds the entries of an answer that failed after it had begun. The error follows them. */
@@ -217,10 +221,10 @@ function askQuestion(pieces: readonly Piece[], id: string): readonly Piece[] {
 }
 
 /** Returns the turn of an entry. Background of a message belongs to no turn. */
-function turnOf({ seq, answers, kind }: SaidRow): Pick<EntryBody, 'turn_id'> {
+function turnOf({ seq, answers, kind }: StoredEntryRow): Pick<EntryBody, 'turn_id'> {
   return (answers === null) === (roleOf(kind) === 'user') ? { turn_id: formatTurnId(answers ?? seq) } : {}
 }
 
-function readBehind({ behind }: SaidRow): Partial<Pick<NormalizedResponse, BehindMember>> {
+function readChatOnlyMembers({ behind }: StoredEntryRow): Partial<Pick<NormalizedResponse, ChatOnlyMember>> {
   return behind === null ? {} : parseJson<NormalizedResponse>(behind)
 }

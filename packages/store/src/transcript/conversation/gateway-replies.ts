@@ -4,7 +4,7 @@ import type { BoundConversation } from './bound-conversation.ts'
 import type { EntryPosition } from './entry-position.ts'
 
 /** Lists the first commands and replies of the gateway itself that a thread does not have yet. Chats show them again; no agent sees them. */
-type ListGatewayReplies = (bound: BoundConversation, most: number) => readonly EntryPosition[]
+type ListGatewayReplies = (bound: BoundConversation, limit: number) => readonly EntryPosition[]
 
 export function createGatewayReplyFinder(db: Sql): ListGatewayReplies {
   const list = db.prepare<EntryPosition>(
@@ -13,5 +13,5 @@ export function createGatewayReplyFinder(db: Sql): ListGatewayReplies {
        AND NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.store_seq = messages.seq)
      ORDER BY coalesce(answers, seq), seq LIMIT +?4`,
   )
-  return ({ store_thread, position, thread }, most) => list.all(store_thread, position, thread, most)
+  return ({ store_thread, position, thread }, limit) => list.all(store_thread, position, thread, limit)
 }

@@ -18,7 +18,7 @@ interface StoreNotes {
   /** Reads a note; undefined if it was deleted or the row is no note. */
   read(seq: number, thread_id: string): readonly EntryBody[] | undefined
   /** Lists the first notes of a conversation from a position that the thread does not have yet. */
-  listNew(storeThread: number, position: number, thread: number, most: number): readonly EntryPosition[]
+  listNew(storeThread: number, position: number, thread: number, limit: number): readonly EntryPosition[]
 }
 
 export function createStoreNotes(db: Sql): StoreNotes {
@@ -34,9 +34,9 @@ export function createStoreNotes(db: Sql): StoreNotes {
   return {
     read(seq, thread_id) {
       const row = find.get(seq)
-      return row && splitWords(writeNoteEntry(row, thread_id), readSplits(row))
+      return row && splitText(writeNoteEntry(row, thread_id), readSplits(row))
     },
-    listNew: (storeThread, position, thread, most) => listNew.all(storeThread, position, thread, most),
+    listNew: (storeThread, position, thread, limit) => listNew.all(storeThread, position, thread, limit),
   }
 }
 
@@ -58,13 +58,13 @@ function readSplits({ content }: NoteRow): readonly number[] {
 }
 
 /** Splits an unfinished answer into the messages that a client of the stream has received. */
-function splitWords(entry: EntryBody, splits: readonly number[]): readonly EntryBody[] {
-  const { splits: _, ...kept } = entry as EntryBody & { readonly splits?: readonly number[] }
-  const { content, entry_id, native_id, usage, ...others } = kept
-  if (splits.length === 0 || !('parts' in content)) return [kept]
+function splitText(entry: EntryBody, splits: readonly number[]): readonly EntryBody[] {
+  const { splits: _, ...otherMembers } = entry as EntryBody & { readonly splits?: readonly number[] }
+  const { content, entry_id, native_id, usage, ...sharedMembers } = otherMembers
+  if (splits.length === 0 || !('parts' in content)) return [otherMembers]
   const { parts } = content
   return [0, ...splits].map((from, index) => ({
-    ...others,
+    ...sharedMembers,
     ...(index === 0 && usage !== undefined && { usage }),
     entry_id: index === 0 ? entry_id : `${entry_id}.${index}`,
     group_id: entry_id,
@@ -76,8 +76,10 @@ function splitWords(entry: EntryBody, splits: readonly number[]): readonly Entry
 
 /** Merges two lists by position. Entries of one position stay in the order in which the store got them. */
 export function mergeByPosition(
-  said: readonly EntryPosition[],
-  noted: readonly EntryPosition[],
+  messagePositions: readonly EntryPosition[],
+  notePositions: readonly EntryPosition[],
 ): readonly EntryPosition[] {
-  return noted.length === 0 ? said : [...said, ...noted].toSorted((a, b) => a.position - b.position || a.seq - b.seq)
+  return notePositions.length === 0
+    ? messagePositions
+    : [...messagePositions, ...notePositions].toSorted((a, b) => a.position - b.position || a.seq - b.seq)
 }

@@ -14,12 +14,12 @@ type Speaker = 'user' | 'assistant'
 export function splitIntoPieces(parts: readonly Part[], role: Speaker): readonly Piece[] {
   const pieces = groupParts(parts).flatMap(group => {
     const [first] = group
-    return standsAlone(first) ? writeOther(first) : [writeWords(group, role)]
+    return standsAlone(first) ? writeOther(first) : [writeText(group, role)]
   })
-  return pieces.length > 0 ? pieces : [writeWords(parts, role)]
+  return pieces.length > 0 ? pieces : [writeText(parts, role)]
 }
 
-function writeWords(parts: readonly Part[], role: Speaker): Piece {
+function writeText(parts: readonly Part[], role: Speaker): Piece {
   return { kind: 'text', role, scope: 'conversation', content: { parts } }
 }
 
@@ -38,15 +38,15 @@ function writeOther(part: Extract<Part, { readonly kind: 'tool_call' | 'policy' 
 /** Builds the entry that stands for the result of a tool call until somebody approves the call. */
 function writeApproval(part: PolicyPart, { tool_call_id, ...action }: ApprovalAction, id: string): Piece {
   const { expires_at } = part.policy
-  const until = typeof expires_at === 'string' ? { expires_at } : {}
-  const pending = { ...action, ...until, status: 'pending', metadata: { tool_call_id } }
+  const expiry = typeof expires_at === 'string' ? { expires_at } : {}
+  const pending = { ...action, ...expiry, status: 'pending', metadata: { tool_call_id } }
   return {
     kind: 'approval_required',
     role: 'tool',
     scope: 'agent',
     content: { parts: [part] },
     tool: { call_id: tool_call_id, name: action.kind },
-    wait: { id, reason: 'approval', state: 'open', ...until, action: pending as Json },
+    wait: { id, reason: 'approval', state: 'open', ...expiry, action: pending as Json },
   }
 }
 
@@ -65,7 +65,7 @@ function writeToolCall({ id, name, args, result, error, continues }: ToolCallPar
     },
   }
   if (result === undefined && !error) return [call]
-  const ended = {
+  const outcome = {
     call_id: id,
     name,
     success: !error,
@@ -74,10 +74,10 @@ function writeToolCall({ id, name, args, result, error, continues }: ToolCallPar
   }
   const returned = readResultParts(result)
   const content = returned ? { parts: returned } : contentOfText('')
-  const end: Piece = { kind: 'tool_result', role: 'tool', scope: 'agent', content, tool: ended }
+  const end: Piece = { kind: 'tool_result', role: 'tool', scope: 'agent', content, tool: outcome }
   if (continues === undefined) return [call, end]
   // The wait is over. A call that ran was accepted, whatever its result. Its arguments may differ from those that were asked for.
-  const ran = isObject ? { ...ended, args: args as Record<string, Json> } : ended
+  const ran = isObject ? { ...outcome, args: args as Record<string, Json> } : outcome
   return [
     {
       ...end,

@@ -4,23 +4,23 @@ import type { Sql } from '../../sql/sql.ts'
 import { endZeroTotals } from '../../transaction/zero-totals.ts'
 
 /** The most expired records that one insert deletes. It is more than one, so that the table does not grow. */
-const mostPurged = 20
+const maxPurged = 20
 
 export function prepareRecordQueries(db: Sql) {
   const at = 'kind = ? AND owner = ? AND key = ?'
-  const isThere = '(expires_at IS NULL OR expires_at > ?)'
+  const isUnexpired = '(expires_at IS NULL OR expires_at > ?)'
   return {
     findTies: db.prepare<TiesRow>(
-      `SELECT message, person, expires_at AS until FROM records WHERE ${at} AND ${isThere}`,
+      `SELECT message, person, expires_at AS until FROM records WHERE ${at} AND ${isUnexpired}`,
     ),
-    find: db.prepare<RecordRow>(`SELECT key, version, value FROM records WHERE ${at} AND ${isThere}`),
+    find: db.prepare<RecordRow>(`SELECT key, version, value FROM records WHERE ${at} AND ${isUnexpired}`),
     insert: db.prepare(
       `INSERT OR IGNORE INTO records (kind, owner, key, version, value, message, person, expires_at)
      SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM messages WHERE seq = ?5 AND kind = 'message') OR ?5 IS NULL`,
     ),
     purge: db.prepare(
       `DELETE FROM records WHERE id IN
-       (SELECT id FROM records WHERE expires_at <= ? ORDER BY expires_at LIMIT +${mostPurged} ${rowLocksOf(db).skipLocked})`,
+       (SELECT id FROM records WHERE expires_at <= ? ORDER BY expires_at LIMIT +${maxPurged} ${rowLocksOf(db).skipLocked})`,
     ),
     endOver: db.prepare(`DELETE FROM records WHERE ${at} AND expires_at <= ?`),
     swap: db.prepare(`UPDATE records SET version = version + 1, value = ? WHERE ${at} AND version = ?`),
@@ -36,12 +36,12 @@ export function prepareRecordQueries(db: Sql) {
     removeOwner: db.prepare('DELETE FROM records WHERE owner = ?'),
     endKept: db.prepare(endZeroTotals('kept_data', ['records', 'bytes'])),
     list: db.prepare<RecordRow>(
-      `SELECT key, version, value FROM records WHERE kind = ? AND owner = ? AND ${isThere}
+      `SELECT key, version, value FROM records WHERE kind = ? AND owner = ? AND ${isUnexpired}
      ORDER BY id DESC LIMIT +? OFFSET +?`,
     ),
     listPage: db.prepare<RecordRow & { readonly id: number }>(
       `SELECT id, key, version, value FROM records INDEXED BY records_owner
-     WHERE owner = ? AND kind = ? AND id < ? AND ${isThere} ORDER BY id DESC LIMIT +?`,
+     WHERE owner = ? AND kind = ? AND id < ? AND ${isUnexpired} ORDER BY id DESC LIMIT +?`,
     ),
   }
 }

@@ -23,13 +23,13 @@ export interface OwnedRecordStore extends RecordStore {
 export function createRecordStore(context: StoreContext): OwnedRecordStore {
   const { db, write, now, scrub } = context
   const queries = prepareRecordQueries(db)
-  const kept = createKeptDataTable(db)
+  const keptData = createKeptDataTable(db)
   const keyValues = ({ kind, owner, key }: RecordKey) => [kind, owner, key] as const
-  const writeRecord = <T>(key: RecordKey, most: RecordQuota | undefined, operation: () => T) =>
-    write(operation, { conflictKeys: () => listConflicts(key, most) })
+  const writeRecord = <T>(key: RecordKey, quota: RecordQuota | undefined, operation: () => T) =>
+    write(operation, { conflictKeys: () => listConflicts(key, quota) })
   const { findHidden, findAnywhere } = createRowFinder(context, queries)
   return {
-    get: async key => readIfThere(findAnywhere(key)),
+    get: async key => readOptional(findAnywhere(key)),
     insert: (key, value, ties = {}) =>
       writeRecord(key, ties.most, () => {
         queries.purge.run(now())
@@ -38,13 +38,13 @@ export function createRecordStore(context: StoreContext): OwnedRecordStore {
         const tiesRow = ties.like ? queries.findTies.get(...keyValues(ties.like), now()) : ties
         if (!tiesRow) return false
         const values = [...keyValues(key), formatJson(value), ...tieValues(tiesRow)] as const
-        return kept.within(key.owner, ties.most, () => queries.insert.run(...values).changes > 0)
+        return keptData.within(key.owner, ties.most, () => queries.insert.run(...values).changes > 0)
       }),
     swap: (key, version, value, ties) =>
       writeRecord(key, ties?.most, () => {
         const { message = null, person = null, until = null, most } = ties ?? {}
         if (message !== null && !queries.hasMessage.get(message)) return false
-        return kept.within(key.owner, most, () => {
+        return keptData.within(key.owner, most, () => {
           const isFirst = queries.swap.run(formatJson(value), ...keyValues(key), version).changes > 0
           if (isFirst && ties) queries.tie.run(...keyValues(key), message, person, until)
           return isFirst
@@ -54,21 +54,21 @@ export function createRecordStore(context: StoreContext): OwnedRecordStore {
     remove(key) {
       const removeAll = () => {
         const hidden = findHidden(key)
-        for (const each of hidden ? [key, hidden] : [key]) queries.remove.run(...keyValues(each))
+        for (const protectedKey of hidden ? [key, hidden] : [key]) queries.remove.run(...keyValues(protectedKey))
       }
       return writeRecord(key, undefined, removeAll)
     },
     async removeOwner(owner) {
-      const removed = await write(() => {
+      const removedRecord = await write(() => {
         const { changes } = queries.removeOwner.run(owner)
         // The totals of several gateways may add up to zero even if no record was left.
         queries.endKept.run(owner)
         return changes
       })
       scrub()
-      return removed
+      return removedRecord
     },
-    readQuota: async owner => kept.read(owner),
+    readQuota: async owner => keptData.read(owner),
     list: async (kind, owner, { limit = -1, offset = 0 } = {}) =>
       queries.list.all(kind, owner, now(), limit, offset).map(readRecord),
     listPage: async (kind, owner, { limit, after = Number.MAX_SAFE_INTEGER }) =>
@@ -94,15 +94,15 @@ function createRowFinder(context: StoreContext, { find }: ReturnType<typeof prep
 }
 
 /** Lists the conflict keys of a write. With `most` it includes the owner's totals, which the write compares with the quota. */
-function listConflicts({ kind, owner, key }: RecordKey, most?: RecordQuota): readonly string[] {
-  return [JSON.stringify(['record', kind, owner, key]), ...(most ? [JSON.stringify(['kept', owner])] : [])]
+function listConflicts({ kind, owner, key }: RecordKey, quota?: RecordQuota): readonly string[] {
+  return [JSON.stringify(['record', kind, owner, key]), ...(quota ? [JSON.stringify(['kept', owner])] : [])]
 }
 
 function tieValues({ message = null, person = null, until = null }: TiesRow) {
   return [message, person, until] as const
 }
 
-function readIfThere(row: RecordRow | undefined): StoredRecord | undefined {
+function readOptional(row: RecordRow | undefined): StoredRecord | undefined {
   return row && readRecord(row)
 }
 

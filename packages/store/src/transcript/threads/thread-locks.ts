@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto'
 import type { TranscriptStore } from '@postern/transcript'
 import type { StoreContext } from '../../transaction/store-context.ts'
-import type { TranscriptThreads } from './thread-table.ts'
-import { holderOf } from './thread-table.ts'
 import { transcriptConflict } from './transcript-conflicts.ts'
+import type { TranscriptThreadTable } from './transcript-thread-table.ts'
+import { findLockToken } from './transcript-thread-table.ts'
 
 export function createThreadLocks(
-  threads: TranscriptThreads,
+  threads: TranscriptThreadTable,
   { write, now }: Pick<StoreContext, 'write' | 'now'>,
 ): Pick<TranscriptStore, 'acquireLock' | 'isLocked' | 'releaseLock'> {
   return {
@@ -15,17 +15,17 @@ export function createThreadLocks(
       write(
         () => {
           const thread = threads.require(key)
-          if (holderOf(thread, now()) !== undefined) return undefined
+          if (findLockToken(thread, now()) !== undefined) return undefined
           const lock = { token: randomBytes(16).toString('hex'), fence: thread.fences + 1 }
           const expires_at = now() + ttlMs
-          threads.lock(thread.id, { ...lock, until: expires_at })
+          threads.lock(thread.id, { ...lock, expiresAt: expires_at })
           return { ...lock, expires_at }
         },
         { conflictKeys: () => [transcriptConflict(key)] },
       ),
     async isLocked(key) {
       const thread = threads.find(key)
-      return thread !== undefined && holderOf(thread, now()) !== undefined
+      return thread !== undefined && findLockToken(thread, now()) !== undefined
     },
     releaseLock: (key, token) =>
       write(

@@ -2,11 +2,11 @@
 import { Rejection } from '@postern/message'
 import type { TranscriptStore } from '@postern/transcript'
 import type { StoreContext } from '../../transaction/store-context.ts'
-import type { TranscriptThreads } from './thread-table.ts'
 import { aliasConflict, transcriptConflict } from './transcript-conflicts.ts'
+import type { TranscriptThreadTable } from './transcript-thread-table.ts'
 
-export function createThreadNaming(
-  threads: TranscriptThreads,
+export function createThreadNamer(
+  threads: TranscriptThreadTable,
   write: StoreContext['write'],
 ): Pick<TranscriptStore, 'findThread' | 'addAlias' | 'listAliases'> {
   return {

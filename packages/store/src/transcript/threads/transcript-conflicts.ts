@@ -7,7 +7,7 @@ export const aliasConflict = (owner: string, { transport, key }: ThreadAlias) =>
   JSON.stringify(['transcript alias', owner, transport, key])
 
 /** Lists the conflict key of an owner's totals, if a write compares them with a quota. */
-const listQuota = (owner: string, most: OwnerQuota | undefined) => (most ? [JSON.stringify(['quota', owner])] : [])
+const listQuota = (owner: string, quota: OwnerQuota | undefined) => (quota ? [JSON.stringify(['quota', owner])] : [])
 
 export const listWritten = (key: ThreadKey, request: WriteRequest | undefined) => [
   transcriptConflict(key),

@@ -10,16 +10,16 @@ import { endZeroTotals } from '../../transaction/zero-totals.ts'
 /** Running totals of transcripts, so that a quota check reads no thread. All members run synchronously, and those that write inside a write. */
 export interface UsageTable {
   /** Adds to the totals of an owner. `most` bounds those that grow. @throws Rejection too_large */
-  add(owner: string, by: OwnerQuota, most?: OwnerQuota): void
+  add(owner: string, amounts: OwnerQuota, quota?: OwnerQuota): void
   /** Reads the totals of an owner, with those of their tasks and of the records that agents keep for them. */
   read(owner: string): OwnerQuota
   /** Checks whether an owner may store `by` more. @throws Rejection too_large */
-  check(owner: string, by: OwnerQuota, most: OwnerQuota): void
+  check(owner: string, amounts: OwnerQuota, quota: OwnerQuota): void
   /** Checks whether an owner may begin one more thread, also against other writers at the same time. @throws Rejection too_large */
-  requireThread(batch: Batch, owner: string, quota: { readonly used: number; readonly most: number }): void
+  requireThread(batch: Batch, owner: string, quota: { readonly used: number; readonly quota: number }): void
 }
 
-const nothing: OwnerQuota = { threads: 0, entries: 0, bytes: 0 }
+const emptyUsage: OwnerQuota = { threads: 0, entries: 0, bytes: 0 }
 
 export function createUsageTable(db: Sql): UsageTable {
   const add = db.prepare(
@@ -41,32 +41,33 @@ export function createUsageTable(db: Sql): UsageTable {
     'SELECT coalesce(sum(threads), 0) <= ?2 AS is_so FROM transcript_usage WHERE owner = ?1',
   )
 
-  const read = (owner: string) => find.get(owner) ?? nothing
+  const read = (owner: string) => find.get(owner) ?? emptyUsage
 
-  function check(owner: string, by: OwnerQuota, most: OwnerQuota): void {
-    const used = read(owner)
-    for (const name of kinds) if (by[name] > 0 && used[name] + by[name] > most[name]) refuse(name, most[name])
+  function check(owner: string, amounts: OwnerQuota, quota: OwnerQuota): void {
+    const usage = read(owner)
+    for (const name of kinds)
+      if (amounts[name] > 0 && usage[name] + amounts[name] > quota[name]) refuse(name, quota[name])
   }
 
   return {
-    add(owner, by, most) {
-      if (kinds.every(name => by[name] === 0)) return
-      if (most) check(owner, by, most)
-      add.run(owner, by.threads, by.entries, by.bytes)
-      if (by.threads < 0) end.run(owner)
+    add(owner, amounts, quota) {
+      if (kinds.every(name => amounts[name] === 0)) return
+      if (quota) check(owner, amounts, quota)
+      add.run(owner, amounts.threads, amounts.entries, amounts.bytes)
+      if (amounts.threads < 0) end.run(owner)
     },
     read,
     check,
-    requireThread(batch, owner, { used, most }) {
-      if (most - used <= mostAtOnce) batch.standAlone()
-      if (used >= most) refuse('threads', most)
-      if (batch.hasCompany) batch.checks.set(`threads of ${owner}`, () => checkThreads(owner, most))
+    requireThread(batch, owner, { used, quota }) {
+      if (quota - used <= mostAtOnce) batch.standAlone()
+      if (used >= quota) refuse('threads', quota)
+      if (batch.hasCompany) batch.checks.set(`threads of ${owner}`, () => checkThreads(owner, quota))
     },
   }
 }
 
-function refuse(kind: keyof OwnerQuota, most: number): never {
-  throw new Rejection('too_large', `Cannot store: with it you would have more than ${most} ${kind}`)
+function refuse(kind: keyof OwnerQuota, limit: number): never {
+  throw new Rejection('too_large', `Cannot store: with it you would have more than ${limit} ${kind}`)
 }
 
 const kinds = ['threads', 'entries', 'bytes'] as const

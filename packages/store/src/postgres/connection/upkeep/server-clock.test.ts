@@ -26,7 +26,7 @@ function follow() {
   }
 }
 
-test('a clock that follows a server goes on between two readings', () => {
+test('a clock that follows a server advances between two readings', () => {
   const { clock, pass } = follow()
   pass(1_500)
   expect(clock.now()).toBe(startedAt + 1_500)
@@ -66,7 +66,7 @@ test.each([200_000, 8 * 3_600_000])('the clock is right at once after the machin
   expect(clock.settlingMs()).toBe(0)
 })
 
-test('a clock that was far off from the beginning is right at once, whatever the machine says', () => {
+test('one reading corrects a clock that was far off from the beginning', () => {
   const { set, read, late } = follow()
   set(8 * 3_600_000)
   read()
@@ -93,7 +93,7 @@ test('a pause that the machine notices late ends for the clock when somebody set
   expect(late()).toBe(0)
 })
 
-test('the clock goes back slowly although the clock of the machine does so at once', () => {
+test('the clock moves back slowly, even if the clock of the machine jumps back', () => {
   const { sleep, read, late } = follow()
   sleep(-200_000)
   read()

@@ -1,7 +1,7 @@
 // Recognizes CSS that removes an element from sight: collapsed, clipped, moved off the screen or scaled to nothing.
 import type { Styles } from '../css/style-sheet.ts'
 import type { LengthBase } from '../css/values.ts'
-import { splitWords, toPixels, viewport } from '../css/values.ts'
+import { splitComponents, toPixels, viewport } from '../css/values.ts'
 import type { Visual } from './visual.ts'
 
 /** The largest size of a box without room for a line of text, in pixels. */
@@ -9,7 +9,7 @@ const maxCollapsedPx = 5
 
 /** Returns true for an element that is not laid out or not drawn. */
 export function isRemoved(styles: Styles, fontPx: number): boolean {
-  const spacing = toPixels(styles.get('letter-spacing') ?? '0', { fontPx, wholePx: fontPx }) ?? 0
+  const spacing = toPixels(styles.get('letter-spacing') ?? '0', { fontPx, percentageBasePx: fontPx }) ?? 0
   return (
     styles.get('display') === 'none' ||
     styles.get('content-visibility') === 'hidden' ||
@@ -58,8 +58,8 @@ const boxPx = 1000
 
 function isEmptyShape(path: string, { fontPx }: LengthBase): boolean {
   const [, name = '', inner = ''] = /^([a-z]+)\(([^()]{0,1000})\)/.exec(path) ?? []
-  const base = { fontPx, wholePx: boxPx }
-  const lengthsOf = (text: string) => splitWords(text).flatMap(word => toPixels(word, base) ?? [])
+  const base = { fontPx, percentageBasePx: boxPx }
+  const lengthsOf = (text: string) => splitComponents(text).flatMap(component => toPixels(component, base) ?? [])
   if (name === 'inset' || name === 'rect' || name === 'xywh')
     return isEmptyBox(name, lengthsOf(inner.split('round')[0] ?? ''))
   if (name === 'circle' || name === 'ellipse')
@@ -80,8 +80,8 @@ function isFlat(points: readonly (readonly number[])[]): boolean {
   return [0, 1].some(axis => {
     const values = points.flatMap(point => point[axis] ?? [])
     if (values.length < points.length) return false
-    const [least, most] = [Math.min(...values), Math.max(...values)]
-    return most - least <= maxCollapsedPx || most <= 0 || least >= boxPx * 2
+    const [minimum, maximum] = [Math.min(...values), Math.max(...values)]
+    return maximum - minimum <= maxCollapsedPx || maximum <= 0 || minimum >= boxPx * 2
   })
 }
 
@@ -131,12 +131,12 @@ function isMoved(styles: Styles): boolean {
 
 /** Lists the transform functions (CSS Transforms 1 and 2), some of which hide text. */
 function listFunctions(styles: Styles) {
-  const written = [styles.get('transform'), styles.get('-webkit-transform'), styles.get('-ms-transform')].join(' ')
+  const transforms = [styles.get('transform'), styles.get('-webkit-transform'), styles.get('-ms-transform')].join(' ')
   const single = ['scale', 'translate', 'rotate'].flatMap(name => {
     const value = styles.get(name)
     return value ? [{ name, values: value.split(/\s+/) }] : []
   })
-  const calls = [...written.slice(0, 1024).matchAll(/([a-z0-9]{1,12})\(([^()]{0,300})\)/g)]
+  const calls = [...transforms.slice(0, 1024).matchAll(/([a-z0-9]{1,12})\(([^()]{0,300})\)/g)]
   return [
     ...single,
     ...calls.map(([, name = '', inner = '']) => ({ name, values: inner.split(/[\s,]+/).filter(Boolean) })),
@@ -145,20 +145,20 @@ function listFunctions(styles: Styles) {
 
 /** Reads the smaller scale of the two directions. It is 0 for an element that is rotated to its edge. */
 export function readScale(styles: Styles): number {
-  return listFunctions(styles).reduce((scale, each) => scale * scaleOf(each), 1)
+  return listFunctions(styles).reduce((scale, transform) => scale * scaleOf(transform), 1)
 }
 
 function scaleOf({ name, values }: ReturnType<typeof listFunctions>[number]): number {
   const numbers = values.map(value => Number.parseFloat(value) * (value.endsWith('%') ? 0.01 : 1))
-  if (/^scale(?:3d|x|y)?$/.test(name)) return leastOf(numbers.slice(0, 2))
+  if (/^scale(?:3d|x|y)?$/.test(name)) return minOf(numbers.slice(0, 2))
   if (name === 'matrix')
-    return leastOf([Math.hypot(numbers[0] ?? 1, numbers[1] ?? 0), Math.hypot(numbers[2] ?? 0, numbers[3] ?? 1)])
-  if (name === 'matrix3d') return leastOf([numbers[0] ?? 1, numbers[5] ?? 1])
+    return minOf([Math.hypot(numbers[0] ?? 1, numbers[1] ?? 0), Math.hypot(numbers[2] ?? 0, numbers[3] ?? 1)])
+  if (name === 'matrix3d') return minOf([numbers[0] ?? 1, numbers[5] ?? 1])
   if (name === 'rotatex' || name === 'rotatey') return Math.abs(Math.cos(toRadians(values[0] ?? '0')))
   return 1
 }
 
-function leastOf(numbers: readonly number[]): number {
+function minOf(numbers: readonly number[]): number {
   const sizes = numbers.map(Math.abs).filter(Number.isFinite)
   return sizes.length > 0 ? Math.min(...sizes) : 1
 }

@@ -7,12 +7,12 @@ import type { IntakeSteps, UsedKey } from '@postern/pipeline'
 const provenBefore = new WeakSet<UsedKey>()
 
 /** Records the proof of the caller of a request. The check began at `since`. */
-export function noteCaller(
+export function recordCallerProof(
   steps: IntakeSteps,
-  since: number,
+  startedAt: number,
   { proof, usedKey }: { readonly proof: Proof; readonly usedKey?: UsedKey | undefined },
 ): void {
   const isKnown = usedKey !== undefined && provenBefore.has(usedKey) && usedKey.from === 'fetched'
   if (usedKey) provenBefore.add(usedKey)
-  steps.note(proof, since, isKnown ? { ...usedKey, from: 'cache' } : usedKey)
+  steps.note(proof, startedAt, isKnown ? { ...usedKey, from: 'cache' } : usedKey)
 }

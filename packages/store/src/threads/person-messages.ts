@@ -13,7 +13,7 @@ export function isOwnMessage(subjects: string, { sql }: ChannelFacts): string {
 }
 
 /** Tables of the entries in a thread, joined with the message that each is or answers. */
-export const saidInThread = `messages e JOIN messages m ON m.seq = coalesce(e.answers, e.seq) AND m.kind = 'message'
+export const entriesWithMessage = `messages e JOIN messages m ON m.seq = coalesce(e.answers, e.seq) AND m.kind = 'message'
   AND m.thread_id = e.thread_id`
 
 /** Returns the condition of a message that came from a chat into a conversation of another channel. */

@@ -6,31 +6,31 @@ import { createOneByOne } from '@postern/pipeline'
 import { carrierLimits, EvidenceFault, lifetime } from '../format/members.ts'
 import type { ReadEvidence } from './trust.ts'
 
-type Use = Pick<EvidenceClaim, 'sender' | 'messageId'>
+type EvidenceUse = Pick<EvidenceClaim, 'sender' | 'messageId'>
 
 /**
  * Marks evidence as used. This is the last check, so that only valid evidence is used up. Returns false if another message used it before. A sender
  * who repeats a message gets the first answer, so the repetition must count as the same use.
  */
-export type UseEvidence = (evidence: ReadEvidence, use: Use) => Promise<boolean>
+export type UseEvidence = (evidence: ReadEvidence, use: EvidenceUse) => Promise<boolean>
 
 /** Stores the uses in the store, for all processes and across restarts, until each piece of evidence expires. */
 export function createEvidenceUses(store: OnceStore): UseEvidence {
-  async function take({ replayKey, window }: ReadEvidence, { sender, messageId }: Use): Promise<boolean> {
+  async function consume({ replayKey, window }: ReadEvidence, { sender, messageId }: EvidenceUse): Promise<boolean> {
     const key = `identity ${replayKey}`
-    const until = window.expiresAt + lifetime.skew
-    const own = sender === undefined ? undefined : `${key} ${JSON.stringify([sender, messageId])}`
-    if (await store.consumeOnce(key, until)) {
-      if (own !== undefined) await store.consumeOnce(own, until)
+    const expiresAt = window.expiresAt + lifetime.skew
+    const repetitionKey = sender === undefined ? undefined : `${key} ${JSON.stringify([sender, messageId])}`
+    if (await store.consumeOnce(key, expiresAt)) {
+      if (repetitionKey !== undefined) await store.consumeOnce(repetitionKey, expiresAt)
       return true
     }
     // A key whose end is in the past is only queried, so that an attempt with another party's evidence leaves no trace.
-    return own !== undefined && !(await store.consumeOnce(own, 0))
+    return repetitionKey !== undefined && !(await store.consumeOnce(repetitionKey, 0))
   }
 
   const oneByOne = createOneByOne()
   // A second copy of a message waits until the first use is decided.
-  return (evidence, use) => oneByOne(evidence.replayKey, () => take(evidence, use))
+  return (evidence, use) => oneByOne(evidence.replayKey, () => consume(evidence, use))
 }
 
 /** An entry of a carrier, or the reason why it is invalid. */
@@ -48,8 +48,8 @@ export function readCarrier(carrier: unknown): readonly CarriedEntry[] {
   if (sizes.reduce((sum, size) => sum + size, 0) > carrierBytes) {
     throw new EvidenceFault('too-large', `the carrier holds more than ${carrierBytes / 1024} KiB`)
   }
-  return carrier.map((entry: unknown, at) => {
-    if ((sizes[at] ?? 0) > entryBytes)
+  return carrier.map((entry: unknown, index) => {
+    if ((sizes[index] ?? 0) > entryBytes)
       return new EvidenceFault('too-large', `it is larger than ${entryBytes / 1024} KiB`)
     return isJsonObject(entry) ? entry : new EvidenceFault('malformed', 'it is not an object')
   })
@@ -63,19 +63,23 @@ export function describeAccepted(kind: Kind, { assertion, keyId, algorithm }: Re
   return { kind, verdict: 'pass', issuer, subject, method, assurance, key_id: keyId, algorithm }
 }
 
-function judge(code: EvidenceCode): Proof['verdict'] {
+function verdictOf(code: EvidenceCode): Proof['verdict'] {
   if (code === 'key-unavailable') return 'temperror'
   return code.startsWith('untrusted-') ? 'policy' : 'fail'
 }
 
 /** Describes invalid evidence to the operator. Its content is only a claim, and signatures and other values are left out. */
-export function describeLeftOut(kind: Kind, { code, message: reason }: EvidenceFault, claimed?: ReadEvidence): Proof {
-  const { issuer, subject, method } = claimed?.assertion ?? {}
+export function describeLeftOut(
+  kind: Kind,
+  { code, message: reason }: EvidenceFault,
+  unverified?: ReadEvidence,
+): Proof {
+  const { issuer, subject, method } = unverified?.assertion ?? {}
   return {
     kind,
-    verdict: judge(code),
+    verdict: verdictOf(code),
     reason,
     code,
-    ...(claimed && { issuer, subject, method, key_id: claimed.keyId }),
+    ...(unverified && { issuer, subject, method, key_id: unverified.keyId }),
   }
 }

@@ -20,7 +20,7 @@ export interface TranscriptThread {
 export type ThreadExtent = Pick<TranscriptThread, 'last_seq' | 'last_chat_seq' | 'entries' | 'bytes'>
 
 /** Threads, their names and their locks. All members run synchronously. Those that change rows must be called inside a write. */
-export interface TranscriptThreads {
+export interface TranscriptThreadTable {
   /** Finds a thread of its owner. */
   find(key: ThreadKey): TranscriptThread | undefined
   /** Reads a thread of its owner. @throws Rejection forbidden */
@@ -31,20 +31,20 @@ export interface TranscriptThreads {
   create(key: ThreadKey): number
   addAlias(owner: string, alias: ThreadAlias, thread: number): void
   listAliases(thread: number): readonly ThreadAlias[]
-  move(thread: number, extent: ThreadExtent): void
-  lock(thread: number, lock: { readonly token: string; readonly fence: number; readonly until: number }): void
+  updateExtent(thread: number, extent: ThreadExtent): void
+  lock(thread: number, lock: { readonly token: string; readonly fence: number; readonly expiresAt: number }): void
   unlock(thread: number, token: string, now: number): boolean
-  listOf(owner: string): readonly (ThreadExtent & { readonly id: number })[]
+  listByOwner(owner: string): readonly (ThreadExtent & { readonly id: number })[]
   remove(thread: number): void
 }
 
-export function createTranscriptThreads(db: Sql): TranscriptThreads {
+export function createTranscriptThreadTable(db: Sql): TranscriptThreadTable {
   const find = db.prepare<TranscriptThread>(
     `SELECT id, last_seq, last_chat_seq, entries, bytes, fences, lock_token, lock_expires_at FROM transcript_threads
      WHERE thread_id = ? AND owner = ?`,
   )
   const create = prepareInsert(db, 'INSERT INTO transcript_threads (thread_id, owner) VALUES (?, ?)')
-  const move = db.prepare(
+  const updateExtent = db.prepare(
     'UPDATE transcript_threads SET last_seq = ?, last_chat_seq = ?, entries = ?, bytes = ? WHERE id = ?',
   )
   const lock = db.prepare('UPDATE transcript_threads SET lock_token = ?, fences = ?, lock_expires_at = ? WHERE id = ?')
@@ -68,18 +68,18 @@ export function createTranscriptThreads(db: Sql): TranscriptThreads {
     require: requireThread,
     requireWriter(key, request, now) {
       const thread = requireThread(key)
-      if (holderOf(thread, now) !== request?.token) {
+      if (findLockToken(thread, now) !== request?.token) {
         throw new Unavailable('Cannot write thread: transcript_lock_contention')
       }
       return thread
     },
     ...aliases,
     create: ({ thread_id, owner }) => create(thread_id, owner),
-    move: (thread, { last_seq, last_chat_seq, entries, bytes }) =>
-      void move.run(last_seq, last_chat_seq, entries, bytes, thread),
-    lock: (thread, { token, fence, until }) => void lock.run(token, fence, until, thread),
+    updateExtent: (thread, { last_seq, last_chat_seq, entries, bytes }) =>
+      void updateExtent.run(last_seq, last_chat_seq, entries, bytes, thread),
+    lock: (thread, { token, fence, expiresAt }) => void lock.run(token, fence, expiresAt, thread),
     unlock: (thread, token, now) => unlock.run(thread, token, now).changes > 0,
-    listOf: owner => listOf.all(owner),
+    listByOwner: owner => listOf.all(owner),
     remove(thread) {
       removeAliases(thread)
       remove.run(thread)
@@ -88,7 +88,7 @@ export function createTranscriptThreads(db: Sql): TranscriptThreads {
 }
 
 /** Prepares the statements for names of threads. */
-function createThreadAliases(db: Sql): Pick<TranscriptThreads, 'findByAlias' | 'addAlias' | 'listAliases'> & {
+function createThreadAliases(db: Sql): Pick<TranscriptThreadTable, 'findByAlias' | 'addAlias' | 'listAliases'> & {
   readonly removeAliases: (thread: number) => void
 } {
   const find = db.prepare<{ thread_id: string }>(
@@ -107,6 +107,6 @@ function createThreadAliases(db: Sql): Pick<TranscriptThreads, 'findByAlias' | '
 }
 
 /** Returns the token of the writer who has locked a thread now. */
-export function holderOf({ lock_token, lock_expires_at }: TranscriptThread, now: number): string | undefined {
+export function findLockToken({ lock_token, lock_expires_at }: TranscriptThread, now: number): string | undefined {
   return lock_token !== null && (lock_expires_at ?? 0) > now ? lock_token : undefined
 }

@@ -22,7 +22,7 @@ export function createConversationLookup(db: Sql): Pick<LookupStore, 'findConver
      ORDER BY coalesce(answers, seq) DESC LIMIT 1`,
   )
   // Messages of lists, forms and programs, and copies, may carry the address of a person who did not write them.
-  const findLastPersonal = db.prepare<{ seq: number }>(
+  const findLastPersonMessage = db.prepare<{ seq: number }>(
     `SELECT seq FROM messages WHERE thread_id = ? AND scope = 'conversation' AND kind = 'message'
        AND (flags IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(flags) WHERE value IN (SELECT value FROM json_each(?))))
      ORDER BY coalesce(answers, seq) DESC LIMIT 1`,
@@ -42,7 +42,7 @@ export function createConversationLookup(db: Sql): Pick<LookupStore, 'findConver
     },
     async findLastMessageTime({ agent, via, scope }) {
       const threads = listOf.all(scope, via, agent)
-      const last = Math.max(0, ...threads.map(({ id }) => findLastPersonal.get(id, impersonal)?.seq ?? 0))
+      const last = Math.max(0, ...threads.map(({ id }) => findLastPersonMessage.get(id, impersonal)?.seq ?? 0))
       return last > 0 ? readTime.get(last)?.at : undefined
     },
   }

@@ -1,0 +1,38 @@
+// Adds new entries of bound conversations to a transcript thread.
+import type { ThreadKey } from '@postern/transcript'
+import { threadConflict } from '../batching/conflict-keys.ts'
+import type { Batch } from '../transaction/batch.ts'
+import type { TranscriptEntryTable } from './entry-table.ts'
+import { insertNewEntries } from './insert-entries.ts'
+import type { StoreBindings } from './store-bindings.ts'
+import type { ThreadExtent, TranscriptThread, TranscriptThreadTable } from './threads/transcript-thread-table.ts'
+
+interface NewEntriesDeps {
+  readonly threads: TranscriptThreadTable
+  readonly table: TranscriptEntryTable
+  readonly bindings: StoreBindings
+}
+
+/** Prepares the steps that add new entries of bound conversations to a thread. */
+export function createNewEntriesAppender({ threads, table, bindings }: NewEntriesDeps) {
+  function appendNewEntries(batch: Batch, key: ThreadKey): TranscriptThread | undefined {
+    const thread = threads.find(key)
+    if (!thread) return undefined
+    // Another write may delete notes of the conversation.
+    for (const storeThread of bindings.listBound(thread.id)) batch.reserve(threadConflict(storeThread))
+    let extent: ThreadExtent = thread
+    for (const newEntries of bindings.listNewEntries(thread.id, key.thread_id)) {
+      extent = insertNewEntries(table, { ...extent, id: thread.id }, newEntries)
+      bindings.advance(thread.id, newEntries)
+    }
+    threads.updateExtent(thread.id, extent)
+    return { ...thread, ...extent }
+  }
+
+  function appendAllNewEntries(batch: Batch, key: ThreadKey): TranscriptThread {
+    while (threads.find(key) && bindings.hasNewEntries(threads.require(key).id)) appendNewEntries(batch, key)
+    return threads.require(key)
+  }
+
+  return { appendNewEntries, appendAllNewEntries }
+}
