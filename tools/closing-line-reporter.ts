@@ -20,9 +20,9 @@ export class ClosingLineReporter implements Reporter {
     }
     // The line comes after the default reporter's own summary, when the exit code is final.
     process.on('exit', code => {
-      const failed = Math.max(counts.failed, code !== 0 || reason === 'failed' ? 1 : 0)
-      const skipped = counts.skipped ? `, ${counts.skipped} skipped` : ''
-      process.stdout.write(`${counts.passed} passed, ${failed} failed${skipped}\n`)
+      const failureCount = Math.max(counts.failed, code !== 0 || reason === 'failed' ? 1 : 0)
+      const skippedNote = counts.skipped ? `, ${counts.skipped} skipped` : ''
+      process.stdout.write(`${counts.passed} passed, ${failureCount} failed${skippedNote}\n`)
     })
   }
 }

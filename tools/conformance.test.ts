@@ -57,7 +57,7 @@ describe('listCited()', () => {
 })
 
 describe('findDangling()', () => {
-  test('finds nothing where all fits', () => expect(findDangling(createRepository())).toEqual([]))
+  test('returns nothing if every citation has its rule', () => expect(findDangling(createRepository())).toEqual([]))
 
   test.each([
     [
@@ -95,9 +95,9 @@ describe('findDangling()', () => {
     expect(findDangling(createRepository(files))).toEqual([problem])
   })
 
-  test.each(['§4.6', '(§4.6)', 'row 69', 'issue 5'])('finds %s of no document', words => {
-    const problem = `packages/q/src/q.ts cites ${words.replace(/[()]/g, '')}: of what?`
-    expect(findDangling(createRepository({ 'packages/q/src/q.ts': `// ${words}` }))).toEqual([problem])
+  test.each(['§4.6', '(§4.6)', 'row 69', 'issue 5'])('finds %s of no document', text => {
+    const problem = `packages/q/src/q.ts cites ${text.replace(/[()]/g, '')}: of what?`
+    expect(findDangling(createRepository({ 'packages/q/src/q.ts': `// ${text}` }))).toEqual([problem])
   })
 
   test('finds a title that begins with a number alone', () => {

@@ -72,10 +72,10 @@ export function readRules({ path, text }: SourceFile): readonly ListedRule[] {
 /** Lists the lines below each header of rules, with their positions in the text. */
 function listTableLines(text: string): readonly { readonly at: number; readonly cells: readonly string[] }[] {
   let isRules = false
-  return text.split('\n').flatMap((line, at) => {
+  return text.split('\n').flatMap((line, index) => {
     if (!line.startsWith('|')) isRules = false
     else if (line === header) isRules = true
-    else if (isRules && !/^\|[ |-]+\|$/.test(line)) return [{ at, cells: readCells(line) }]
+    else if (isRules && !/^\|[ |-]+\|$/.test(line)) return [{ at: index, cells: readCells(line) }]
     return []
   })
 }
@@ -132,22 +132,24 @@ const isList = ({ path }: SourceFile) => path.startsWith(`${lists}/`)
 export function findDangling(root: string): readonly string[] {
   const sources = readSources(root)
   const rules = sources.filter(isList).flatMap(readRules)
-  const listed = new Map(rules.map(rule => [rule.id, rule]))
+  const rulesById = new Map(rules.map(rule => [rule.id, rule]))
   const texts = new Map(sources.map(source => [source.path, readCode(source)]))
   const citing = sources.filter(source => !isList(source))
   const cited = new Set(citing.flatMap(({ path }) => listCited(texts.get(path) ?? '')))
   return [
-    ...rules.filter(rule => listed.get(rule.id) !== rule).map(({ id }) => `${id} is listed twice`),
+    ...rules.filter(rule => rulesById.get(rule.id) !== rule).map(({ id }) => `${id} is listed twice`),
     ...rules.filter(({ id }) => !cited.has(id)).map(({ id, list }) => `${list} lists ${id}, which nothing cites`),
     ...rules
       .filter(({ text }) => text === '' || text.split(/\s+/).length > 25)
       .map(({ id }) => `${id} needs one sentence`),
     ...rules.flatMap(({ id, tests }) => tests.flatMap(test => judgeTest(id, test, texts.get(test)))),
     ...citing.flatMap(({ path }) => {
-      const unlisted = listCited(texts.get(path) ?? '').filter(id => !listed.has(id))
+      const unlisted = listCited(texts.get(path) ?? '').filter(id => !rulesById.has(id))
       return unlisted.map(id => `${path} cites ${id}, which ${lists} does not list`)
     }),
-    ...sources.flatMap(({ path, text }) => listVague({ path, text }).map(words => `${path} cites ${words}: of what?`)),
+    ...sources.flatMap(({ path, text }) =>
+      listVague({ path, text }).map(citation => `${path} cites ${citation}: of what?`),
+    ),
     ...sources.flatMap(source =>
       listMissingFiles(root, source).map(file => `${source.path} cites ${file}, which is not there`),
     ),
@@ -168,10 +170,10 @@ function listVague({ path, text }: SourceFile): readonly string[] {
 
 /** Lists documents and folders that comments, titles and prose name although the repository does not have them. */
 function listMissingFiles(root: string, { path, text }: SourceFile): readonly string[] {
-  const words = isProse(path) ? text : listComments(text).join('\n')
+  const comments = isProse(path) ? text : listComments(text).join('\n')
   const documents = isProse(path) ? /\]\(([^()\s:#]+)[)#]/g : /(?<![\w./:<…-])((?:[\w.-]+\/)*[\w-]+\.md)\b/g
   const ours = /(?<![\w./:<…-])((?:apps|packages|clients|docs|tools|fixtures)\/[\w./-]+\.\w+)\b/g
-  const files = new Set([...words.matchAll(documents), ...words.matchAll(ours)].map(([, file = '']) => file))
+  const files = new Set([...comments.matchAll(documents), ...comments.matchAll(ours)].map(([, file = '']) => file))
   return [...files].filter(file => !existsSync(join(root, file)) && !existsSync(join(root, dirname(path), file)))
 }
 

@@ -22,19 +22,19 @@ interface RsaOptions {
 }
 
 /** The key pairs of each size, with the next one to reuse first. */
-const made = new Map<number, KeyPair[]>()
+const pairsBySize = new Map<number, KeyPair[]>()
 
 function takeNext(size: number): KeyPair | undefined {
-  const pairs = made.get(size) ?? []
-  made.set(size, pairs)
+  const pairs = pairsBySize.get(size) ?? []
+  pairsBySize.set(size, pairs)
   if (pairs.length < keysPerSize) return undefined
-  const [next, ...others] = pairs as [KeyPair, ...KeyPair[]]
-  made.set(size, [...others, next])
+  const [next, ...otherPairs] = pairs as [KeyPair, ...KeyPair[]]
+  pairsBySize.set(size, [...otherPairs, next])
   return next
 }
 
-function keep(size: number, pair: KeyPair): KeyPair {
-  made.get(size)?.push(pair)
+function store(size: number, pair: KeyPair): KeyPair {
+  pairsBySize.get(size)?.push(pair)
   return pair
 }
 
@@ -57,12 +57,12 @@ function reuseKeys(): void {
   const reuse = async (type: string, options?: object): Promise<KeyPair<unknown>> => {
     if (!isReused(type, options)) return generate(type, options)
     const { modulusLength: size } = options
-    return encode(takeNext(size) ?? keep(size, await generate(type, { modulusLength: size })), options)
+    return encode(takeNext(size) ?? store(size, await generate(type, { modulusLength: size })), options)
   }
   const reuseAtOnce = (type: string, options?: object): KeyPair<unknown> => {
     if (!isReused(type, options)) return generateAtOnce(type, options)
     const { modulusLength: size } = options
-    return encode(takeNext(size) ?? keep(size, generateAtOnce(type, { modulusLength: size })), options)
+    return encode(takeNext(size) ?? store(size, generateAtOnce(type, { modulusLength: size })), options)
   }
   const callBack = (type: string, options: object, callback: Callback): void => {
     reuse(type, options).then(

@@ -11,12 +11,12 @@ const othersPerSlow = 2
  */
 export class SlowFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files)
+    const sortedFiles = await super.sort(files)
     const isSlow = ({ moduleId }: TestSpecification) => moduleId.includes('/apps/gateway/test/')
-    const quickFiles = sorted.filter(file => !isSlow(file))
-    const mixed = sorted
+    const quickFiles = sortedFiles.filter(file => !isSlow(file))
+    const mixed = sortedFiles
       .filter(isSlow)
-      .flatMap((file, at) => [file, ...quickFiles.slice(at * othersPerSlow, (at + 1) * othersPerSlow)])
+      .flatMap((file, index) => [file, ...quickFiles.slice(index * othersPerSlow, (index + 1) * othersPerSlow)])
     return [...new Set([...mixed, ...quickFiles])]
   }
 }

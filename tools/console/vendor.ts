@@ -11,12 +11,12 @@ const root = join(import.meta.dirname, '../..')
 const folder = join(root, 'packages/console/public')
 const isWriting = process.argv.includes('--write')
 
-const stale = [...describeVendored(root)].filter(([name, text]) => {
+const staleFiles = [...describeVendored(root)].filter(([name, text]) => {
   const path = join(folder, name)
   if (existsSync(path) && readFileSync(path, 'utf8') === text) return false
   if (isWriting) mkdirSync(dirname(path), { recursive: true })
   if (isWriting) writeFileSync(path, text)
   return true
 })
-for (const [name] of stale) console.log(`${isWriting ? 'wrote' : 'differs'}: ${name}`)
-process.exitCode = stale.length > 0 && !isWriting ? 1 : 0
+for (const [name] of staleFiles) console.log(`${isWriting ? 'wrote' : 'differs'}: ${name}`)
+process.exitCode = staleFiles.length > 0 && !isWriting ? 1 : 0

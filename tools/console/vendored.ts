@@ -72,8 +72,8 @@ export function describeVendored(root: string): ReadonlyMap<string, string> {
 
 /** Removes the reference to a source map, because the copy has none next to it. */
 function pointBeside(code: string): string {
-  const bare = code.replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, '\n')
-  return bare.replace(
+  const bareCode = code.replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, '\n')
+  return bareCode.replace(
     /\b(from|import)\s*(["'])([^"'.][^"']*)\2/g,
     (_, word: string, quote: string, specifier: string) => {
       const library = libraries.find(({ from }) => from === specifier)

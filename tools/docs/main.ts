@@ -30,7 +30,8 @@ const { values, positionals } = parseArgs({
 })
 
 const isWanted = (path: string) =>
-  positionals.length === 0 || positionals.some(given => `${path}/`.startsWith(`${given.replace(/^\.\/|\/$/g, '')}/`))
+  positionals.length === 0 ||
+  positionals.some(positional => `${path}/`.startsWith(`${positional.replace(/^\.\/|\/$/g, '')}/`))
 
 function findFaults(): readonly string[] {
   const pages = readMarkdownPages(root)

@@ -22,10 +22,10 @@ export function readMarkdownPages(root: string): readonly MarkdownPage[] {
 
 /** Returns the paths of all files from the root of the repository. */
 export function listRepositoryFiles(root: string): readonly string[] {
-  const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
+  const listing = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
     cwd: root,
     encoding: 'utf8',
     maxBuffer: 2 ** 28,
   })
-  return [...new Set(listed.split('\n'))].filter(path => path && existsSync(join(root, path)))
+  return [...new Set(listing.split('\n'))].filter(path => path && existsSync(join(root, path)))
 }

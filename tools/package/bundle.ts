@@ -78,16 +78,16 @@ function escapeText(path: string, { code }: OutputChunk): void {
   const foreign = code.match(/[^\0-\x7f]/g)?.length ?? 0
   if (foreign === 0 || foreign > code.length * maxShare) return
   const codegen = { removeWhitespace: true, asciiOnly: true }
-  const escaped = minifySync(path, code, { module: true, compress: false, mangle: false, codegen })
-  if (escaped.errors.length > 0) throw new Error(`Cannot escape ${path}: ${escaped.errors[0]?.message}`)
-  writeFileSync(path, escaped.code)
+  const escapedCode = minifySync(path, code, { module: true, compress: false, mangle: false, codegen })
+  if (escapedCode.errors.length > 0) throw new Error(`Cannot escape ${path}: ${escapedCode.errors[0]?.message}`)
+  writeFileSync(path, escapedCode.code)
 }
 
 function listImported(chunks: readonly OutputChunk[]): readonly string[] {
-  const own = new Set(chunks.map(({ fileName }) => fileName))
+  const chunkNames = new Set(chunks.map(({ fileName }) => fileName))
   const foreign = chunks
     .flatMap(({ imports, dynamicImports, code }) => [...imports, ...dynamicImports, ...listRequired(code)])
-    .filter(name => !own.has(name) && !name.startsWith('node:') && !builtins.has(name))
+    .filter(name => !chunkNames.has(name) && !name.startsWith('node:') && !builtins.has(name))
   return [...new Set(foreign.map(packageOf))].toSorted()
 }
 
@@ -113,7 +113,7 @@ function bundleWorkerFiles(): Plugin {
     name: 'worker-files',
     transform(code, id) {
       if (!fileReference.test(code)) return null
-      const replaced = code.replace(fileReference, (reference, path: string) => {
+      const resolvedCode = code.replace(fileReference, (reference, path: string) => {
         const file = resolve(dirname(id), path)
         if (!existsSync(file)) throw new Error(`Cannot bundle ${id}: it names ${file}, which does not exist`)
         const name = names.get(file) ?? nameFile(file, names.size)
@@ -121,7 +121,7 @@ function bundleWorkerFiles(): Plugin {
         names.set(file, name)
         return reference.replace(path, `./${name}`)
       })
-      return { code: replaced }
+      return { code: resolvedCode }
     },
   }
 }

@@ -30,9 +30,9 @@ export async function lintPackage(tarball: string): Promise<readonly string[]> {
 
 /** Returns the findings of are-the-types-wrong about a packed package. */
 export async function checkTypes(tarball: string): Promise<readonly string[]> {
-  const { types, ...rest } = await checkPackage(createPackageFromTarballData(readFileSync(tarball)))
-  if (!types || !('problems' in rest)) return ['are-the-types-wrong: the package has no types']
-  return rest.problems
+  const { types, ...results } = await checkPackage(createPackageFromTarballData(readFileSync(tarball)))
+  if (!types || !('problems' in results)) return ['are-the-types-wrong: the package has no types']
+  return results.problems
     .filter(problem => !isAccepted(problem))
     .map(problem => `are-the-types-wrong: ${JSON.stringify(problem)}`)
 }

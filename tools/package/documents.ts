@@ -39,12 +39,12 @@ function write(file: string, content: string | Uint8Array): void {
 
 /** Keeps `[text](path)` if the package contains the relative path. Reduces other links to their text, and removes other pictures. */
 export function keepLinks(text: string, from: string, targets: ReadonlySet<string>): string {
-  return text.replace(/!?\[([^\]]*)\]\(([^)\s]+)\)/g, (markdown: string, words: string, link: string) => {
+  return text.replace(/!?\[([^\]]*)\]\(([^)\s]+)\)/g, (markdown: string, label: string, link: string) => {
     if (/^(?:[a-z][a-z0-9+.-]*:|#)/i.test(link)) return markdown
     const path = normalize(join(dirname(from), link.replace(/#.*$/, ''))).replace(/\/$/, '')
     const isFolder = [...targets].some(target => target.startsWith(`${path}/`))
     if (targets.has(path) || isFolder) return markdown
-    return markdown.startsWith('!') ? '' : words
+    return markdown.startsWith('!') ? '' : label
   })
 }
 
@@ -55,15 +55,15 @@ export function keepLinks(text: string, from: string, targets: ReadonlySet<strin
  */
 export function writeLicences(folder: string, contained: readonly string[]): void {
   const folders = [...new Set(contained.map(findPackageFolder))].toSorted()
-  const sections = folders.map(each => {
-    const { name, version, license } = JSON.parse(readFileSync(join(each, 'package.json'), 'utf8')) as {
+  const sections = folders.map(packagePath => {
+    const { name, version, license } = JSON.parse(readFileSync(join(packagePath, 'package.json'), 'utf8')) as {
       readonly name: string
       readonly version: string
       readonly license?: string
     }
-    const [file] = globSync('{LICENSE,LICENCE,License,license}*', { cwd: each })
+    const [file] = globSync('{LICENSE,LICENCE,License,license}*', { cwd: packagePath })
     if (license === undefined && file === undefined) throw new Error(`Cannot bundle ${name}: it has no licence`)
-    const text = file === undefined ? '' : readFileSync(join(each, file), 'utf8').trim()
+    const text = file === undefined ? '' : readFileSync(join(packagePath, file), 'utf8').trim()
     return `${name} ${version}\nLicence: ${license ?? 'see below'}\n\n${text}`.trim()
   })
   const intro = 'The bundle contains code of these libraries.'
@@ -72,7 +72,8 @@ export function writeLicences(folder: string, contained: readonly string[]): voi
 
 /** Finds the folder of the package that a file belongs to. */
 function findPackageFolder(file: string): string {
-  const own = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file.replace(/^\0/, '').replace(/\?.*$/, ''))?.[0]
-  if (own === undefined || !existsSync(join(own, 'package.json'))) throw new Error(`Cannot find the package of ${file}`)
-  return own
+  const packageFolder = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file.replace(/^\0/, '').replace(/\?.*$/, ''))?.[0]
+  if (packageFolder === undefined || !existsSync(join(packageFolder, 'package.json')))
+    throw new Error(`Cannot find the package of ${file}`)
+  return packageFolder
 }

@@ -77,8 +77,8 @@ export function findVersions(
 
 /** Reads the version of a library that `libmime` resolves to. */
 function readVersion(modules: string, name: string): string {
-  const own = join(modules, 'libmime/node_modules', name)
-  const folder = existsSync(own) ? own : join(modules, name)
+  const ownFolder = join(modules, 'libmime/node_modules', name)
+  const folder = existsSync(ownFolder) ? ownFolder : join(modules, name)
   return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { readonly version: string }).version
 }
 

@@ -37,6 +37,8 @@ process.exitCode = faults.length === 0 ? 0 : 1
 /** Packs the package and returns the path of the archive. */
 function pack(folder: string): string {
   const args = ['pack', folder, '--pack-destination', build, '--json', '--loglevel=error']
-  const [packed] = Object.values(JSON.parse(execFileSync('npm', args, { encoding: 'utf8' }))) as { filename: string }[]
-  return join(build, packed?.filename ?? '')
+  const [packedFile] = Object.values(JSON.parse(execFileSync('npm', args, { encoding: 'utf8' }))) as {
+    filename: string
+  }[]
+  return join(build, packedFile?.filename ?? '')
 }

@@ -98,14 +98,18 @@ function listStorageDefaults(): Readonly<Record<string, number>> {
 
 function describeAgents(comments: Pick<KeyComments, 'find'>): readonly string[] {
   const schema = findSchema('builtin:echo')
-  const shared = new Set(listSchemaRows(schema).map(({ path }) => path.join('.')))
+  const sharedPaths = new Set(listSchemaRows(schema).map(({ path }) => path.join('.')))
   return [
     '## `agents.*`',
     useIntro,
     formatSchemaTable(schema, { comments, source: common }),
-    ...kindSources.flatMap(([use, of]) => [
+    ...kindSources.flatMap(([use, schemaName]) => [
       `### \`"use": "${use}"\``,
-      formatSchemaTable(findSchema(use), { comments, source: of, filter: ({ path }) => !shared.has(path.join('.')) }),
+      formatSchemaTable(findSchema(use), {
+        comments,
+        source: schemaName,
+        filter: ({ path }) => !sharedPaths.has(path.join('.')),
+      }),
     ]),
   ]
 }

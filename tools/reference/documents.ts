@@ -53,11 +53,11 @@ export async function describeReference(root: string): Promise<ReadonlyMap<strin
 export function findDifferences(root: string, texts: ReadonlyMap<string, string>): readonly string[] {
   return [...texts].flatMap(([path, text]) => {
     if (!existsSync(join(root, path))) return [`${path} is not there`]
-    const written = readFileSync(join(root, path), 'utf8')
-    if (written === text) return []
-    const [lines, current] = [written.split('\n'), text.split('\n')]
-    const at = current.findIndex((line, index) => line !== lines[index])
-    const line = at === -1 ? current.length : at
+    const currentText = readFileSync(join(root, path), 'utf8')
+    if (currentText === text) return []
+    const [lines, current] = [currentText.split('\n'), text.split('\n')]
+    const lineIndex = current.findIndex((line, index) => line !== lines[index])
+    const line = lineIndex === -1 ? current.length : lineIndex
     return [`${path}:${line + 1} has "${lines[line] ?? ''}", and the code gives "${current[line] ?? ''}"`]
   })
 }

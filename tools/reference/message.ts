@@ -97,7 +97,7 @@ function describeChannels(): string {
   return formatMarkdownTable(['`received_via`', '`auth_method`, beside `none`', '`mention_relay`'], rows)
 }
 
-const listCodes = (words: readonly string[]) => words.map(formatInlineCode).join(', ')
+const listCodes = (codes: readonly string[]) => codes.map(formatInlineCode).join(', ')
 
 /** Facts about the members of a message that no schema expresses. Update a sentence together with its code. */
 const messageFacts = {

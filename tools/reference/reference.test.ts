@@ -21,7 +21,7 @@ describe('docs/reference', () => {
     texts = await describeReference(root)
   })
 
-  test('says what the code does; else run npm run reference -- --write', () => {
+  test('matches the code; if not, run npm run reference -- --write', () => {
     expect(findDifferences(root, texts)).toEqual([])
   })
 
@@ -82,7 +82,7 @@ describe('listSchemaRows()', () => {
     ])
   })
 
-  test('says which alternative has a key', () => {
+  test('names the alternative that has a key', () => {
     const either = z.discriminatedUnion('kind', [
       z.object({ kind: z.literal('one'), same: z.string(), own: z.string() }),
       z.object({ kind: z.literal('two'), same: z.number() }),
@@ -139,8 +139,8 @@ test.each([
   [1024, '1024 (1 KiB)'],
   [1024 ** 3, '1073741824 (1 GiB)'],
   [0, '0'],
-])('the reference shows the number %j as %j', (value, shown) => {
-  expect(formatNumber(value)).toBe(shown)
+])('the reference shows the number %j as %j', (value, text) => {
+  expect(formatNumber(value)).toBe(text)
 })
 
 test('the page of flags has every flag that a channel or the core writes, and no other', () => {

@@ -78,11 +78,13 @@ export async function describeRoutes(): Promise<string> {
 /** Checks the phrases. @throws Error with each path that lacks a phrase, and each phrase that lacks a path */
 export function checkPurposes(paths: readonly string[], purposes: Readonly<Record<string, string>>): void {
   const missing = paths.filter(path => !Object.hasOwn(purposes, path)).map(path => `add one for ${path}`)
-  const left = Object.keys(purposes)
+  const unusedPaths = Object.keys(purposes)
     .filter(path => !paths.includes(path))
     .map(path => `remove that of ${path}`)
-  if (missing.length + left.length === 0) return
-  throw new Error(`Cannot describe routes by tools/reference/route-purposes.ts: ${[...missing, ...left].join('; ')}`)
+  if (missing.length + unusedPaths.length === 0) return
+  throw new Error(
+    `Cannot describe routes by tools/reference/route-purposes.ts: ${[...missing, ...unusedPaths].join('; ')}`,
+  )
 }
 
 function formatRoutes(routes: readonly ListedRoute[], purposes: Readonly<Record<string, string>>): string {
@@ -150,7 +152,7 @@ export function listRoutes({ app, channels }: Pick<Gateway, 'app' | 'channels'>)
   )
   const paths = [...new Set(answering.map(({ path }) => path))].filter(path => !(path.endsWith('/') && path !== '/'))
   return paths.map(path => {
-    const row = callerRows.find(each => each.path.test(path))
+    const row = callerRows.find(callerRow => callerRow.path.test(path))
     if (!row) throw new Error(`Cannot say who may call ${path}: add a row to tools/reference/routes.ts`)
     const methods = answering.filter(route => route.path === path).map(({ method }) => method)
     const serving = channels.filter(({ endpoint }) =>
@@ -281,6 +283,6 @@ function describeRecord(): readonly string[] {
 }
 
 function formatMembers(members: Readonly<Record<string, string>>): string {
-  const rows = Object.entries(members).map(([name, what]) => [formatInlineCode(name), what])
+  const rows = Object.entries(members).map(([name, meaning]) => [formatInlineCode(name), meaning])
   return formatMarkdownTable(['member', 'what'], rows)
 }

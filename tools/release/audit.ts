@@ -3,8 +3,8 @@
 import { spawnSync } from 'node:child_process'
 import { readAudit } from './read-audit.ts'
 
-const words = ['audit', '--omit=dev', '--json']
-const { stdout } = spawnSync('npm', words, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+const auditArguments = ['audit', '--omit=dev', '--json']
+const { stdout } = spawnSync('npm', auditArguments, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
 const { line, isFailed } = readAudit(stdout)
 console.log(line)
 process.exitCode = isFailed ? 1 : 0

@@ -67,8 +67,8 @@ export function insertRelease(file: string, release: string): string {
   if (new RegExp(`^## \\[?${version.replaceAll('.', '\\.')}\\]?(?: |$)`, 'm').test(file)) {
     throw new Error(`CHANGELOG.md has ${version} already. Choose another version, or take its section out.`)
   }
-  const at = file.search(/^## /m)
-  const [before, after] = at === -1 ? [file || opening, ''] : [file.slice(0, at), file.slice(at)]
+  const insertAt = file.search(/^## /m)
+  const [before, after] = insertAt === -1 ? [file || opening, ''] : [file.slice(0, insertAt), file.slice(insertAt)]
   return `${before.trimEnd()}\n\n${release}\n${after === '' ? '' : `\n${after}`}`
 }
 

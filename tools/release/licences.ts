@@ -50,7 +50,7 @@ const acceptedLicences: ReadonlySet<string> = new Set([
  */
 export function isAccepted(licence: string): boolean {
   const alternatives = licence.replace(/^\((.*)\)$/, '$1').split(' OR ')
-  return alternatives.some(each => each.split(' AND ').every(name => acceptedLicences.has(name)))
+  return alternatives.some(alternative => alternative.split(' AND ').every(name => acceptedLicences.has(name)))
 }
 
 export function readLock(root: string): Lock {
@@ -65,9 +65,11 @@ export function listDependencies(lock: Lock, workspace: string): readonly Depend
   for (const path of paths) for (const next of listPaths(lock, path)) paths.add(next)
   const installed = [...paths].filter(path => path.includes('node_modules/') && !lock[path]?.link)
   const unique = new Map(
-    installed.map(path => describe(lock, path)).map(each => [`${each.name}@${each.version}`, each]),
+    installed
+      .map(path => describe(lock, path))
+      .map(dependency => [`${dependency.name}@${dependency.version}`, dependency]),
   )
-  return [...unique].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, each]) => each)
+  return [...unique].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, dependency]) => dependency)
 }
 
 function describe(lock: Lock, path: string): Dependency {

@@ -13,8 +13,8 @@ import { formatRelease, insertRelease, replaceVersion, versionPattern } from './
 const root = join(import.meta.dirname, '../..')
 const versioned = ['package.json', '{apps,packages}/*/package.json', 'clients/*/pyproject.toml']
 
-function run(program: string, ...words: readonly string[]): string {
-  return execFileSync(program, words, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+function run(program: string, ...commandArguments: readonly string[]): string {
+  return execFileSync(program, commandArguments, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
 }
 
 function listCommits(): readonly CommitText[] {

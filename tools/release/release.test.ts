@@ -63,8 +63,8 @@ describe('the changelog', () => {
   })
 
   test('knows versions', () => {
-    expect(['0.2.0', '1.0.0-rc.1'].every(each => versionPattern.test(each))).toBe(true)
-    expect(['v1.0.0', '1.0', '1.0.0 ', ''].some(each => versionPattern.test(each))).toBe(false)
+    expect(['0.2.0', '1.0.0-rc.1'].every(version => versionPattern.test(version))).toBe(true)
+    expect(['v1.0.0', '1.0', '1.0.0 ', ''].some(version => versionPattern.test(version))).toBe(false)
   })
 })
 
@@ -151,7 +151,7 @@ describe('the audit', () => {
     expect(outcome).toEqual({ isFailed: true, line: expect.stringContaining('b (moderate), c (critical)') })
   })
 
-  test('says so when the registry has no answer', () => {
+  test('reports a registry that does not answer', () => {
     expect(readAudit('{"message":"405 Method Not Allowed"}')).toEqual({
       isFailed: false,
       line: 'SKIPPED  audit: 405 Method Not Allowed',

@@ -6,7 +6,7 @@ import { isTestFile } from './source-files.ts'
 const fragment = /^(?:As|How|Of|That|Until|What|Whatever|When|Where|Whether|Which|Who|Whoever|Whom|Whose|Why)\b/
 
 /** Matches a line that begins a comment, and captures its text. */
-const beginning = /^\s*(?:\/\/|\/\*\*?(?!\/))\s*(.*)$/
+const commentStart = /^\s*(?:\/\/|\/\*\*?(?!\/))\s*(.*)$/
 const lineComment = /^\s*\/\//
 
 /** Finds source files that begin with an import or with code. A line such as `#!` may come first. Vendored files are exempt. */
@@ -21,11 +21,12 @@ export function findSilentFiles(files: readonly SourceFile[]): readonly string[]
 export function findFragments(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap(({ path, text }) => {
     const lines = text.split('\n')
-    return lines.flatMap((line, at) => {
-      const [, words = ''] = beginning.exec(line) ?? []
-      const said = words === '' && /^\s*\/\*\*\s*$/.test(line) ? (lines[at + 1] ?? '').replace(/^\s*\*\s*/, '') : words
-      if (!fragment.test(said) || (lineComment.test(line) && lineComment.test(lines[at - 1] ?? ''))) return []
-      return [`${path}:${at + 1} "${said.slice(0, 60)}" is no sentence: begin with its subject or its verb`]
+    return lines.flatMap((line, index) => {
+      const [, content = ''] = commentStart.exec(line) ?? []
+      const sentence =
+        content === '' && /^\s*\/\*\*\s*$/.test(line) ? (lines[index + 1] ?? '').replace(/^\s*\*\s*/, '') : content
+      if (!fragment.test(sentence) || (lineComment.test(line) && lineComment.test(lines[index - 1] ?? ''))) return []
+      return [`${path}:${index + 1} "${sentence.slice(0, 60)}" is no sentence: begin with its subject or its verb`]
     })
   })
 }

@@ -20,11 +20,11 @@ type Graph = ReadonlyMap<string, readonly string[]>
 /** Finds groups of files that import each other in a circle, even by types. Sorts each group, and lists the largest first. */
 export function findCycles(files: readonly SourceFile[]): readonly (readonly string[])[] {
   const graph = peel(readGraph(files))
-  const reached = new Map([...graph.keys()].map(path => [path, reach(path, graph)]))
+  const reachable = new Map([...graph.keys()].map(path => [path, reach(path, graph)]))
   const groups = new Map<string, readonly string[]>()
-  for (const [path, targets] of reached) {
+  for (const [path, targets] of reachable) {
     if (!targets.has(path)) continue
-    const group = [...targets].filter(target => reached.get(target)?.has(path)).sort()
+    const group = [...targets].filter(target => reachable.get(target)?.has(path)).sort()
     groups.set(group.join(), group)
   }
   return [...groups.values()].sort((left, right) => right.length - left.length)
@@ -38,22 +38,22 @@ function readGraph(files: readonly SourceFile[]): Graph {
 
 /** Removes the files that import none of the remaining ones. They are in no circle, and few files remain. */
 function peel(graph: Graph): Graph {
-  const left = new Map([...graph].filter(([, targets]) => targets.some(target => graph.has(target))))
-  return left.size === graph.size ? left : peel(left)
+  const cyclic = new Map([...graph].filter(([, targets]) => targets.some(target => graph.has(target))))
+  return cyclic.size === graph.size ? cyclic : peel(cyclic)
 }
 
 /** Lists every file that a file imports, directly or through others. The file itself is among them only if it is in a circle. */
 function reach(start: string, graph: Graph): ReadonlySet<string> {
-  const reached = new Set<string>()
+  const visited = new Set<string>()
   const waiting = [start]
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     for (const target of graph.get(path) ?? []) {
-      if (reached.has(target) || !graph.has(target)) continue
-      reached.add(target)
+      if (visited.has(target) || !graph.has(target)) continue
+      visited.add(target)
       waiting.push(target)
     }
   }
-  return reached
+  return visited
 }
 
 /** The folders of a package's `src`, lowest first, by the package's path. A file may import from its own folder and lower ones. */
@@ -68,13 +68,13 @@ export function findLayerFaults(files: readonly SourceFile[], layers: Layers): r
 }
 
 function faultsOf({ path, imports }: SourceFile, layers: Layers): readonly string[] {
-  const own = findLayer(path, layers)
-  if (!own) return []
-  if (own.rank < 0) return [`${path}: its folder is not in the order of ${own.name}`]
+  const sourceLayer = findLayer(path, layers)
+  if (!sourceLayer) return []
+  if (sourceLayer.rank < 0) return [`${path}: its folder is not in the order of ${sourceLayer.name}`]
   return imports.flatMap(({ target }) => {
-    const other = target === undefined ? undefined : findLayer(target, layers)
-    const isUp = other?.name === own.name && other.rank > own.rank
-    return isUp ? [`${path} imports ${target}, which is higher in the order of ${own.name}`] : []
+    const targetLayer = target === undefined ? undefined : findLayer(target, layers)
+    const isUp = targetLayer?.name === sourceLayer.name && targetLayer.rank > sourceLayer.rank
+    return isUp ? [`${path} imports ${target}, which is higher in the order of ${sourceLayer.name}`] : []
   })
 }
 
@@ -86,13 +86,14 @@ interface Layer {
 }
 
 function findLayer(path: string, layers: Layers): Layer | undefined {
-  const name = Object.keys(layers).find(each => path.startsWith(`${each}/src/`))
+  const name = Object.keys(layers).find(packageName => path.startsWith(`${packageName}/src/`))
   if (name === undefined) return undefined
   const [file = '', ...inner] = path.slice(`${name}/src/`.length).split('/').reverse()
   const folders = inner.reverse()
-  const order = layers[name] ?? []
-  if (folders.length === 0) return { name, rank: order.includes(file) ? order.indexOf(file) : order.length }
+  const layerOrder = layers[name] ?? []
+  if (folders.length === 0)
+    return { name, rank: layerOrder.includes(file) ? layerOrder.indexOf(file) : layerOrder.length }
   const prefixes = folders.map((_, index) => folders.slice(0, folders.length - index).join('/'))
-  const layer = prefixes.find(folder => order.includes(folder))
-  return { name, rank: layer === undefined ? -1 : order.indexOf(layer) }
+  const layer = prefixes.find(folder => layerOrder.includes(folder))
+  return { name, rank: layer === undefined ? -1 : layerOrder.indexOf(layer) }
 }

@@ -18,7 +18,7 @@ const root = join(import.meta.dirname, '../..')
 /** The time since which commit subjects are checked; earlier commits are exempt. */
 const subjectsSince = '2026-11-23T03:00:00Z'
 
-const logged = execFileSync('git', ['log', `--since=${subjectsSince}`, '--format=%s'], { cwd: root, encoding: 'utf8' })
+const gitLog = execFileSync('git', ['log', `--since=${subjectsSince}`, '--format=%s'], { cwd: root, encoding: 'utf8' })
 const paths = listRepositoryFiles(root)
 const files = readSourceFiles(
   root,
@@ -45,7 +45,7 @@ const rules: readonly (readonly [string, readonly string[]])[] = [
   ['Files that do not say what they are for', findSilentFiles(files)],
   ['Comments that are no sentences', findFragments(files)],
   ['Titles of tests', findTitleFaults(files)],
-  ['Subjects of commits', findSubjectFaults(logged.split('\n').filter(Boolean))],
+  ['Subjects of commits', findSubjectFaults(gitLog.split('\n').filter(Boolean))],
 ]
 
 for (const [title, faults] of rules) {

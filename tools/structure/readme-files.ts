@@ -15,10 +15,10 @@ export function findStaleFileNames(readmes: readonly NamedText[], paths: readonl
   return readmes
     .filter(({ path }) => readmePattern.test(path))
     .flatMap(({ path, text }) => {
-      const own = paths.filter(each => each.startsWith(`${posix.dirname(path)}/`))
+      const folderFiles = paths.filter(file => file.startsWith(`${posix.dirname(path)}/`))
       const names = new Set([...text.matchAll(namePattern)].map(([, name = '']) => name))
       return [...names]
-        .filter(name => !paths.includes(name) && !own.some(each => each.endsWith(`/${name}`)))
+        .filter(name => !paths.includes(name) && !folderFiles.some(file => file.endsWith(`/${name}`)))
         .map(name => `${path} names ${name}, which is not there`)
     })
 }

@@ -40,7 +40,7 @@ export function parseSourceFile(path: string, text: string): SourceFile {
   return {
     path,
     text,
-    imports: imports.map(each => ({ ...each, ...findTarget(path, each.specifier) })),
+    imports: imports.map(importEntry => ({ ...importEntry, ...findTarget(path, importEntry.specifier) })),
     exports: [...new Set([...code.matchAll(exportPattern)].map(([, name]) => name ?? ''))],
   }
 }

@@ -41,19 +41,19 @@ describe('circles of imports', () => {
 })
 
 test('a file that does something at its beginning exports nothing but types to others', () => {
-  const programs = ['await serve(3)\n', 'process.exitCode = 1\n', 'run.all()\n'].map((deed, at) => [
-    `p/program-${at}.ts`,
+  const programs = ['await serve(3)\n', 'process.exitCode = 1\n', 'run.all()\n'].map((deed, index) => [
+    `p/program-${index}.ts`,
     `export const a = () => {\n  call()\n}\n${deed}`,
   ])
   const files = parse({
     ...Object.fromEntries(programs),
     'p/quiet.ts': 'export const b = make()\nif (parentPort) serve()\n',
-    'p/user.ts': [0, 1, 2].map(at => `import { a${at} } from './program-${at}.ts'\n`).join(''),
+    'p/user.ts': [0, 1, 2].map(index => `import { a${index} } from './program-${index}.ts'\n`).join(''),
     'p/types.ts': "import type { A } from './program-0.ts'\nimport { b } from './quiet.ts'\n",
     'p/late.ts': "const a = () => import('./program-0.ts')\n",
   })
   expect(findImportedPrograms(files)).toEqual(
-    [0, 1, 2].map(at => `p/user.ts imports p/program-${at}.ts, which does something when it is loaded`),
+    [0, 1, 2].map(index => `p/user.ts imports p/program-${index}.ts, which does something when it is loaded`),
   )
 })
 
@@ -166,7 +166,7 @@ describe('words', () => {
     ])
   })
 
-  test('that do not say what they hold are no whole names of variables', () => {
+  test('that are vague fail the check as names of variables', () => {
     const files = parse({
       'p/a.ts': "const found = 1 // const known = 2\nconst foundActor = 'const named = 3'\nlet whole: 4\n",
     })
@@ -190,9 +190,9 @@ describe('titles of tests', () => {
   const faultsOf = (text: string, path = 'packages/p/src/a.test.ts') => findTitleFaults(parse({ [path]: text }))
 
   test('have at most 25 words, and a parameter is one', () => {
-    const words = Array.from({ length: 24 }, (_, index) => `word${index}`).join(' ')
-    expect(faultsOf(`test(\n  '${words} %s',\n  () => {},\n)\n`)).toEqual([])
-    expect(faultsOf(`\n\ntest.each(rows)(\`${words} \${a + b} more\`, () => {})\n`)).toEqual([
+    const text = Array.from({ length: 24 }, (_, index) => `word${index}`).join(' ')
+    expect(faultsOf(`test(\n  '${text} %s',\n  () => {},\n)\n`)).toEqual([])
+    expect(faultsOf(`\n\ntest.each(rows)(\`${text} \${a + b} more\`, () => {})\n`)).toEqual([
       'packages/p/src/a.test.ts:3 "word0 word1 word2 word3 word4 word5 …": 26 words, at most 25',
     ])
   })

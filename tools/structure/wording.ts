@@ -33,8 +33,8 @@ function judgeTitle(title: string): readonly string[] {
 }
 
 function shorten(title: string): string {
-  const words = title.split(' ')
-  return words.length > 6 ? `${words.slice(0, 6).join(' ')} …` : title
+  const titleWords = title.split(' ')
+  return titleWords.length > 6 ? `${titleWords.slice(0, 6).join(' ')} …` : title
 }
 
 const maxLength = 72
@@ -87,7 +87,7 @@ export function findPrivateWords(files: readonly SourceFile[]): readonly string[
   return files.filter(isChecked).flatMap(({ path, text }) => {
     const names = new Set(text.replace(codeOnly, '').match(identifier))
     return [...names].flatMap(name => {
-      const word = wordsOf(name).find(each => Object.hasOwn(wordPairs, each))
+      const word = wordsOf(name).find(namePart => Object.hasOwn(wordPairs, namePart))
       return word === undefined || isForeign(name, path) ? [] : [`${path}: ${name} (say ${wordPairs[word]})`]
     })
   })

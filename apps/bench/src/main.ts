@@ -1,7 +1,7 @@
 // Runs the bench from the command line and prints its tables.
 import type { RaceJob } from './cases.ts'
 import { isProbe, isRace, openCase, probes } from './cases.ts'
-import { rivalCase } from './earlier/rivals.ts'
+import { compareWithEarlier } from './earlier/pairs.ts'
 import type { EarlierTree } from './harness/earlier-tree.ts'
 import { openEarlierTree } from './harness/earlier-tree.ts'
 import { formatProfile } from './harness/profile/format-profile.ts'
@@ -12,7 +12,7 @@ import { describeConditions } from './harness/tables/conditions.ts'
 import type { Figure } from './harness/tables/figure.ts'
 import { formatFigures } from './harness/tables/figure.ts'
 import { formatReport } from './harness/tables/report.ts'
-import type { Line } from './harness/tables/summary.ts'
+import type { SummaryRow } from './harness/tables/summary.ts'
 import { summarizeCase } from './harness/tables/summary.ts'
 import type { BenchOptions } from './options.ts'
 import { benchUsage, parseOptions } from './options.ts'
@@ -43,7 +43,7 @@ async function printMeasurements({ only, rounds, json }: BenchOptions, earlier?:
   // The starts come before this thread is pinned to one core, because child processes would inherit that.
   const starts = only.includes('start') ? await measureStarts(rounds, progress, earlier) : []
   if (cores) pinThisThread(cores.load)
-  const lines: Line[] = []
+  const lines: SummaryRow[] = []
   for (const job of races) lines.push(...(await measureJob(job, options, earlier)))
   const figures: Figure[] = []
   for (const job of measurements) figures.push(...(await probes[job]({ ...options, cores, earlier, progress })))
@@ -65,11 +65,11 @@ async function measureJob(
   job: RaceJob,
   { rounds, seconds, warmUp }: BenchOptions,
   earlier: EarlierTree | undefined,
-): Promise<readonly Line[]> {
-  const opened = await openCase[job]()
+): Promise<readonly SummaryRow[]> {
+  const openedCase = await openCase[job]()
   await using ends = new AsyncDisposableStack()
-  ends.defer(opened.close)
-  const benchCase = earlier ? rivalCase(opened, earlier) : opened
+  ends.defer(openedCase.close)
+  const benchCase = earlier ? compareWithEarlier(openedCase, earlier) : openedCase
   if (benchCase.contenders.length === 0) {
     progress(`${job}: ${earlier?.commit} cannot do this`)
     return []

@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { jobs, parseOptions } from './options.ts'
 
-const jobNames: readonly string[] = ['calls', 'tasks', 'postgres', 'postgres-held', 'postgres-far', 'mixed']
+const optionalJobs: readonly string[] = ['calls', 'tasks', 'postgres', 'postgres-held', 'postgres-far', 'mixed']
 
-test('parseOptions() measures everything unless told otherwise', () => {
+test('parseOptions() selects the usual jobs by default', () => {
   expect(parseOptions([])).toEqual({
-    only: jobs.filter(job => !jobNames.includes(job)),
+    only: jobs.filter(job => !optionalJobs.includes(job)),
     warmUp: 40_000,
     rounds: 5,
     seconds: 3,
@@ -26,13 +26,13 @@ test('parseOptions() measures everything unless told otherwise', () => {
   })
 })
 
-test('parseOptions() takes fewer rounds for a quick look, unless told how many', () => {
+test('parseOptions() uses fewer rounds for --quick, unless the caller sets --rounds', () => {
   expect(parseOptions(['--quick'])).toMatchObject({ quick: true, rounds: 2, seconds: 1, warmUp: 4_000 })
   expect(parseOptions(['--quick', '--rounds', '3'])).toMatchObject({ quick: true, rounds: 3, seconds: 1 })
   expect(parseOptions(['--quick', '--warm-up', '100'])).toMatchObject({ quick: true, warmUp: 100 })
 })
 
-test('parseOptions() measures against a commit what that commit can do', () => {
+test('parseOptions() selects only comparable jobs for --against, unless the caller sets --only', () => {
   const { only, against } = parseOptions(['--against', 'HEAD~3'])
   expect(against).toBe('HEAD~3')
   expect(only).toContain('start')
@@ -63,7 +63,7 @@ test('a bench prints its help and ends', () => {
   expect(status).toBe(0)
 }, 60_000)
 
-test('parseOptions() takes every command line of the README', () => {
+test('parseOptions() accepts every command line of the README', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const commands = [...readme.matchAll(/^npm run bench -- (?!--help)([^#\n]+)/gm)].map(([, line = '']) =>
     line.trim().split(/\s+/),

@@ -35,7 +35,7 @@ export async function openFedifyBot(
   { isModern = false }: FedifyBotOptions = {},
 ): Promise<FedifyBot> {
   const loader = createLoader(fetch)
-  const heard: Activity[] = []
+  const activities: Activity[] = []
   const requests: Request[] = []
   const keys = {
     rsa: await generateCryptoKeyPair('RSASSA-PKCS1-v1_5'),
@@ -65,7 +65,7 @@ export async function openFedifyBot(
       })
     })
     .setKeyPairsDispatcher(() => [keys.rsa, keys.ed25519])
-  const hear = (_: unknown, activity: Activity) => void heard.push(activity)
+  const hear = (_: unknown, activity: Activity) => void activities.push(activity)
   federation.setInboxListeners('/users/{identifier}/inbox', '/inbox').on(Create, hear).on(Accept, hear)
   const listener = getRequestListener(async request => {
     // TLS ends in front of this server.
@@ -84,7 +84,7 @@ export async function openFedifyBot(
     actor: new URL(`${botOrigin}/users/bot`),
     keys,
     loader,
-    heard,
+    heard: activities,
     requests,
     close() {
       server.closeAllConnections()
@@ -92,7 +92,7 @@ export async function openFedifyBot(
     },
     async waitFor(find) {
       for (let waited = 0; waited < 30_000; waited += 20) {
-        for (const activity of heard) {
+        for (const activity of activities) {
           const kind = await find(activity)
           if (kind) return kind
         }

@@ -32,7 +32,7 @@ async function countFollowers(): Promise<number> {
   return ((await answer.json()) as { totalItems: number }).totalItems
 }
 
-test('it follows, Fedify verifies the Accept of the agent, and the agent has a follower', async () => {
+test('a Fedify bot follows the agent and verifies the Accept, and the agent has a follower', async () => {
   const follow = composeFollow()
   await stage.sendAsBot(follow)
   const accept = await waitForAccept(follow)
@@ -48,14 +48,14 @@ test('the agent answers a follower’s message', async () => {
   expect(note?.content?.toString()).toContain('I follow you')
 })
 
-test('it follows once more with another Follow, and there is still one follower', async () => {
-  const again = composeFollow()
-  await stage.sendAsBot(again)
-  await waitForAccept(again)
+test('a second Follow of the same bot adds no follower', async () => {
+  const secondFollow = composeFollow()
+  await stage.sendAsBot(secondFollow)
+  await waitForAccept(secondFollow)
   expect(await countFollowers()).toBe(1)
 })
 
-test('it takes its Follow back, and the agent has no follower', async () => {
+test('an Undo of the Follow removes the follower', async () => {
   const object = composeFollow()
   await stage.sendAsBot(object)
   await waitForAccept(object)

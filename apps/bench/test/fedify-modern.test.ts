@@ -8,18 +8,18 @@ import { fedifyAgent, openFedifyStage } from './fedify-stage.ts'
 
 let stage: FedifyStage
 let answer: Create
-let posted: Request
+let postedRequest: Request
 
 beforeAll(async () => {
   stage = await openFedifyStage({ isModern: true })
   const create = stage.composeCreate('<p>say something</p>')
   await stage.sendAsBot(create)
   answer = await stage.waitForAnswer(create)
-  posted = stage.bot.requests.at(-1) as Request
+  postedRequest = stage.bot.requests.at(-1) as Request
 })
 afterAll(() => stage?.close())
 
-const copyRequest = (request = posted) => request.clone() as Request
+const copyRequest = (request = postedRequest) => request.clone() as Request
 const loaders = () => ({ documentLoader: stage.bot.loader, contextLoader: stage.bot.loader })
 const readDocument = async () => (await copyRequest().json()) as Record<string, unknown> & { proof: object }
 

@@ -12,24 +12,32 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.close())
 
-test.each(['draft-cavage-http-signatures-12', 'rfc9421'] as const)('Fedify signs by %s, we verify', async spec => {
-  const create = stage.composeCreate('<p>hello</p>')
-  const signed = await signRequest(await stage.describeRequest(create), stage.bot.keys.rsa.privateKey, keyId, { spec })
-  const answer = await fetch(signed)
-  expect([answer.status, await answer.text()]).toEqual([202, ''])
-  expect((await stage.findRecord(create))?.message).toMatchObject({
-    parts: [{ content: 'hello' }],
-    sender: { address: '@bot@fedify.test', verified: true, key_id: keyId.href },
-  })
-})
+test.each(['draft-cavage-http-signatures-12', 'rfc9421'] as const)(
+  'the gateway accepts a request signed by Fedify with %s',
+  async spec => {
+    const create = stage.composeCreate('<p>hello</p>')
+    const signedRequest = await signRequest(await stage.describeRequest(create), stage.bot.keys.rsa.privateKey, keyId, {
+      spec,
+    })
+    const answer = await fetch(signedRequest)
+    expect([answer.status, await answer.text()]).toEqual([202, ''])
+    expect((await stage.findRecord(create))?.message).toMatchObject({
+      parts: [{ content: 'hello' }],
+      sender: { address: '@bot@fedify.test', verified: true, key_id: keyId.href },
+    })
+  },
+)
 
-test.each(['draft-cavage-http-signatures-12', 'rfc9421'] as const)('with another key by %s, we refuse', async spec => {
-  const create = stage.composeCreate('<p>hello</p>')
-  const stranger = await generateCryptoKeyPair('RSASSA-PKCS1-v1_5')
-  const signed = await signRequest(await stage.describeRequest(create), stranger.privateKey, keyId, { spec })
-  expect((await fetch(signed)).status).toBe(401)
-  expect(await stage.findRecord(create)).toBeUndefined()
-})
+test.each(['draft-cavage-http-signatures-12', 'rfc9421'] as const)(
+  'the gateway refuses a request signed with a foreign key by %s',
+  async spec => {
+    const create = stage.composeCreate('<p>hello</p>')
+    const stranger = await generateCryptoKeyPair('RSASSA-PKCS1-v1_5')
+    const signedRequest = await signRequest(await stage.describeRequest(create), stranger.privateKey, keyId, { spec })
+    expect((await fetch(signedRequest)).status).toBe(401)
+    expect(await stage.findRecord(create)).toBeUndefined()
+  },
+)
 
 test('Fedify signs the object too (FEP-8b32): it is a second piece of evidence', async () => {
   const create = stage.composeCreate('<p>hello</p>', { to: fedifyAgent, cc: stage.bot.actor })
@@ -45,7 +53,7 @@ test('Fedify signs the object too (FEP-8b32): it is a second piece of evidence',
   ])
 })
 
-test('the object’s proof holds beside a Linked Data Signature, as sendActivity() makes both', async () => {
+test('the gateway verifies the object integrity proof of an activity that also has a Linked Data Signature', async () => {
   const create = stage.composeCreate('<p>signed three times</p>', { to: fedifyAgent, cc: stage.bot.actor })
   await stage.sendAsBot(create)
   const record = await stage.findRecord(create)
@@ -67,7 +75,7 @@ test('our delivery passes Fedify’s verifier, and the key is our agent’s', as
   expect(await verifyRequest(tampered, loaders)).toBeNull()
 })
 
-test('a bot of Fedify mentions the agent and hears its reply', async () => {
+test('a Fedify bot that mentions the agent receives its reply', async () => {
   const create = stage.composeCreate('<p>hello from a bot</p>')
   await stage.sendAsBot(create)
   const answer = await stage.waitForAnswer(create)

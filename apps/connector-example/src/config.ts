@@ -50,7 +50,7 @@ export const defaultLimits = {
 
 export type ConnectorLimits = Readonly<typeof defaultLimits>
 
-const options = {
+const flagOptions = {
   origin: { type: 'string' },
   host: { type: 'string' },
   port: { type: 'string' },
@@ -63,9 +63,9 @@ const options = {
   'behind-proxy': { type: 'boolean' },
 } as const
 
-type TextName = 'origin' | 'host' | 'port' | 'name' | 'keys' | 'agents-domain'
+type TextFlag = 'origin' | 'host' | 'port' | 'name' | 'keys' | 'agents-domain'
 
-const defaults: Readonly<Record<TextName, string | undefined>> = {
+const defaults: Readonly<Record<TextFlag, string | undefined>> = {
   origin: 'https://chat.test',
   host: '127.0.0.1',
   port: '8790',
@@ -81,7 +81,7 @@ export function readFlags(
 ): ConnectorConfig {
   const values = parseFlags(args)
   const variable = (name: string) => environment[`CHAT_${name.toUpperCase().replaceAll('-', '_')}`]
-  const text = (name: TextName) => values[name] ?? variable(name) ?? defaults[name]
+  const text = (name: TextFlag) => values[name] ?? variable(name) ?? defaults[name]
   const isOn = (name: 'credentials' | 'dev' | 'behind-proxy') => values[name] ?? variable(name) === 'true'
   const loopback = values.loopback ?? variable('loopback')?.split(',') ?? []
   return checkConfig({
@@ -101,7 +101,7 @@ export function readFlags(
 
 function parseFlags(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], options, strict: true }).values
+    return parseArgs({ args: [...args], options: flagOptions, strict: true }).values
   } catch (cause) {
     const problem = cause instanceof Error ? cause.message : 'it cannot be read'
     throw new ConfigError('command line', problem, 'See README.md for the flags.', { cause })

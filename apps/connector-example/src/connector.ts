@@ -10,11 +10,11 @@ import { createRateLimit } from '@postern/limits'
 import type { Log } from '@postern/message'
 import { Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { createAgentLine } from './agents/agent-line.ts'
+import { createAgentClient } from './agents/agent-client.ts'
 import type { Dispatch } from './agents/dispatch.ts'
 import { createDispatch } from './agents/dispatch.ts'
-import type { TaskSeats } from './agents/task-book.ts'
-import { createTaskSeats } from './agents/task-book.ts'
+import type { OpenTasks } from './agents/open-tasks.ts'
+import { createOpenTasks } from './agents/open-tasks.ts'
 import type { ConnectorConfig } from './config.ts'
 import { checkConfig } from './config.ts'
 import type { ConnectorKeyRing } from './issuer/key-ring.ts'
@@ -44,23 +44,23 @@ export interface Connector {
 
 /** Opens a chat room that vouches for its people to agents. @throws ConfigError */
 export async function openConnector(
-  given: ConnectorConfig,
+  options: ConnectorConfig,
   { log, now = Date.now }: ConnectorOptions,
 ): Promise<Connector> {
-  const config = checkConfig(given)
+  const config = checkConfig(options)
   const closing = new AbortController()
   const keys = await openKeyRing(config.keyFile, now)
   const fetch = createGuardedFetch({ loopback: config.loopback, userAgent: 'postern-chat-room' })
   const system = { fetch, openStream: fetch.openStream, now, sleep, log }
-  const line = createAgentLine({ config, keys, system, closing: closing.signal })
+  const client = createAgentClient({ config, keys, system, closing: closing.signal })
   const rooms = createRooms(config.limits, now)
   rooms.open('lobby')
-  const tasks = createTaskSeats(config)
+  const tasks = createOpenTasks(config)
   const dispatch = createDispatch({
     config,
     keys,
     system,
-    line,
+    client,
     rooms,
     requirements: createOpenRequirements(),
     tasks,
@@ -109,10 +109,10 @@ function createPages(deps: PageDeps): Hono {
   app.notFound(context => context.html(renderProblem('There is nothing here'), 404))
   app.onError((error, context) => {
     const { status, headers } = toProblem(error, deps.log)
-    const words = status === 500 ? 'Something went wrong here' : error.message
+    const message = status === 500 ? 'Something went wrong here' : error.message
     const retryAfter = headers.get('retry-after')
     if (retryAfter !== null) context.header('retry-after', retryAfter)
-    return context.html(renderProblem(words), status as ContentfulStatusCode)
+    return context.html(renderProblem(message), status as ContentfulStatusCode)
   })
   return app
 }
@@ -139,7 +139,7 @@ function createStaticRoutes(): Hono {
 }
 
 interface CallbackDeps {
-  readonly tasks: TaskSeats
+  readonly tasks: OpenTasks
   readonly dispatch: Dispatch
   readonly log: Log
   now(): number
@@ -152,12 +152,12 @@ interface CallbackDeps {
 function createCallbackRoutes({ tasks, dispatch, log, now }: CallbackDeps): Hono {
   const rate = createRateLimit({ perMinute: 600 }, now)
   return new Hono().post(callbackPath, async context => {
-    rate.consume(peerAddress(context.env))
-    const seat = tasks.find(context.req.header('x-a2a-notification-token') ?? '')
+    rate.take(peerAddress(context.env))
+    const task = tasks.find(context.req.header('x-a2a-notification-token') ?? '')
     await context.req.raw.body?.cancel()
     // The answer is the same for everybody: nothing new can be learned about a task that is busy or over.
-    if (seat && !seat.isBusy) {
-      void dispatch.refresh(seat).catch(err => log.info({ err }, 'a task could not be read again'))
+    if (task && !task.isBusy) {
+      void dispatch.refreshTask(task).catch(err => log.info({ err }, 'a task could not be read again'))
     }
     return context.body(null, 202)
   })

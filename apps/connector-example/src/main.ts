@@ -7,9 +7,9 @@ import { openConnector } from './connector.ts'
 /** Creates a log with one line for each event; of errors it prints the message only. */
 function createLineLog(print: (line: string) => void): Log {
   const write = (level: string) => (fields: LogFields, text: string) => {
-    const { err, ...others } = fields
+    const { err, ...otherFields } = fields
     const problem = err instanceof Error ? ` (${err.message})` : ''
-    print(`${level} ${text}${problem} ${JSON.stringify(others)}`)
+    print(`${level} ${text}${problem} ${JSON.stringify(otherFields)}`)
   }
   return { debug: () => undefined, info: write('info'), warn: write('warn'), error: write('ERROR') }
 }

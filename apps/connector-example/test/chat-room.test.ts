@@ -64,15 +64,15 @@ describe('what a person says in a room', () => {
   test('reaches the others as it comes, the agent’s answer piece by piece', async () => {
     const ann = await deps.comeIn('Ann')
     const bob = await deps.comeIn('Bob')
-    const seen = await bob.watch()
+    const entries = await bob.watch()
     await ann.say('@holder wait')
-    const first = await awaitEntry(seen, ({ by, text }) => by === '@holder@agents.test' && text.startsWith('first'))
+    const first = await awaitEntry(entries, ({ by, text }) => by === '@holder@agents.test' && text.startsWith('first'))
     expect([first.kind, first.text]).toEqual(['agent working', 'first…'])
     await ann.post('/rooms', { csrf: await ann.formToken(), name: 'elsewhere' })
     await ann.say('@holder go on', 'elsewhere')
-    const entry = await awaitEntry(seen, ({ id, kind }) => id === first.id && kind === 'agent said')
+    const entry = await awaitEntry(entries, ({ id, kind }) => id === first.id && kind === 'agent said')
     expect(entry.text).toBe('first second')
-    await seen.return()
+    await entries.return()
     await deps.connector.idle()
   })
 
@@ -110,7 +110,7 @@ describe('an agent that brings in another', () => {
 
   test('MN-8.3: no further than the last hop, and not by what it quotes', async () => {
     const ann = await deps.comeIn('Ann')
-    const heard = async (text: string) => {
+    const sendAndRead = async (text: string) => {
       const before = (await deps.messages()).length
       await ann.say(text)
       await deps.connector.idle()
@@ -120,13 +120,13 @@ describe('an agent that brings in another', () => {
         .toReversed()
     }
     // Each of the two agents mentions the other in every answer.
-    expect(await heard('@ping')).toEqual([
+    expect(await sendAndRead('@ping')).toEqual([
       ['ping', 0],
       ['pong', 1],
       ['ping', 2],
       ['pong', 3],
     ])
-    expect(await heard('@convener say …\n> @teller@agents.test')).toEqual([['convener', 0]])
+    expect(await sendAndRead('@convener say …\n> @teller@agents.test')).toEqual([['convener', 0]])
   })
 
   test('as often as it likes wakes no more of them than one message may', async () => {
@@ -143,17 +143,20 @@ describe('what an agent requires', () => {
   test('MN-7.2: only its recipient may decide, in their chat room, and once', async () => {
     const ann = await deps.comeIn('Ann')
     const bob = await deps.comeIn('Bob')
-    const seen = await bob.watch()
+    const entries = await bob.watch()
     await ann.say('@clerk order')
     await deps.connector.idle()
-    const asked = (await ann.entries()).at(-1)
-    expect(asked?.html).toContain('May I hand it on to the baker?')
-    expect(asked?.html).not.toContain('/actions/')
-    const requirement = requirementIn(asked?.html ?? '') ?? ''
-    const requirementEntry = await awaitEntry(seen, ({ id, html }) => id === asked?.id && html.includes('requirement'))
+    const entry = (await ann.entries()).at(-1)
+    expect(entry?.html).toContain('May I hand it on to the baker?')
+    expect(entry?.html).not.toContain('/actions/')
+    const requirement = requirementIn(entry?.html ?? '') ?? ''
+    const requirementEntry = await awaitEntry(
+      entries,
+      ({ id, html }) => id === entry?.id && html.includes('requirement'),
+    )
     expect(requirementEntry.html).toContain('Asked of <bdi>Ann</bdi>')
     expect([requirementIn(requirementEntry.html), requirementIn(await bob.page())]).toEqual([undefined, undefined])
-    await seen.return()
+    await entries.return()
     await ann.post('/rooms', { csrf: await ann.formToken(), name: 'cellar' })
     expect(await bob.press(requirement)).toBe(403)
     expect(await ann.press(requirement, 'grant', 'cellar')).toBe(404)
@@ -185,20 +188,20 @@ describe('what an agent requires', () => {
     const bob = await deps.comeIn('Bob')
     await ann.say('@clerk pay')
     await deps.connector.idle()
-    const asked = (await ann.entries()).at(-1)?.html ?? ''
-    expect(asked).toContain('<strong>4.50 EUR</strong>')
-    const [, path = ''] = /href="http:\/\/127\.0\.0\.1:\d+(\/actions\/[\w-]+)"/.exec(asked) ?? []
+    const query = (await ann.entries()).at(-1)?.html ?? ''
+    expect(query).toContain('<strong>4.50 EUR</strong>')
+    const [, path = ''] = /href="http:\/\/127\.0\.0\.1:\d+(\/actions\/[\w-]+)"/.exec(query) ?? []
     expect((await bob.page()).includes(path)).toBe(false)
-    expect(await ann.press(requirementIn(asked) ?? '')).toBe(403)
-    const seen = await bob.watch()
-    const paid = await fetch(deps.gatewayUrl + path, {
+    expect(await ann.press(requirementIn(query) ?? '')).toBe(403)
+    const entries = await bob.watch()
+    const paidResponse = await fetch(deps.gatewayUrl + path, {
       method: 'POST',
       body: new URLSearchParams({ decision: 'pay_test' }),
     })
-    expect(paid.ok).toBe(true)
-    const answer = await awaitEntry(seen, ({ text }) => text === 'Then it is done.')
+    expect(paidResponse.ok).toBe(true)
+    const answer = await awaitEntry(entries, ({ text }) => text === 'Then it is done.')
     expect(answer.by).toBe('@clerk@agents.test')
-    await seen.return()
+    await entries.return()
     expect((await ann.entries()).at(-2)?.html).toContain('This is over.')
   })
 
@@ -236,8 +239,8 @@ describe('what an agent requires', () => {
   test('a call back that nobody has asked for changes nothing', async () => {
     const ann = await deps.comeIn('Ann')
     const before = await ann.entries()
-    const told = await ann.post('/callback', { task: 'x' }, { 'x-a2a-notification-token': 'guessed' })
-    expect(told.status).toBe(202)
+    const response = await ann.post('/callback', { task: 'x' }, { 'x-a2a-notification-token': 'guessed' })
+    expect(response.status).toBe(202)
     expect(await ann.entries()).toEqual(before)
   })
 })
@@ -253,8 +256,8 @@ describe('a gateway with limits for one person', () => {
     for (const word of ['one', 'two', 'three', 'four']) await ann.say(`@teller ${word}`)
     for (const word of ['five', 'six', 'seven']) await bob.say(`@teller ${word}`)
     await limited.connector.idle()
-    const taken = (await limited.messages()).map(({ message }) => message.sender.display_name).sort()
-    expect(taken).toEqual(['Ann', 'Ann', 'Ann', 'Bob', 'Bob', 'Bob'])
+    const names = (await limited.messages()).map(({ message }) => message.sender.display_name).sort()
+    expect(names).toEqual(['Ann', 'Ann', 'Ann', 'Bob', 'Bob', 'Bob'])
     await limited.close()
   })
 })

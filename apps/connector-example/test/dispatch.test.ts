@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { Unavailable } from '@postern/message'
 import { silentLog } from '@postern/testing'
 import { expect, test } from 'vitest'
-import type { KnownAgent } from '../src/agents/agent-line.ts'
+import type { KnownAgent } from '../src/agents/agent-client.ts'
 import { createDispatch } from '../src/agents/dispatch.ts'
-import { createTaskSeats } from '../src/agents/task-book.ts'
+import { createOpenTasks } from '../src/agents/open-tasks.ts'
 import { defaultLimits, readFlags } from '../src/config.ts'
 import { openKeyRing } from '../src/issuer/key-ring.ts'
 import { createOpenRequirements } from '../src/rooms/requirements.ts'
@@ -18,39 +18,39 @@ test('agents elsewhere that never answer do not block local ones', async () => {
   const keys = await openKeyRing(join(directory, 'deep', 'keys.json'), Date.now)
   const limits = { ...defaultLimits, calls: 8, callsPerPerson: 4 }
   const config = { ...readFlags(['--agents-domain', 'agents.test'], {}), limits }
-  const asked: string[] = []
+  const queries: string[] = []
   const hanging: (() => void)[] = []
   const nobody = () => Promise.reject(new Unavailable('nobody is there'))
   const find = (address: string) =>
     new Promise<KnownAgent>((_, reject) => {
-      asked.push(address)
+      queries.push(address)
       hanging.push(() => reject(new Unavailable('nobody is there')))
     })
   const system = { fetch: nobody, now: Date.now, sleep: () => Promise.resolve(), log: silentLog }
   const rooms = createRooms(limits, Date.now)
   const room = rooms.open('lobby')
   const line = { find, call: nobody, read: nobody }
-  const tasks = createTaskSeats(config)
+  const tasks = createOpenTasks(config)
   const dispatch = createDispatch({
     config,
     keys,
     system,
-    line,
+    client: line,
     rooms,
     requirements: createOpenRequirements(),
     tasks,
   })
   const eves = Array.from({ length: 6 }, () => makePerson('Eve'))
-  for (const [at, eve] of eves.entries()) dispatch.hear(room, eve, `@a@evil.test @b@evil${at}.test`)
-  expect(asked.filter(address => address.endsWith('@evil.test'))).toHaveLength(2)
-  expect(asked).toHaveLength(4)
-  dispatch.hear(room, makePerson('Ann'), '@echo')
-  expect(asked.at(-1)).toBe('@echo@agents.test')
+  for (const [at, eve] of eves.entries()) dispatch.acceptMessage(room, eve, `@a@evil.test @b@evil${at}.test`)
+  expect(queries.filter(address => address.endsWith('@evil.test'))).toHaveLength(2)
+  expect(queries).toHaveLength(4)
+  dispatch.acceptMessage(room, makePerson('Ann'), '@echo')
+  expect(queries.at(-1)).toBe('@echo@agents.test')
   for (const end of hanging) end()
   await dispatch.idle()
   // All slots are free again.
-  dispatch.hear(room, makePerson('Bob'), '@c@evil.test')
-  expect(asked.at(-1)).toBe('@c@evil.test')
+  dispatch.acceptMessage(room, makePerson('Bob'), '@c@evil.test')
+  expect(queries.at(-1)).toBe('@c@evil.test')
   hanging.at(-1)?.()
   await dispatch.idle()
   rmSync(directory, { recursive: true })

@@ -10,8 +10,8 @@ const author = { kind: 'person', id: 'ann-1', name: 'Ann' } as const
 test('a new chat room replaces an empty one, and no other', () => {
   const rooms = createRooms(limits, () => 0)
   for (const name of ['lobby', 'one', 'two']) rooms.open(name)
-  rooms.open('one').say({ author, text: 'here' })
-  rooms.open('three').say({ author, text: 'here' })
+  rooms.open('one').addEntry({ author, text: 'here' })
+  rooms.open('three').addEntry({ author, text: 'here' })
   expect(rooms.list().map(({ name }) => name)).toEqual(['lobby', 'one', 'three'])
   expect(() => rooms.open('four')).toThrow(new Rejection('forbidden', 'There are enough rooms'))
 })
@@ -20,16 +20,16 @@ test('a room shows the latest people and entries', () => {
   const room = createRooms(limits, () => 0).open('lobby')
   for (const id of ['a', 'b', 'a', 'c']) room.enter({ id, name: id })
   expect([...room.people.keys()]).toEqual(['a', 'c'])
-  for (const text of ['one', 'two', 'three']) room.say({ author, text })
+  for (const text of ['one', 'two', 'three']) room.addEntry({ author, text })
   expect(room.after(0).map(({ text }) => text)).toEqual(['two', 'three'])
   expect(room.after(2).map(({ text }) => text)).toEqual(['three'])
 })
 
 test('a change after the end of a room has no effect', () => {
   const room = createRooms(limits, () => 0).open('lobby')
-  const { id } = room.say({ author, text: 'one' })
-  for (const text of ['two', 'three']) room.say({ author, text })
-  room.change(id, { text: 'again' })
+  const { id } = room.addEntry({ author, text: 'one' })
+  for (const text of ['two', 'three']) room.addEntry({ author, text })
+  room.updateEntry(id, { text: 'again' })
   expect(room.after(0).map(({ text }) => text)).toEqual(['two', 'three'])
 })
 

@@ -55,12 +55,12 @@ async function callByHand(
 
 test('MN-6.3: a forged attestation proves nothing, and the agent runs without it', async () => {
   const { config, directory } = await open()
-  const own = await openKeyRing(config.keyFile, Date.now)
+  const ownKeyRing = await openKeyRing(config.keyFile, Date.now)
   const forger = await openKeyRing(join(directory, 'forged.json'), Date.now)
-  const { kid } = own.signing()
-  const forged = { ...forger, signing: () => ({ ...forger.signing(), kid }) }
-  const heard = await callByHand(deps as ConnectorGateway, { tokenKeys: own, evidenceKeys: forged })
-  expect(heard).toBe('heard: hi | inline | no chain | chat-room by https://chat.test (transport)')
+  const { kid } = ownKeyRing.signing()
+  const forgedKeyRing = { ...forger, signing: () => ({ ...forger.signing(), kid }) }
+  const text = await callByHand(deps as ConnectorGateway, { tokenKeys: ownKeyRing, evidenceKeys: forgedKeyRing })
+  expect(text).toBe('heard: hi | inline | no chain | chat-room by https://chat.test (transport)')
   const [record] = await (deps as ConnectorGateway).messages()
   expect(proofsOf(record)).toEqual([
     ['jwt', 'pass', undefined],
@@ -71,8 +71,8 @@ test('MN-6.3: a forged attestation proves nothing, and the agent runs without it
 test('MN-11: a forged connector is nobody at all', async () => {
   const { directory } = await open()
   const forger = await openKeyRing(join(directory, 'forged.json'), Date.now)
-  const heard = await callByHand(deps as ConnectorGateway, { tokenKeys: forger, evidenceKeys: forger })
-  expect(heard).toMatch(/^401 .*key is not one of its issuer/)
+  const text = await callByHand(deps as ConnectorGateway, { tokenKeys: forger, evidenceKeys: forger })
+  expect(text).toMatch(/^401 .*key is not one of its issuer/)
   expect(await (deps as ConnectorGateway).messages()).toEqual([])
 })
 
@@ -144,11 +144,11 @@ test('MN-11: after a rotation the card has both keys, the new one signs, and wha
   const did = await read('/.well-known/did.json')
   expect(did.assertionMethod).toEqual([next, before].map(kid => `did:web:chat.test#${kid}`))
   const ring = await openKeyRing(config.keyFile, () => Date.now() + 6_000)
-  const heard = await callByHand(deps as ConnectorGateway, {
+  const text = await callByHand(deps as ConnectorGateway, {
     tokenKeys: ring,
     evidenceKeys: { ...ring, signing: () => old },
   })
-  expect(heard).toContain('room:lobby/ann-0000 by chat.test (signed-attestation)')
+  expect(text).toContain('room:lobby/ann-0000 by chat.test (signed-attestation)')
   behind = -25 * 3_600_000
   expect(await kids()).toEqual([[next], []])
 })

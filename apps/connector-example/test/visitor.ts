@@ -57,8 +57,8 @@ export async function createVisitor(url: string, name: string): Promise<Visitor>
       submit(`/rooms/${room}/decisions`, { requirement, decision }),
     entries: async room => readEntries(await page(room)),
     async answers(room) {
-      const said = readEntries(await page(room)).filter(({ kind }) => kind.startsWith('agent'))
-      return said.map(({ by, text }) => `${by}: ${text}`)
+      const entries = readEntries(await page(room)).filter(({ kind }) => kind.startsWith('agent'))
+      return entries.map(({ by, text }) => `${by}: ${text}`)
     },
     async watch(room = 'lobby') {
       const [, path = ''] = /data-events="([^"]+)"/.exec(await page(room)) ?? []

@@ -22,12 +22,15 @@ describe('strangers’ words', () => {
   test('are data: in names, texts, answers, on the page and in its stream', async () => {
     const eve = await deps.comeIn('<b onclick="x()">Eve</b>')
     const bob = await deps.comeIn('Bob')
-    const seen = await bob.watch()
+    const entries = await bob.watch()
     await eve.say(`@convener say ${attack}`)
     await deps.connector.idle()
-    const streamed = await awaitEntry(seen, ({ by, kind }) => by === '@convener@agents.test' && kind === 'agent said')
+    const streamed = await awaitEntry(
+      entries,
+      ({ by, kind }) => by === '@convener@agents.test' && kind === 'agent said',
+    )
     expect(streamed.text).toBe(attack)
-    await seen.return()
+    await entries.return()
     for (const html of [await bob.page(), streamed.html]) {
       expect(html).not.toMatch(/<img|<b |<script>|alert\(2\)<\/script>/)
     }
@@ -134,21 +137,21 @@ describe('a flood', () => {
     const csrf = await eve.formToken()
     heldAt = Date.now()
     const answers = await Promise.all(
-      Array.from({ length: 30 }, (_, at) => eve.post('/rooms/lobby/messages', { csrf, text: `${at}` })),
+      Array.from({ length: 30 }, (_, index) => eve.post('/rooms/lobby/messages', { csrf, text: `${index}` })),
     )
-    const refused = answers.filter(({ status }) => status === 429)
+    const refusal = answers.filter(({ status }) => status === 429)
     expect(answers.filter(({ status }) => status === 303)).toHaveLength(10)
-    expect(refused).toHaveLength(20)
-    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(refusal).toHaveLength(20)
+    expect(Number(refusal[0]?.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
   test('of agents in one message wakes some of them, and of windows some are open', async () => {
     const eve = await deps.comeIn('Eve')
     const before = (await deps.messages()).length
-    await eve.say(Array.from({ length: 50 }, (_, at) => `@agent${at}@agents.test`).join(' '))
+    await eve.say(Array.from({ length: 50 }, (_, index) => `@agent${index}@agents.test`).join(' '))
     await deps.connector.idle()
-    const failed = (await eve.entries()).filter(({ kind }) => kind === 'agent failed')
-    expect(failed).toHaveLength(defaultLimits.agentsPerMessage)
+    const failedEntries = (await eve.entries()).filter(({ kind }) => kind === 'agent failed')
+    expect(failedEntries).toHaveLength(defaultLimits.agentsPerMessage)
     expect((await deps.messages()).length).toBe(before)
     const windows = [await eve.watch(), await eve.watch()]
     expect((await eve.get('/rooms/lobby/events')).status).toBe(429)

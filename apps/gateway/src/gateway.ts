@@ -10,10 +10,10 @@ import { channelModules } from './channels.ts'
 import type { CompositionDeps } from './compose/composition.ts'
 import { compose } from './compose/composition.ts'
 import type { AppOptions } from './compose/create-app.ts'
-import type { Foundation, FoundationOptions } from './compose/foundation.ts'
-import { openFoundation } from './compose/foundation.ts'
-import type { Succession } from './compose/succession.ts'
-import { createSuccession } from './compose/succession.ts'
+import type { GatewayResources, ResourceOptions } from './compose/foundation.ts'
+import { openResources } from './compose/foundation.ts'
+import type { ReloadableGateway } from './compose/succession.ts'
+import { createReloadableGateway } from './compose/succession.ts'
 import type { AnyChannelModule } from './config/channel-slices.ts'
 import type { Config } from './config/schema.ts'
 import { noTrustedProxy, trustsNoProxy } from './config/trusted-proxies.ts'
@@ -55,7 +55,7 @@ export interface Gateway {
   stop(): Promise<void>
 }
 
-interface GatewayOptions extends Omit<FoundationOptions, 'modules' | 'onStage' | 'mask'> {
+interface GatewayOptions extends Omit<ResourceOptions, 'modules' | 'onStage' | 'mask'> {
   /** The mask that hides secrets. Absent for one that finds them by the names and forms of settings. */
   readonly mask?: SecretMask | undefined
   readonly operatorToken: string
@@ -86,8 +86,8 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
     listSettings = () => [],
   } = options
   const stages = await openStages(config.telemetry)
-  const foundationOptions = toFoundationOptions(options, stages, () => http?.description)
-  const first = await openFoundation(config, foundationOptions)
+  const resourceOptions = toResourceOptions(options, stages, () => http?.description)
+  const first = await openResources(config, resourceOptions)
   const { store, agents, system } = first
   const meter = createTokenMeter()
   const metrics = createMetrics(store.forOperators, { meter, stageMeter: stages.meter }, system.now)
@@ -96,12 +96,13 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
   const activity = describeActivity({ running: () => running, http: () => http })
   const reporting = { meter, metrics, telemetry: stages.telemetry, isReady: readiness.isReady }
   const deps = { operatorToken, ...reporting, extraOperations, signInCodes, listSettings, activity }
-  const running: Succession = createSuccession(await compose(first, deps), { deps, options: foundationOptions })
+  const reloadDeps = { deps, options: resourceOptions }
+  const running: ReloadableGateway = createReloadableGateway(await compose(first, deps), reloadDeps)
   let http: Listening | undefined
   let endRun: (() => Promise<void>) | undefined
   return {
     ...{ store, agents, system, operatorToken },
-    makeSignInCode: signInCodes.make,
+    makeSignInCode: signInCodes.create,
     get app() {
       return running.current().app
     },
@@ -120,7 +121,7 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
       return listening
     },
     ...{ starts: running.starts, reloadAgents: running.reloadAgents },
-    reload: async changed => [...(http ? [http] : []), ...(await running.reload(changed))],
+    reload: async changedConfig => [...(http ? [http] : []), ...(await running.reload(changedConfig))],
     async stop() {
       readiness.close()
       await running.stop({ graceMs: shutdownGraceMs, http })
@@ -135,7 +136,7 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
 }
 
 interface ActivityDeps {
-  running(): Pick<Succession, 'listSockets' | 'listLeftAlone' | 'starts'>
+  running(): Pick<ReloadableGateway, 'listSockets' | 'listLeftAlone' | 'starts'>
   /** Returns the HTTP server's socket, or undefined before it runs. */
   http(): Listening | undefined
 }
@@ -149,18 +150,18 @@ function describeActivity({ running, http }: ActivityDeps): CompositionDeps['act
 }
 
 /** Completes the options. In a simulated network the origin leads nowhere, so agents get the address on this machine. */
-function toFoundationOptions(
+function toResourceOptions(
   options: GatewayOptions,
-  { onStage }: Pick<FoundationOptions, 'onStage'>,
+  { onStage }: Pick<ResourceOptions, 'onStage'>,
   findAddress: () => string | undefined,
-): FoundationOptions {
+): ResourceOptions {
   const { modules = channelModules, mask = createSecretMask(), isSimulating } = options
   return { ...options, modules, mask, onStage, ...(isSimulating && { findLocalAddress: findAddress }) }
 }
 
 /** Checks the disk as well as the database: the gateway is not ready if the disk is too full for any sender. */
 function openReadiness(
-  current: () => Pick<Foundation, 'freeSpace' | 'store'>,
+  current: () => Pick<GatewayResources, 'freeSpace' | 'store'>,
   { sleep, log }: Pick<GatewaySystem, 'sleep' | 'log'>,
 ): ReturnType<typeof createReadiness> {
   async function checkWork(): Promise<void> {

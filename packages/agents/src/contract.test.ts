@@ -7,7 +7,7 @@ import { openWebhookServer } from '../test/webhook-server.ts'
 agentContract('builtin:echo', { answers: () => openTestAgent({ use: 'builtin:echo' }) })
 
 function openHelp(helpText: string): AgentMakers['answers'] {
-  return async () => ({ ...(await openTestAgent({ use: 'builtin:help' })), say: helpText })
+  return async () => ({ ...(await openTestAgent({ use: 'builtin:help' })), prompt: helpText })
 }
 
 agentContract('builtin:help', {
@@ -21,7 +21,7 @@ agentContract('builtin:help', {
 })
 
 function openModule(text: string): AgentMakers['answers'] {
-  return async () => ({ ...(await openTestAgent({ use: './modules/scripted.ts' })), say: text })
+  return async () => ({ ...(await openTestAgent({ use: './modules/scripted.ts' })), prompt: text })
 }
 
 agentContract('module', {

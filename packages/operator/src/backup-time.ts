@@ -12,8 +12,8 @@ export function writeBackupTime(directory: string, createdAt: string): void {
 /** Returns the time of the last backup, ms since 1970; undefined if no backup is recorded. */
 export function readBackupTime(directory: string): number | undefined {
   try {
-    const at = Date.parse(readFileSync(join(directory, fileName), 'utf8').trim())
-    return Number.isFinite(at) ? at : undefined
+    const takenAt = Date.parse(readFileSync(join(directory, fileName), 'utf8').trim())
+    return Number.isFinite(takenAt) ? takenAt : undefined
   } catch {
     return undefined
   }

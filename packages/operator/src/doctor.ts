@@ -1,5 +1,5 @@
 // Exports the checks of an installation. They load when somebody asks for them.
-export { about, findMissingNeed, groupOf } from './doctor/check.ts'
+export { findMissingNeed, groupOf, outcomeFor } from './doctor/check.ts'
 export { checkHandleHost } from './doctor/checks/discovery.ts'
 export { judgeServerTransport, judgeServerVersion } from './doctor/checks/store.ts'
 export { installationChecks, machineChecks } from './doctor/checks.ts'

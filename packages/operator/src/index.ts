@@ -17,7 +17,7 @@ export { createPruneRoute } from './commands/prune/route.ts'
 export { createOperatorQuestions } from './commands/questions/operator-questions.ts'
 export { createQuestionRoutes } from './commands/questions/route.ts'
 export { createRateRoute } from './commands/rates/route.ts'
-export type { ReplayAgent, ReplayRouteOptions } from './commands/replay/route.ts'
+export type { ReplayAgent, ReplayRouteDeps } from './commands/replay/route.ts'
 export { createReplayRoutes } from './commands/replay/route.ts'
 export type { OperatorOptions } from './commands/routes.ts'
 export { createOperatorRoutes } from './commands/routes.ts'
@@ -28,7 +28,14 @@ export { createStatusRoutes } from './commands/status/route.ts'
 export { createSwarmUsageRoute } from './commands/swarm-usage/route.ts'
 export { createTranscriptRoutes } from './commands/transcript/route.ts'
 export { createWhyRoute } from './commands/why/route.ts'
-export type { DoctorDeps, FailedStart, MachineDeps, OpenedGateway, Outside, WaitingForget } from './doctor/deps.ts'
+export type {
+  DoctorDeps,
+  FailedStart,
+  MachineDeps,
+  OpenedGateway,
+  Outside,
+  PendingForget,
+} from './doctor/deps.ts'
 export { describeError } from './doctor/describe-error.ts'
 export type { MachineFacts } from './doctor/machine-facts.ts'
 export { readMachineFacts } from './doctor/machine-facts.ts'

@@ -88,7 +88,7 @@ export type { MessageTiming, OperatorStore, WaitingHost } from './ports/operator
 export { windowedLists } from './ports/operator/operator-store.ts'
 export type { Lookup, ReplayStore, StoredArrival } from './ports/operator/replay-store.ts'
 export type { TraceStore } from './ports/operator/trace-store.ts'
-export type { WhyStore, WhySubject, WhyWords } from './ports/operator/why-store.ts'
+export type { WhyQuery, WhyStore, WhySubject } from './ports/operator/why-store.ts'
 export type { AdmitResult, Intake, StorageQuota, TurnBudget, TurnQuota } from './ports/records/intake.ts'
 export type {
   AgentNote,

@@ -10,8 +10,8 @@ export interface Arrivals<Item> {
   close(): void
 }
 
-/** Creates a list of arrivals. `what` names the items in the error of a failed wait. */
-export function createArrivals<Item>(what: string): Arrivals<Item> {
+/** Creates a list of arrivals. `description` names the items in the error of a failed wait. */
+export function createArrivals<Item>(description: string): Arrivals<Item> {
   const items: Item[] = []
   const waiting = new Set<{ match(item: Item): boolean; resolve(item: Item): void; fail(reason: string): void }>()
   return {
@@ -24,7 +24,7 @@ export function createArrivals<Item>(what: string): Arrivals<Item> {
       const here = items.find(match)
       if (here !== undefined) return here
       const { promise, resolve, reject } = Promise.withResolvers<Item>()
-      const fail = (reason: string) => reject(new Error(`No ${what} arrived: ${reason}`))
+      const fail = (reason: string) => reject(new Error(`No ${description} arrived: ${reason}`))
       const waiter = { match, resolve, fail }
       waiting.add(waiter)
       const endWait = endWith(until, () =>

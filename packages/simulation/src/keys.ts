@@ -12,10 +12,10 @@ export interface RsaKey {
 
 /** Creates a key on the first call, off the main thread, and returns the same key from then on. */
 export function createLazyRsaKey(): () => Promise<RsaKey> {
-  let made: Promise<RsaKey> | undefined
+  let key: Promise<RsaKey> | undefined
   return () => {
-    made ??= generateRsaKey()
-    return made
+    key ??= generateRsaKey()
+    return key
   }
 }
 

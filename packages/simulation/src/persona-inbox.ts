@@ -42,7 +42,9 @@ export async function listInbox(
 ): Promise<readonly InboxItem[]> {
   const address = bareAddress(persona)
   if (fediverse.actors.has(address)) {
-    return Promise.all(fediverse.listReceived(address).map(received => describeActivity(received, loopback)))
+    return Promise.all(
+      fediverse.listReceived(address).map(receivedActivity => describeActivity(receivedActivity, loopback)),
+    )
   }
   if (!address.includes('@'))
     throw new Error(`"${persona}" has no inbox: name an account of the fediverse or a mailbox`)

@@ -17,7 +17,7 @@ import { readHtmlText } from './html-text.ts'
 import type { SimMail } from './mail/mail.ts'
 import type { LoopbackFetch } from './net/loopback-fetch.ts'
 import type { SentPart } from './sent-part.ts'
-import { splitSentParts } from './sent-part.ts'
+import { separateTextAndFiles } from './sent-part.ts'
 
 export type SendFault = Fault | TokenOnlyFault
 
@@ -41,7 +41,7 @@ export interface SendRequest {
   /** Ends the wait early. The gateway keeps the message. */
   readonly signal?: AbortSignal | undefined
   /** Called as soon as the gateway has stored the message, before the reply. */
-  onStored?(stored: AcknowledgedMessage): void
+  onStored?(message: AcknowledgedMessage): void
 }
 
 /** A message that the gateway has acknowledged. */
@@ -82,7 +82,7 @@ const replyMs = 30_000
 const sendingMs = 60_000
 
 /** Node's timers allow no longer time. */
-const longestTimerMs = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 type Sender = (request: SendRequest, deps: SenderDeps) => Promise<SendResult>
 
@@ -114,12 +114,12 @@ export async function sendVia(request: SendRequest, system: SendingSystem): Prom
   const waiting = new AbortController()
   const endWait = () => waiting.abort()
   let timer = setTimeout(endWait, sendingMs)
-  const onStored = (stored: AcknowledgedMessage) => {
+  const onStored = (message: AcknowledgedMessage) => {
     clearTimeout(timer)
-    timer = setTimeout(endWait, Math.min(timeoutMs, longestTimerMs))
+    timer = setTimeout(endWait, Math.min(timeoutMs, maxTimerMs))
     if (signal?.aborted) endWait()
     signal?.addEventListener('abort', endWait, { once: true })
-    request.onStored?.(stored)
+    request.onStored?.(message)
   }
   try {
     return await senders[via]({ ...request, onStored }, { ...system, waiting: waiting.signal })
@@ -140,23 +140,23 @@ function isLate(cause: unknown): boolean {
 
 async function sendNote(request: SendRequest, { fediverse, link, waiting }: SenderDeps): Promise<SendResult> {
   const { from, thread, visibility } = request
-  const { text, files } = splitSentParts(request)
+  const { text, files } = separateTextAndFiles(request)
   const sentFiles = files.map(({ mime: mediaType, ...file }) => ({ ...file, mediaType }))
   const plan = { to: fullAddress(request.to, link), text, from, inReplyTo: thread, visibility, files: sentFiles }
-  const sent = await fediverse.deliver({ ...plan, fault: asPeerFault(request) })
-  const { activityId: id, objectId, status, body } = sent
+  const receipt = await fediverse.deliver({ ...plan, fault: asPeerFault(request) })
+  const { activityId: id, objectId, status, body } = receipt
   if (status >= 300) return { id, status: 'refused', thread: objectId, refusal: { answer: status, text: body } }
   request.onStored?.({ id, thread: objectId })
-  const received = await fediverse.awaitReply(objectId, waiting).catch(toSilence)
-  if (!received) return { id, status: 'no_reply', thread: objectId }
-  const { id: replyId, content } = received.activity.object as { id?: string; content?: string }
-  const reply = { text: readHtmlText(content ?? ''), raw: received.activity }
+  const receivedActivity = await fediverse.awaitReply(objectId, waiting).catch(toSilence)
+  if (!receivedActivity) return { id, status: 'no_reply', thread: objectId }
+  const { id: replyId, content } = receivedActivity.activity.object as { id?: string; content?: string }
+  const reply = { text: readHtmlText(content ?? ''), raw: receivedActivity.activity }
   return { id, status: 'answered', thread: replyId ?? objectId, reply }
 }
 
 async function sendMail(request: SendRequest, { mail, link, waiting }: SenderDeps): Promise<SendResult> {
   const { from, thread } = request
-  const { text, files } = splitSentParts(request)
+  const { text, files } = separateTextAndFiles(request)
   const before = thread ? mail.received.find(({ messageId }) => messageId === thread) : undefined
   const references = thread ? [...(before?.references ?? []), thread] : undefined
   const subject = before?.headers.get('subject')?.[0] ?? (text.split('\n')[0]?.slice(0, 60) || files[0]?.name)
@@ -174,15 +174,15 @@ async function sendMail(request: SendRequest, { mail, link, waiting }: SenderDep
     })),
     fault: asPeerFault(request),
   }
-  const sent = await mail.deliver(plan)
-  const id = sent.mail.messageId
-  if (sent.answer >= 300)
-    return { id, status: 'refused', thread: id, refusal: { answer: sent.answer, text: sent.text } }
+  const receipt = await mail.deliver(plan)
+  const id = receipt.mail.messageId
+  if (receipt.answer >= 300)
+    return { id, status: 'refused', thread: id, refusal: { answer: receipt.answer, text: receipt.text } }
   request.onStored?.({ id, thread: id })
-  const received = await mail.awaitReply(id, waiting).catch(toSilence)
-  if (!received) return { id, status: 'no_reply', thread: id }
-  const reply = { text: (received.text ?? '').trim(), raw: received.octets.toString() }
-  return { id, status: 'answered', thread: received.messageId ?? id, reply }
+  const receivedMail = await mail.awaitReply(id, waiting).catch(toSilence)
+  if (!receivedMail) return { id, status: 'no_reply', thread: id }
+  const reply = { text: (receivedMail.text ?? '').trim(), raw: receivedMail.octets.toString() }
+  return { id, status: 'answered', thread: receivedMail.messageId ?? id, reply }
 }
 
 /** Streams the call, because the first event of a stream says that the message is stored. */
@@ -195,26 +195,26 @@ async function sendCall(request: SendRequest, { a2a, link, waiting }: SenderDeps
   const card = `${origin}/agents/${name}/.well-known/agent-card.json`
   const client = await a2a.client(card, await a2a.token({ sub: from }))
   const params = describeSendRequest(text, { messageId, contextId: thread, parts })
-  const show = (result: SendMessageResult): SendResult => {
+  const toResult = (result: SendMessageResult): SendResult => {
     const { state, contextId, ...read } = readSendResult(result)
     const isSilent = read.text === '' && 'artifacts' in result && result.artifacts.length === 0
     const reply = isSilent ? undefined : { text: read.text, raw: result }
     return { id: messageId, status: state, thread: contextId, ...(reply && { reply }) }
   }
-  let stored: Task | undefined
+  let storedTask: Task | undefined
   try {
     for await (const { payload } of client.sendMessageStream(params, { signal: waiting })) {
-      if (payload?.$case === 'message') return show(payload.value)
-      if (payload?.$case !== 'task' || stored) continue
-      stored = payload.value
-      request.onStored?.({ id: messageId, thread: stored.contextId })
+      if (payload?.$case === 'message') return toResult(payload.value)
+      if (payload?.$case !== 'task' || storedTask) continue
+      storedTask = payload.value
+      request.onStored?.({ id: messageId, thread: storedTask.contextId })
     }
   } catch (cause) {
-    if (!stored) throw cause
+    if (!storedTask) throw cause
   }
-  if (!stored) throw new Error('the agent answered with no task and no message')
-  const task = await client.getTask(GetTaskRequest.fromJSON({ id: stored.id })).catch(toSilence)
-  return task ? show(task) : { id: messageId, status: 'no_reply', thread: stored.contextId }
+  if (!storedTask) throw new Error('the agent answered with no task and no message')
+  const task = await client.getTask(GetTaskRequest.fromJSON({ id: storedTask.id })).catch(toSilence)
+  return task ? toResult(task) : { id: messageId, status: 'no_reply', thread: storedTask.contextId }
 }
 
 async function sendFaultyCall(url: string, request: SendRequest, a2a: SimA2a): Promise<SendResult> {
@@ -265,7 +265,7 @@ function readRun(events: readonly RunEvent[]): Pick<SendResult, 'status' | 'repl
 
 /** @throws Error if only access tokens can have this fault */
 function asPeerFault({ via, fault }: SendRequest): Fault | undefined {
-  const peerFault = faults.find(each => each === fault)
+  const peerFault = faults.find(candidate => candidate === fault)
   if (fault !== undefined && !peerFault)
     throw new Error(`The fault "${fault}" is one of access tokens; ${via} has none`)
   return peerFault
@@ -273,10 +273,10 @@ function asPeerFault({ via, fault }: SendRequest): Fault | undefined {
 
 /** Completes the name of an agent: `echo` gets the gateway's host. */
 export function fullAddress(to: string, link: GatewayLink): string {
-  const bare = bareAddress(to)
-  if (bare.includes('@')) return bare
+  const recipientAddress = bareAddress(to)
+  if (recipientAddress.includes('@')) return recipientAddress
   const { origin, handleHost } = requireGateway(link)
-  return `${bare}@${handleHost ?? new URL(origin).hostname}`
+  return `${recipientAddress}@${handleHost ?? new URL(origin).hostname}`
 }
 
 /** Treats the end of a wait as an answer that did not come. */

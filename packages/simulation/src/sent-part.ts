@@ -1,7 +1,7 @@
 // Defines the parts of a message that a simulated peer sends, and writes them for each protocol.
 
 /** A part of a message that a peer sends: a text, a file, or a JSON value, which only A2A carries. */
-export type SentPart = SentText | SentFilePart | SentValue
+export type SentPart = SentText | SentFilePart | SentDataPart
 
 interface SentText {
   readonly kind: 'text'
@@ -15,7 +15,7 @@ export interface SentFilePart {
   readonly bytes: Uint8Array
 }
 
-interface SentValue {
+interface SentDataPart {
   readonly kind: 'artifact'
   readonly name?: string | undefined
   /** Any JSON. */
@@ -33,8 +33,8 @@ export function listSentParts({ text, parts = [] }: SentContent): readonly SentP
   return text === '' && parts.length > 0 ? parts : [{ kind: 'text', content: text }, ...parts]
 }
 
-/** Joins the texts of a message, for a protocol with one text and files. @throws Error for a value, which it cannot carry */
-export function splitSentParts(content: SentContent): {
+/** Separates the joined texts of a message from its files, for protocols with a single text. @throws Error if it has a data part */
+export function separateTextAndFiles(content: SentContent): {
   readonly text: string
   readonly files: readonly SentFilePart[]
 } {
@@ -45,20 +45,20 @@ export function splitSentParts(content: SentContent): {
 }
 
 /** Writes a part in the form of A2A 1.0. */
-export function writeA2aPart(part: SentPart): object {
+export function renderA2aPart(part: SentPart): object {
   if (part.kind === 'text') return { text: part.content, mediaType: 'text/plain' }
   if (part.kind === 'artifact') return { data: part.data, ...(part.name !== undefined && { filename: part.name }) }
   return { raw: Buffer.from(part.bytes).toString('base64'), filename: part.name, mediaType: part.mime }
 }
 
 /** Writes the content of a user's message in the form of AG-UI. */
-export function writeRunContent(content: SentContent): string | readonly object[] {
-  const { text, files } = splitSentParts(content)
+export function renderRunContent(content: SentContent): string | readonly object[] {
+  const { text, files } = separateTextAndFiles(content)
   if (files.length === 0) return text
-  return [...(text === '' ? [] : [{ type: 'text', text }]), ...files.map(writeRunFile)]
+  return [...(text === '' ? [] : [{ type: 'text', text }]), ...files.map(renderRunFile)]
 }
 
-function writeRunFile({ name, mime, bytes }: SentFilePart): object {
+function renderRunFile({ name, mime, bytes }: SentFilePart): object {
   const source = { type: 'data', value: Buffer.from(bytes).toString('base64'), mimeType: mime }
   return { type: mime.startsWith('image/') ? 'image' : 'document', source, metadata: { filename: name } }
 }

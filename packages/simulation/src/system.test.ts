@@ -68,8 +68,8 @@ test('send() by mail gives the text of the reply in the sink and where to go on'
 test.each(['activitypub', 'a2a', 'email'] as const)(
   'send() by %s refuses a thread that is no id of a message',
   async via => {
-    const sent = simulation.send({ via, to: 'echo', text: 'and now?', thread: '#3' })
-    await expect(sent).rejects.toThrow(`${via} knows no conversation "#3"`)
+    const pendingResult = simulation.send({ via, to: 'echo', text: 'and now?', thread: '#3' })
+    await expect(pendingResult).rejects.toThrow(`${via} knows no conversation "#3"`)
   },
 )
 
@@ -81,9 +81,14 @@ test('send() by A2A reads the card, calls with a token of the issuer and gives t
 })
 
 test('send() says when the gateway refused, and with what', async () => {
-  const refused = await simulation.send({ via: 'activitypub', to: 'echo', text: 'x', from: 'alice@gotosocial.test' })
-  expect(refused).toMatchObject({ status: 'refused', refusal: { answer: 400 } })
-  expect(refused.reply).toBeUndefined()
+  const refusedResult = await simulation.send({
+    via: 'activitypub',
+    to: 'echo',
+    text: 'x',
+    from: 'alice@gotosocial.test',
+  })
+  expect(refusedResult).toMatchObject({ status: 'refused', refusal: { answer: 400 } })
+  expect(refusedResult.reply).toBeUndefined()
 })
 
 test('send() says when no reply came in time', async () => {
@@ -127,12 +132,14 @@ test('no peer can reach a host outside the simulation', async () => {
 
 test('close() leaves nothing open, even with pending waits', async () => {
   const before = process.getActiveResourcesInfo().length
-  const other = await openSimulation()
-  other.fediverse.disturb('mastodon.test', { delayMs: 60_000 })
-  const slow = other.loopback.request('https://mastodon.test/users/alice').catch(error => error.message)
-  const waiting = other.fediverse.awaitReply('https://mastodon.test/none', 60_000).catch(error => error.message)
-  await other.mail.compose({ to: 'echo@agents.test', text: 'x' })
-  await other.close()
+  const otherSimulation = await openSimulation()
+  otherSimulation.fediverse.disturb('mastodon.test', { delayMs: 60_000 })
+  const slow = otherSimulation.loopback.request('https://mastodon.test/users/alice').catch(error => error.message)
+  const waiting = otherSimulation.fediverse
+    .awaitReply('https://mastodon.test/none', 60_000)
+    .catch(error => error.message)
+  await otherSimulation.mail.compose({ to: 'echo@agents.test', text: 'x' })
+  await otherSimulation.close()
   expect(await waiting).toBe('No activity arrived: the simulation was closed')
   expect(await slow).toMatch(/socket hang up/)
   await expect.poll(() => process.getActiveResourcesInfo().length).toBeLessThanOrEqual(before)

@@ -36,7 +36,7 @@ export async function openTinyGateway(
   { onPost }: TinyGatewayOptions = {},
 ): Promise<TinyGateway> {
   const { privatePem, publicPem } = makeKey()
-  const posted: SimRequest[] = []
+  const postedRequests: SimRequest[] = []
   const actorId = `${origin}/agents/echo`
   const keyId = `${actorId}#main-key`
   const documents: Record<string, unknown> = {
@@ -60,7 +60,7 @@ export async function openTinyGateway(
       const document = documents[request.path]
       return document ? answerJson(document) : { status: 404 }
     }
-    posted.push(request)
+    postedRequests.push(request)
     return onPost ? onPost(request, gateway) : { status: 202 }
   })
   const gateway: TinyGateway = {
@@ -68,7 +68,7 @@ export async function openTinyGateway(
     actorId,
     keyId,
     privatePem,
-    posted,
+    posted: postedRequests,
     async post(url, activity, options = {}) {
       const body = JSON.stringify(activity)
       const headers = signByHand(url, body, { keyId, privatePem, ...options })

@@ -15,7 +15,7 @@ import { silentLog } from './silent-log.ts'
 interface AgentSubject {
   readonly agent: Agent
   /** The text that makes the agent show the behaviour of the case; default: `hello`. */
-  readonly say?: string
+  readonly prompt?: string
   close?(): Promise<void> | void
 }
 
@@ -71,8 +71,8 @@ const pastTurns: readonly HistoricalMessage[] = ['one', 'two', 'three', 'four', 
 }))
 
 /** Runs the tests that every kind of agent must pass. */
-export function agentContract(kind: string, make: AgentMakers): void {
-  const cases = Object.entries(make).map(([name, maker]) => [agentCases[name as keyof AgentMakers], maker] as const)
+export function agentContract(kind: string, makers: AgentMakers): void {
+  const cases = Object.entries(makers).map(([name, maker]) => [agentCases[name as keyof AgentMakers], maker] as const)
   describe(`an agent of the kind ${kind} (MN-1.1)`, () => {
     for (const [{ sentence, check }, maker] of cases) {
       test(sentence, async () => {
@@ -95,7 +95,7 @@ interface Heard {
 
 interface Conversation {
   /** Gives the agent one message, as a worker does, and reads its whole answer. */
-  ask(text?: string, signal?: AbortSignal): Promise<Heard>
+  askAgent(text?: string, signal?: AbortSignal): Promise<Heard>
 }
 
 interface AgentCase {
@@ -116,54 +116,54 @@ const agentCases: { readonly [Name in keyof Required<AgentMakers>]: AgentCase } 
   refuses: { sentence: 'can refuse', check: checkRefusal },
 }
 
-async function checkAnswers({ ask }: Conversation): Promise<void> {
-  for (const { answer, text } of [await ask(), await ask()]) {
+async function checkAnswers({ askAgent }: Conversation): Promise<void> {
+  for (const { answer, text } of [await askAgent(), await askAgent()]) {
     expect(text).not.toBe('')
-    const made = { id: 'response-1', createdAt: receivedAt }
-    const response = completeResponse(answer ?? {}, { content: createMessage('hello') }, made)
+    const responseIdentity = { id: 'response-1', createdAt: receivedAt }
+    const response = completeResponse(answer ?? {}, { content: createMessage('hello') }, responseIdentity)
     expect(normalizedResponseSchema.parse(JSON.parse(JSON.stringify(response)))).toEqual(response)
   }
 }
 
-async function checkSilence({ ask }: Conversation): Promise<void> {
-  expect((await ask()).answer).toBeUndefined()
+async function checkSilence({ askAgent }: Conversation): Promise<void> {
+  expect((await askAgent()).answer).toBeUndefined()
 }
 
-async function checkFailure({ ask }: Conversation): Promise<void> {
-  const outcome = await ask().catch((error: unknown) => error)
+async function checkFailure({ askAgent }: Conversation): Promise<void> {
+  const outcome = await askAgent().catch((error: unknown) => error)
   expect(outcome).toBeInstanceOf(Error)
   expect(outcome).not.toBeInstanceOf(Unavailable)
 }
 
-async function checkUnavailable({ ask }: Conversation): Promise<void> {
-  await expect(ask()).rejects.toBeInstanceOf(Unavailable)
+async function checkUnavailable({ askAgent }: Conversation): Promise<void> {
+  await expect(askAgent()).rejects.toBeInstanceOf(Unavailable)
 }
 
-async function checkSignal({ ask }: Conversation): Promise<void> {
+async function checkSignal({ askAgent }: Conversation): Promise<void> {
   const controller = new AbortController()
-  const asked = ask(undefined, controller.signal)
-  const first = await Promise.race([asked.catch(() => 'ended'), nextRounds()])
+  const pendingAnswer = askAgent(undefined, controller.signal)
+  const first = await Promise.race([pendingAnswer.catch(() => 'ended'), nextRounds()])
   expect(first).toBe('still waiting')
   controller.abort(new Error('canceled'))
-  await expect(asked).rejects.toThrow()
+  await expect(pendingAnswer).rejects.toThrow()
 }
 
-async function checkHistory({ ask }: Conversation): Promise<void> {
-  expect((await ask()).text.match(/\d+/)?.[0]).toBe(String(pastTurns.length))
+async function checkHistory({ askAgent }: Conversation): Promise<void> {
+  expect((await askAgent()).text.match(/\d+/)?.[0]).toBe(String(pastTurns.length))
 }
 
-async function checkAttachment({ ask }: Conversation): Promise<void> {
-  expect((await ask()).text).toContain(attachmentDigest)
+async function checkAttachment({ askAgent }: Conversation): Promise<void> {
+  expect((await askAgent()).text).toContain(attachmentDigest)
 }
 
-async function checkState({ ask }: Conversation): Promise<void> {
-  expect((await ask('recall')).text).not.toContain('vermilion')
-  await ask('remember vermilion')
-  expect((await ask('recall')).text).toContain('vermilion')
+async function checkState({ askAgent }: Conversation): Promise<void> {
+  expect((await askAgent('recall')).text).not.toContain('vermilion')
+  await askAgent('remember vermilion')
+  expect((await askAgent('recall')).text).toContain('vermilion')
 }
 
-async function checkStream({ ask }: Conversation): Promise<void> {
-  const { answer, text, chunks } = await ask()
+async function checkStream({ askAgent }: Conversation): Promise<void> {
+  const { answer, text, chunks } = await askAgent()
   const calls = chunks.flatMap(({ parts = [] }) => parts.filter(part => part.kind === 'tool_call'))
   expect(calls.map(({ id, result, error }) => [id, result !== undefined || error !== undefined])).toEqual([
     [calls[0]?.id, false],
@@ -173,22 +173,22 @@ async function checkStream({ ask }: Conversation): Promise<void> {
   expect(text).not.toBe('')
 }
 
-async function checkRefusal({ ask }: Conversation): Promise<void> {
-  const { answer } = await ask()
+async function checkRefusal({ askAgent }: Conversation): Promise<void> {
+  const { answer } = await askAgent()
   expect(answer?.status).toBe('rejected')
   const policies = answer?.parts?.filter(part => part.kind === 'policy') ?? []
   expect(policies).toHaveLength(1)
   expect(policies[0]?.policy.message).not.toBe('')
 }
 
-function openConversation({ agent, say = 'hello' }: AgentSubject): Conversation {
-  let stored: Json | undefined
+function openConversation({ agent, prompt = 'hello' }: AgentSubject): Conversation {
+  let storedState: Json | undefined
   return {
-    async ask(text = say, signal = new AbortController().signal) {
+    async askAgent(text = prompt, signal = new AbortController().signal) {
       const chunks: PartialResponse[] = []
-      const { context, changed } = createContext(signal, stored)
+      const { context, changed: readChanges } = createContext(signal, storedState)
       const answer = await collectAnswer(await agent.handle(createMessage(text), context), chunk => chunks.push(chunk))
-      stored = changed() ?? stored
+      storedState = readChanges() ?? storedState
       expect(JSON.stringify(answer) ?? '').not.toContain(agentSecret)
       return { answer, text: plainTextOf(answer?.parts ?? []), chunks }
     },
@@ -210,8 +210,8 @@ function createMessage(text: string): NormalizedMessage {
   })
 }
 
-function createContext(signal: AbortSignal, stored: Json | undefined) {
-  let state = stored
+function createContext(signal: AbortSignal, storedState: Json | undefined) {
+  let state = storedState
   const history: HistoryView = { turns: pastTurns, cacheBreakpointAfter: 1 }
   const bytes: AttachmentBytes = { bytes: attachedBytes, mime: 'text/plain', name: 'note.txt' }
   const context: AgentContext = {

@@ -31,7 +31,7 @@ const prototype = ChildProcess.prototype as unknown as { spawn: Start & { readon
 
 let watcher: Writable | undefined
 
-function tell(line: string): void {
+function report(line: string): void {
   watcher ??= startWatcher()
   watcher.write(`${line}\n`)
 }
@@ -56,9 +56,9 @@ if (!prototype.spawn.isWatched) {
     // A detached program leads a group, and its whole group ends.
     const id = options.detached ? -this.pid : this.pid
     isStartingWatcher = true
-    tell(`+${id}`)
+    report(`+${id}`)
     isStartingWatcher = false
-    this.once('exit', () => tell(`-${id}`))
+    this.once('exit', () => report(`-${id}`))
     return result
   }
   prototype.spawn = Object.assign(startWatched, { isWatched: true })

@@ -3,7 +3,7 @@ import { measureGrowth } from './growth.ts'
 
 function work(steps: number): number {
   let sum = 0
-  for (let at = 0; at < steps; at += 1) sum = (sum + at) % 7
+  for (let index = 0; index < steps; index += 1) sum = (sum + index) % 7
   return sum
 }
 

@@ -66,7 +66,7 @@ export async function createCluster({ programs, settings = [], initdb = [] }: Cl
 
   async function start(): Promise<void> {
     const own = ['listen_addresses=127.0.0.1', `unix_socket_directories=${directory}`, `port=${port}`, ...settings]
-    server = spawn(join(programs, 'postgres'), ['-D', data, ...own.flatMap(each => ['-c', each])], {
+    server = spawn(join(programs, 'postgres'), ['-D', data, ...own.flatMap(setting => ['-c', setting])], {
       ...as,
       stdio: ['ignore', 'ignore', 'pipe'],
     })
@@ -109,11 +109,11 @@ function findUser(): { readonly uid: number; readonly gid: number } | undefined 
 
 function untilReady(server: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
-    let told = ''
+    let errorOutput = ''
     server.stderr?.on('data', (text: Buffer) => {
-      told += text.toString()
-      if (told.includes('ready to accept connections')) resolve()
+      errorOutput += text.toString()
+      if (errorOutput.includes('ready to accept connections')) resolve()
     })
-    server.once('exit', () => reject(new Error(`the server did not start: ${told}`)))
+    server.once('exit', () => reject(new Error(`the server did not start: ${errorOutput}`)))
   })
 }

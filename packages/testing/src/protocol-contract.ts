@@ -91,9 +91,9 @@ export function protocolContract(
     const watch = createStoreWatch()
     let driver: ProtocolDriver
     let counter = 0
-    const invent = (what: string) => {
+    const invent = (label: string) => {
       counter += 1
-      return { id: `contract-${counter}-${Date.now()}`, text: `${what} number ${counter} zebra-crossing` }
+      return { id: `contract-${counter}-${Date.now()}`, text: `${label} number ${counter} zebra-crossing` }
     }
     beforeAll(async () => {
       driver = await open({ watchStore: watch.watchStore })
@@ -101,14 +101,14 @@ export function protocolContract(
     afterAll(() => driver?.close())
 
     test('the store gets an honest message as a valid NormalizedMessage from a proven sender (MN-2)', async () => {
-      const said = invent('An honest message')
-      const seen = await observe(driver, () => driver.deliver(said))
-      expect(seen.answer.accepted).toBe(true)
-      expect(seen.records).toHaveLength(1)
-      expect(seen.refusals).toEqual([])
-      const record = requireFirst(seen.records)
+      const message = invent('An honest message')
+      const observation = await observe(driver, () => driver.deliver(message))
+      expect(observation.answer.accepted).toBe(true)
+      expect(observation.records).toHaveLength(1)
+      expect(observation.refusals).toEqual([])
+      const record = requireFirst(observation.records)
       expectProvenMessage(record, descriptor)
-      expect(plainTextOf(record.message.parts)).toContain(said.text)
+      expect(plainTextOf(record.message.parts)).toContain(message.text)
       expect(record.duplicates).toBe(0)
     })
 
@@ -118,9 +118,9 @@ export function protocolContract(
     })
 
     test('the same message again gets the first answer, and the store keeps it once', async () => {
-      const said = invent('A repeated message')
-      const first = await observe(driver, () => driver.deliver(said))
-      const second = await observe(driver, () => driver.deliver(said))
+      const message = invent('A repeated message')
+      const first = await observe(driver, () => driver.deliver(message))
+      const second = await observe(driver, () => driver.deliver(message))
       expect(second.answer).toEqual(first.answer)
       expect(first.records).toHaveLength(1)
       expect(second.records).toEqual([])
@@ -129,58 +129,58 @@ export function protocolContract(
     })
 
     test('the store keeps the same message many times at once only once', async () => {
-      const said = invent('A hasty message')
-      const seen = await observe(driver, async () => {
-        const answers = await Promise.all([1, 2, 3, 4].map(() => driver.deliver(said)))
+      const message = invent('A hasty message')
+      const observation = await observe(driver, async () => {
+        const answers = await Promise.all([1, 2, 3, 4].map(() => driver.deliver(message)))
         expect(answers.map(({ accepted }) => accepted)).toEqual([true, true, true, true])
         return requireFirst(answers)
       })
-      expect(seen.records).toHaveLength(1)
+      expect(observation.records).toHaveLength(1)
     })
 
     test('the store keeps all different messages', async () => {
-      const seen = await observe(driver, async () => {
+      const observation = await observe(driver, async () => {
         await driver.deliver(invent('One message'))
         return driver.deliver(invent('Another message'))
       })
-      expect(seen.records).toHaveLength(2)
+      expect(observation.records).toHaveLength(2)
     })
 
     test('no peer hears "accepted" before the message is durable', async context => {
       if (!watch.isWatching()) return context.skip('the driver does not use watchStore')
-      const hold = watch.holdAdmissions()
-      const delivered = driver.deliver(invent('A waiting message'))
-      await hold.begun
-      const early = await Promise.race([delivered.then(() => 'answered'), pause(50).then(() => 'waiting')])
-      hold.release()
+      const admissionHold = watch.holdAdmissions()
+      const delivery = driver.deliver(invent('A waiting message'))
+      await admissionHold.started
+      const early = await Promise.race([delivery.then(() => 'answered'), pause(50).then(() => 'waiting')])
+      admissionHold.release()
       expect(early).toBe('waiting')
-      expect((await delivered).accepted).toBe(true)
+      expect((await delivery).accepted).toBe(true)
     })
 
     test('the peer can send a message again that the store could not keep, and that the channel did not accept', async context => {
       if (!watch.isWatching()) return context.skip('the driver does not use watchStore')
-      const said = invent('An unlucky message')
+      const message = invent('An unlucky message')
       watch.failNextAdmission()
-      const failed = await observe(driver, () => driver.deliver(said))
-      expect(failed.answer.accepted).toBe(false)
-      expect(failed.records).toEqual([])
-      const again = await observe(driver, () => driver.deliver(said))
-      expect(again.answer.accepted).toBe(true)
-      expect(again.records).toHaveLength(1)
+      const failedAttempt = await observe(driver, () => driver.deliver(message))
+      expect(failedAttempt.answer.accepted).toBe(false)
+      expect(failedAttempt.records).toEqual([])
+      const secondAttempt = await observe(driver, () => driver.deliver(message))
+      expect(secondAttempt.answer.accepted).toBe(true)
+      expect(secondAttempt.records).toHaveLength(1)
     })
 
     test.each(faults)('a message with one fault gets the outcome of the table: %s', async fault => {
-      const said = invent('A faulty message')
+      const message = invent('A faulty message')
       const outcome = driver.expected?.[fault] ?? defaultOutcomes[fault]
-      const seen = await observe(driver, () => driver.deliver({ ...said, fault }))
+      const observation = await observe(driver, () => driver.deliver({ ...message, fault }))
       // A refused replay does not remove the record of the first delivery.
-      const kept = fault === 'replayed' ? 1 : 0
-      const taken = takenOutcomes.has(outcome)
-      expect({ fault, accepted: seen.answer.accepted }).toEqual({ fault, accepted: taken })
-      if (taken) expectTaken(seen, outcome)
-      else expectRefused(seen, { name, outcome, driver, kept })
-      const shown = JSON.stringify(seen.refusals)
-      for (const hidden of [said.text, ...(driver.secrets?.() ?? [])]) expect(shown).not.toContain(hidden)
+      const expectedMessages = fault === 'replayed' ? 1 : 0
+      const isTakenOutcome = takenOutcomes.has(outcome)
+      expect({ fault, accepted: observation.answer.accepted }).toEqual({ fault, accepted: isTakenOutcome })
+      if (isTakenOutcome) expectTaken(observation, outcome)
+      else expectRefused(observation, { name, outcome, driver, kept: expectedMessages })
+      const refusalText = JSON.stringify(observation.refusals)
+      for (const secret of [message.text, ...(driver.secrets?.() ?? [])]) expect(refusalText).not.toContain(secret)
     })
 
     test.each(impostures)('an impostor does not take the id of a later honest message: %s', async fault => {
@@ -210,8 +210,8 @@ async function observe(driver: ProtocolDriver, act: () => Promise<ProtocolAnswer
   const numbersBefore = new Set((await store.listRefusals(page)).map(({ number }) => number))
   const answer = await act()
   await driver.settle?.()
-  const added = (await store.listMessages(page)).filter(({ message }) => !before.has(message))
-  const records = await Promise.all(added.map(({ id }) => store.findMessage(id)))
+  const newMessages = (await store.listMessages(page)).filter(({ message }) => !before.has(message))
+  const records = await Promise.all(newMessages.map(({ id }) => store.findMessage(id)))
   const refusals = (await store.listRefusals(page)).filter(({ number }) => !numbersBefore.has(number))
   return { answer, records: records.filter(record => record !== undefined), refusals }
 }

@@ -18,5 +18,5 @@ export const drawCount = ({ quick, long }: Scale): number => (isLongRun ? long :
 /** Returns delays from zero to `lastMs`, evenly spaced. The first and the last are the same in both runs. */
 export function drawDelays({ lastMs, ...scale }: Scale & { readonly lastMs: number }): readonly number[] {
   const count = drawCount(scale)
-  return Array.from({ length: count }, (_, at) => (at * lastMs) / (count - 1))
+  return Array.from({ length: count }, (_, index) => (index * lastMs) / (count - 1))
 }

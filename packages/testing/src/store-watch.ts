@@ -12,7 +12,7 @@ interface StoreWatch extends ProtocolSetup {
   /** Makes the next admission fail without storing anything. */
   failNextAdmission(): void
   /** Delays the end of admissions until `release` is called. */
-  holdAdmissions(): { readonly begun: Promise<void>; release(): void }
+  holdAdmissions(): { readonly started: Promise<void>; release(): void }
 }
 
 export function createStoreWatch(): StoreWatch {
@@ -41,14 +41,14 @@ export function createStoreWatch(): StoreWatch {
       }
     },
     holdAdmissions() {
-      const begun = Promise.withResolvers<void>()
+      const started = Promise.withResolvers<void>()
       const released = Promise.withResolvers<void>()
       beforeAdmission = () => {
-        begun.resolve()
+        started.resolve()
         return released.promise
       }
       return {
-        begun: begun.promise,
+        started: started.promise,
         release() {
           beforeAdmission = undefined
           released.resolve()

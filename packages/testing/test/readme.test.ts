@@ -5,9 +5,9 @@ import { agentContract, agentSecret } from '../src/index.ts'
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
 const registered: string[] = []
-const watched = (...given: Parameters<typeof agentContract>) => {
-  registered.push(given[0])
-  agentContract(...given)
+const watched = (...contract: Parameters<typeof agentContract>) => {
+  registered.push(contract[0])
+  agentContract(...contract)
 }
 
 // The tests of the contract run here as in a file of the reader.

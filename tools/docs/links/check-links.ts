@@ -36,12 +36,12 @@ function findLinkFault(path: string, target: string, { existingPaths, anchors }:
   if (/^[a-z][a-z0-9+.-]*:/i.test(target)) return undefined
   const [file = '', anchor] = target.split('#')
   if (file.startsWith('/')) return 'write a path relative to the page: the repository has no such root'
-  const resolved = file === '' ? path : posix.join(posix.dirname(path), decodeURI(file)).replace(/\/$/, '')
-  if (resolved.startsWith('..')) return 'it leaves the repository'
-  if (resolved !== '.' && !existingPaths.has(resolved)) return `${resolved} is not there`
-  if (anchor === undefined || !resolved.endsWith('.md')) return undefined
-  const headings = anchors.get(resolved)
-  return !headings || headings.has(decodeURIComponent(anchor)) ? undefined : `${resolved} has no heading for it`
+  const linkTarget = file === '' ? path : posix.join(posix.dirname(path), decodeURI(file)).replace(/\/$/, '')
+  if (linkTarget.startsWith('..')) return 'it leaves the repository'
+  if (linkTarget !== '.' && !existingPaths.has(linkTarget)) return `${linkTarget} is not there`
+  if (anchor === undefined || !linkTarget.endsWith('.md')) return undefined
+  const headings = anchors.get(linkTarget)
+  return !headings || headings.has(decodeURIComponent(anchor)) ? undefined : `${linkTarget} has no heading for it`
 }
 
 /** Returns the links and pictures of a page, in Markdown or as HTML. */

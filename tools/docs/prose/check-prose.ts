@@ -17,15 +17,15 @@ export function checkProse(pages: readonly MarkdownPage[], exempt: readonly stri
     if (pageFaults.length > 0) faulty.add(path)
     // The site cannot build a page with an unknown tag, so these faults count even on exempt pages.
     const counting = exempt.includes(path) ? pageFaults.filter(({ rule }) => rule === 'tag') : pageFaults
-    return counting.map(({ line, rule, words, fix, shown }) => {
+    return counting.map(({ line, rule, words, fix, display }) => {
       const head = `${path}:${line}  ${rule}  "${words}"  (${fix})`
-      return shown === '' ? head : `${head}\n    ${shown}`
+      return display === '' ? head : `${head}\n    ${display}`
     })
   })
-  const stale = exempt
+  const staleExemptions = exempt
     .filter(path => !faulty.has(path))
     .map(path => `tools/docs/prose/exempt.txt: remove ${path}, which has no fault or is not there`)
-  return [...faults, ...stale]
+  return [...faults, ...staleExemptions]
 }
 
 /** Returns true for a page of prose. Other Markdown files are input for programs, such as the prompt of a model. */
@@ -41,7 +41,7 @@ interface ProseFault {
   readonly words: string
   readonly fix: string
   /** The sentence or cell with the fault; empty if the fault concerns a whole page. */
-  readonly shown: string
+  readonly display: string
 }
 
 type ProseRule = keyof typeof proseRules
@@ -71,22 +71,23 @@ export function findProseFaults(path: string, markdown: string): readonly ProseF
 }
 
 function findPassageFaults({ kind, line, text, codes, tags }: Passage): readonly ProseFault[] {
-  const shown = restoreCodes(text, codes)
+  const display = restoreCodes(text, codes)
   const faults: ProseFault[] = tags
     .filter(tag => !knownTag.test(tag))
-    .map(tag => ({ line, rule: 'tag', words: tag, fix: 'write it as code', shown }))
+    .map(tag => ({ line, rule: 'tag', words: tag, fix: 'write it as code', display }))
   const count = countWords(text)
   if (kind !== 'cell' || count <= maxWords) return faults
   const fix = 'move it into a paragraph below the table'
-  return [{ line, rule: 'long-cell', words: `${count} words`, fix, shown }, ...faults]
+  return [{ line, rule: 'long-cell', words: `${count} words`, fix, display }, ...faults]
 }
 
 const knownTag = /^<(?:!--|\/?(?:a|br|code|details|div|em|img|kbd|p|picture|source|span|strong|sub|summary|sup)\b)/i
 
 function findSentenceFaults(sentence: Sentence): readonly ProseFault[] {
-  const { kind, line, text, shown } = sentence
+  const { kind, line, text, display } = sentence
   const faults: ProseFault[] = []
-  const add = (rule: ProseRule, words: string, fix: string) => faults.push({ line, rule, words, fix, shown })
+  const add = (rule: ProseRule, message: string, fix: string) =>
+    faults.push({ line, rule, words: message, fix, display })
   const count = countWords(text)
   if (kind !== 'cell' && count > maxWords) add('long-sentence', `${count} words`, 'make two sentences of it')
   const banned = findBannedWord(text)
@@ -106,5 +107,5 @@ function findLongPage(path: string, markdown: string): readonly ProseFault[] {
   if (!path.startsWith('docs/guides/')) return []
   const count = countWords(blankFrontMatter(markdown).replace(/^(```+|~~~+)[\s\S]*?^\1/gm, ''))
   if (count <= maxPageWords) return []
-  return [{ line: 1, rule: 'long-page', words: `${count} words`, fix: 'make two pages, one task each', shown: '' }]
+  return [{ line: 1, rule: 'long-page', words: `${count} words`, fix: 'make two pages, one task each', display: '' }]
 }

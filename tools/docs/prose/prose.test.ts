@@ -99,6 +99,6 @@ test.each([
   expect(
     readPassages(markdown)
       .flatMap(splitSentences)
-      .map(({ shown }) => shown),
+      .map(({ display }) => display),
   ).toEqual(sentences)
 })

@@ -9,7 +9,7 @@ export interface Sentence {
   /** The text without line breaks, with one character for each code span. */
   readonly text: string
   /** The text as its author wrote it. */
-  readonly shown: string
+  readonly display: string
 }
 
 /** Matches the end of a sentence: a full stop, question mark or exclamation mark before a capital, a number, code or a quotation. */
@@ -19,17 +19,17 @@ const abbreviations = /\b(?:e\.g|i\.e|etc|cf|vs|No|Mr|Ms|Dr|St|approx)\.$/
 /** Splits a passage into sentences, each with its own line. */
 export function splitSentences({ kind, line, text, codes }: Passage): readonly Sentence[] {
   const sentences: Sentence[] = []
-  let at = 0
-  for (const piece of joinAbbreviations(text.split(new RegExp(end.source, 'gu')))) {
-    const start = text.indexOf(piece, at)
-    at = start + piece.length
-    const flat = piece.replace(/\s+/g, ' ').trim()
+  let position = 0
+  for (const segment of joinAbbreviations(text.split(new RegExp(end.source, 'gu')))) {
+    const start = text.indexOf(segment, position)
+    position = start + segment.length
+    const flat = segment.replace(/\s+/g, ' ').trim()
     if (flat !== '')
       sentences.push({
         kind,
         line: line + text.slice(0, start).split('\n').length - 1,
         text: flat,
-        shown: restoreCodes(flat, codes),
+        display: restoreCodes(flat, codes),
       })
   }
   return sentences
@@ -42,10 +42,10 @@ export function countWords(text: string): number {
 
 function joinAbbreviations(pieces: readonly string[]): readonly string[] {
   const joined: string[] = []
-  for (const piece of pieces) {
+  for (const segment of pieces) {
     const before = joined.at(-1)
-    if (before !== undefined && abbreviations.test(before)) joined[joined.length - 1] = `${before} ${piece}`
-    else joined.push(piece)
+    if (before !== undefined && abbreviations.test(before)) joined[joined.length - 1] = `${before} ${segment}`
+    else joined.push(segment)
   }
   return joined
 }

@@ -19,7 +19,7 @@ const pauses = { beforeAnswer: 500, line: 60, afterAnswer: 1_800 }
 /** Replaces the ports of this run, and removes secrets. */
 function tidy(text: string, ports: Readonly<Record<string, number>>): string {
   return Object.entries(ports)
-    .reduce((shown, [usual, port]) => shown.replaceAll(String(port), usual), text)
+    .reduce((result, [usual, port]) => result.replaceAll(String(port), usual), text)
     .replace(/(?<=\/operator\/#)\S+/g, '…')
     .replace(/(?<=^ {2}token {5})\S+/gm, '…')
 }
@@ -36,15 +36,15 @@ async function recordRun(): Promise<readonly TerminalLine[]> {
     COLUMNS: '100',
   }
   const lines: TerminalLine[] = []
-  let at = 0
+  let elapsed = 0
   const add = (command: string, output: readonly string[]) => {
-    lines.push({ text: command, isCommand: true, at })
-    at += pauses.beforeAnswer
+    lines.push({ text: command, isCommand: true, at: elapsed })
+    elapsed += pauses.beforeAnswer
     for (const text of [...output, '']) {
-      lines.push({ text, isCommand: false, at })
-      at += pauses.line
+      lines.push({ text, isCommand: false, at: elapsed })
+      elapsed += pauses.line
     }
-    at += pauses.afterAnswer
+    elapsed += pauses.afterAnswer
   }
   const gateway = spawn(process.execPath, [program, 'dev'], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
   try {
@@ -52,14 +52,14 @@ async function recordRun(): Promise<readonly TerminalLine[]> {
       'npx postern dev',
       (await readStart(gateway.stdout)).map(line => tidy(line, ports)),
     )
-    lines.push({ text: '# in another terminal', isCommand: true, at })
+    lines.push({ text: '# in another terminal', isCommand: true, at: elapsed })
     const commands: readonly (readonly string[])[] = [
       ['send', '--via', 'activitypub', '--to', 'echo', 'hello'],
       ['show', '1'],
     ]
-    for (const words of commands) {
-      const { stdout } = await run(process.execPath, [program, ...words], { cwd, env })
-      add(`npx postern ${words.join(' ')}`, tidy(stdout, ports).trimEnd().split('\n'))
+    for (const command of commands) {
+      const { stdout } = await run(process.execPath, [program, ...command], { cwd, env })
+      add(`npx postern ${command.join(' ')}`, tidy(stdout, ports).trimEnd().split('\n'))
     }
     return lines.slice(0, -1)
   } finally {

@@ -19,19 +19,19 @@ const height = rows * lineHeight + 2 * margin
 /** Renders an SVG that shows the lines one after the other, in a loop. Readers who prefer reduced motion see the last frame. */
 export function renderRecording(title: string, lines: readonly TerminalLine[]): string {
   const total = (lines.at(-1)?.at ?? 0) + restMs
-  const percent = (at: number) => Number(((100 * at) / total).toFixed(3))
+  const percent = (time: number) => Number(((100 * time) / total).toFixed(3))
   const offset = (count: number) => -Math.max(0, count - rows) * lineHeight
   const times = [...new Set(lines.map(({ at }) => at))]
-  const classOf = (at: number) => `t${times.indexOf(at)}`
-  const shows = times.map(at => {
-    const start = percent(at)
-    const name = classOf(at)
+  const classOf = (time: number) => `t${times.indexOf(time)}`
+  const shows = times.map(time => {
+    const start = percent(time)
+    const name = classOf(time)
     const before = start === 0 ? '' : `0%,${start}%{opacity:0}`
     return `@keyframes ${name}{${before}${Number((start + 0.01).toFixed(3))}%,100%{opacity:1}}.${name}{animation:${name} ${total}ms step-end infinite}`
   })
-  const scrolls = times.map(at => {
-    const count = lines.filter(line => line.at <= at).length
-    return `${percent(at)}%{transform:translateY(${offset(count)}px)}`
+  const scrolls = times.map(time => {
+    const count = lines.filter(line => line.at <= time).length
+    return `${percent(time)}%{transform:translateY(${offset(count)}px)}`
   })
   const end = `transform:translateY(${offset(lines.length)}px)`
   const style = [
@@ -59,10 +59,10 @@ ${texts.join('\n')}
 }
 
 function renderLine({ text, isCommand }: TerminalLine): string {
-  const shown = text.length > columns ? `${text.slice(0, columns - 1)}…` : text
-  if (isCommand && shown.startsWith('#')) return `<tspan class="note">${escapeXml(shown)}</tspan>`
-  if (isCommand) return `<tspan class="prompt">$ </tspan><tspan class="command">${escapeXml(shown)}</tspan>`
-  return escapeXml(shown)
+  const shownText = text.length > columns ? `${text.slice(0, columns - 1)}…` : text
+  if (isCommand && shownText.startsWith('#')) return `<tspan class="note">${escapeXml(shownText)}</tspan>`
+  if (isCommand) return `<tspan class="prompt">$ </tspan><tspan class="command">${escapeXml(shownText)}</tspan>`
+  return escapeXml(shownText)
     .replace(/█+/g, '<tspan class="bar">$&</tspan>')
     .replace(/\b(?:pass|verified|answered|sent, 202 Accepted)\b/g, '<tspan class="good">$&</tspan>')
 }

@@ -81,12 +81,16 @@ function weighPage(id: string): number {
   return /\/(conformance|decisions)\//.test(id) ? 0.3 : 1
 }
 
-type RenderRule = (tokens: readonly { readonly content: string }[], index: number, ...rest: unknown[]) => string
+type RenderRule = (
+  tokens: readonly { readonly content: string }[],
+  index: number,
+  ...otherArguments: unknown[]
+) => string
 
 /** Prevents Vue from interpreting `{{ }}` in a text. */
 function keepText(parser: { readonly renderer: { readonly rules: object } }): void {
   const rules = parser.renderer.rules as Record<string, RenderRule>
   const render = rules.text
   if (!render) throw new Error('Cannot set up the site: the Markdown parser has no rule for text')
-  rules.text = (...given) => render(...given).replaceAll('{{', '&#123;&#123;')
+  rules.text = (...input) => render(...input).replaceAll('{{', '&#123;&#123;')
 }

@@ -31,10 +31,10 @@ export function useRepositoryLinks(parser: LinkParser, options: LinkOptions): vo
 }
 
 function rewriteLinks(tokens: readonly Token[], page: string, options: LinkOptions): void {
-  const opened: boolean[] = []
+  const rewritten: boolean[] = []
   for (const token of tokens) {
-    if (token.type === 'link_open') opened.push(rewriteLink(token, page, options))
-    if (token.type === 'link_close' && opened.pop()) token.tag = 'span'
+    if (token.type === 'link_open') rewritten.push(rewriteLink(token, page, options))
+    if (token.type === 'link_close' && rewritten.pop()) token.tag = 'span'
   }
 }
 
@@ -43,12 +43,12 @@ function rewriteLink(token: Token, page: string, options: LinkOptions): boolean 
   const target = String(token.attrGet('href') ?? '')
   if (/^[a-z][a-z0-9+.-]*:|^#/i.test(target)) return false
   const [file = '', anchor] = target.split('#')
-  const resolved = posix.join(posix.dirname(page), decodeURI(file)).replace(/\/$/, '')
+  const targetPath = posix.join(posix.dirname(page), decodeURI(file)).replace(/\/$/, '')
   const hash = anchor === undefined ? '' : `#${anchor}`
-  const index = resolved.endsWith('/README.md') ? posix.dirname(resolved) : resolved
-  if (/^docs\/.*\.(json|svg|png|md)$/.test(resolved) && index === resolved) return false
+  const index = targetPath.endsWith('/README.md') ? posix.dirname(targetPath) : targetPath
+  if (/^docs\/.*\.(json|svg|png|md)$/.test(targetPath) && index === targetPath) return false
   const isIndex = /^docs(\/|$)/.test(index) && existsSync(join(options.root, index, 'README.md'))
-  const inRepository = options.repository && `${options.repository}/blob/main/${resolved}${hash}`
+  const inRepository = options.repository && `${options.repository}/blob/main/${targetPath}${hash}`
   const href = isIndex ? `${relate(page, index)}/index.md${hash}` : inRepository
   if (href !== undefined) {
     token.attrSet('href', href)
@@ -57,7 +57,7 @@ function rewriteLink(token: Token, page: string, options: LinkOptions): boolean 
   token.tag = 'span'
   token.attrs = [
     ['class', 'repository-file'],
-    ['title', `${resolved} in the repository`],
+    ['title', `${targetPath} in the repository`],
   ]
   return true
 }

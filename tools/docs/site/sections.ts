@@ -61,15 +61,17 @@ function readGroups(docs: string, readme: string): readonly PageGroup[] {
   const text = readFileSync(join(docs, readme), 'utf8')
   const headings = readPassages(text).filter(({ kind, level }) => kind === 'heading' && level > 1)
   const groups = [{ title: '', line: 0 }, ...headings.map(({ text: title, line }) => ({ title, line }))]
-  const seen = new Set<string>()
+  const listedPaths = new Set<string>()
   return groups
     .map(({ title, line }, index) => {
       const end = groups[index + 1]?.line ?? Number.POSITIVE_INFINITY
       const paths = listLinks(text)
         .filter(link => link.line > line && link.line < end)
         .map(({ target }) => posix.join(posix.dirname(readme), target.replace(/#.*$/, '')))
-      const own = paths.filter(path => isPageOf(docs, readme, path) && !seen.has(path) && seen.add(path))
-      return { title, pages: own.map(path => readPage(docs, path)) }
+      const groupPaths = paths.filter(
+        path => isPageOf(docs, readme, path) && !listedPaths.has(path) && listedPaths.add(path),
+      )
+      return { title, pages: groupPaths.map(path => readPage(docs, path)) }
     })
     .filter(({ pages }) => pages.length > 0)
 }
@@ -90,14 +92,14 @@ function readTitle(markdown: string): string | undefined {
 
 /** Finds pages that their folder's README does not link, and pages outside of the site's folders. */
 export function findOrphans(docs: string, isExempt: (path: string) => boolean): readonly string[] {
-  const listed = new Set(
+  const listedPages = new Set(
     readSections(docs)
       .flatMap(pagesOf)
       .map(({ path }) => path),
   )
   return globSync('**/*.md', { cwd: docs, exclude: name => /^(\.vitepress|node_modules)$/.test(name) })
     .map(path => path.replaceAll('\\', '/'))
-    .filter(path => !listed.has(path) && !/^(\w+\/)?README\.md$/.test(path) && !isExempt(`docs/${path}`))
+    .filter(path => !listedPages.has(path) && !/^(\w+\/)?README\.md$/.test(path) && !isExempt(`docs/${path}`))
     .sort()
     .map(
       path =>

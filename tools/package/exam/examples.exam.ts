@@ -15,14 +15,14 @@ const node = process.execPath
  * The time limit from the start of an example to its first answer, ms. The time of the installation is only printed, because it depends on the
  * network, and all examples share it.
  */
-const mostMs = 120_000
+const maxStartMs = 120_000
 
 function checkDuration(name: string, sinceStartMs: number): void {
   const seconds = (ms: number) => (ms / 1_000).toFixed(1)
   console.log(
     `${name}: ${seconds(examplesInstallMs)} s to install, ${seconds(sinceStartMs)} s more to the first answer`,
   )
-  expect(sinceStartMs).toBeLessThanOrEqual(mostMs)
+  expect(sinceStartMs).toBeLessThanOrEqual(maxStartMs)
 }
 
 test('the examples keep the types of the libraries that they use', () => {
@@ -45,10 +45,10 @@ describe.each(['vercel-ai', 'openai-agents', 'langgraph'])('the example %s', nam
   const folder = join(examples, name)
   let model: ExampleModel
   let gateway: DevGateway
-  let begun = 0
+  let startedAt = 0
 
   beforeAll(async () => {
-    begun = performance.now()
+    startedAt = performance.now()
     model = await openExampleModel()
     const environment = { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'none', OPENAI_AGENTS_DISABLE_TRACING: '1' }
     gateway = await startDev({ node, folder, environment })
@@ -58,8 +58,8 @@ describe.each(['vercel-ai', 'openai-agents', 'langgraph'])('the example %s', nam
     model?.close()
   })
 
-  const send = async (...words: readonly string[]) => {
-    const { output, errors } = await runInstalled(['send', '--via', 'a2a', '--to', 'guide', '--json', ...words], {
+  const send = async (...options: readonly string[]) => {
+    const { output, errors } = await runInstalled(['send', '--via', 'a2a', '--to', 'guide', '--json', ...options], {
       node,
       folder,
     })
@@ -69,7 +69,7 @@ describe.each(['vercel-ai', 'openai-agents', 'langgraph'])('the example %s', nam
 
   test('calls its tool and says what the model makes of it, and knows the conversation', async () => {
     const { thread, reply } = await send('What is the weather in Oslo?')
-    checkDuration(name, performance.now() - begun)
+    checkDuration(name, performance.now() - startedAt)
     expect(reply.text).toBe('The tool says {"city":"Oslo","celsius":18,"sky":"clear"}')
     expect((await send('--thread', thread, 'and now?')).reply.text).toBe('You said "and now?" after 1 others')
   })
@@ -78,9 +78,9 @@ describe.each(['vercel-ai', 'openai-agents', 'langgraph'])('the example %s', nam
 describe('the example copilotkit', () => {
   const folder = join(examples, 'copilotkit')
   let gateway: DevGateway
-  let begun = 0
+  let startedAt = 0
   beforeAll(async () => {
-    begun = performance.now()
+    startedAt = performance.now()
     gateway = await startDev({ node, folder })
   })
   afterAll(() => gateway?.stop())
@@ -90,7 +90,7 @@ describe('the example copilotkit', () => {
     const environment = { GATEWAY: gateway.url, TOKEN: gateway.token }
     const { output, errors } = await runProgram(node, ['page.ts'], { node, folder, environment })
     expect(errors).toBe('')
-    checkDuration('copilotkit', performance.now() - begun)
+    checkDuration('copilotkit', performance.now() - startedAt)
     expect(JSON.parse(output)).toEqual([
       ['user', 'tool one two'],
       ['assistant', [expect.objectContaining({ function: { name: 'count_words', arguments: '{"text":"one two"}' } })]],

@@ -90,7 +90,7 @@ interface Manifest {
  * @returns the duration, ms
  */
 async function installExamples(folder: string, tarball: string): Promise<number> {
-  const begun = performance.now()
+  const startedAt = performance.now()
   const manifests = exampleProjects.map(
     name => JSON.parse(readFileSync(join(source, name, 'package.json'), 'utf8')) as Manifest,
   )
@@ -98,14 +98,14 @@ async function installExamples(folder: string, tarball: string): Promise<number>
     {},
     ...manifests.map(({ dependencies, devDependencies }) => ({ ...devDependencies, ...dependencies })),
   ) as Manifest['dependencies']
-  const kept = Object.entries(aliases).filter(([name]) => !pageLibraries.test(name))
+  const requiredAliases = Object.entries(aliases).filter(([name]) => !pageLibraries.test(name))
   mkdirSync(folder, { recursive: true })
-  const dependencies = { ...Object.fromEntries(kept), ...pageClient, postern: `file:${tarball}` }
+  const dependencies = { ...Object.fromEntries(requiredAliases), ...pageClient, postern: `file:${tarball}` }
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }))
   for (const name of exampleProjects) {
     cpSync(join(source, name), join(folder, name), { recursive: true })
     symlinkSync('../node_modules', join(folder, name, 'node_modules'))
   }
   await install(folder, [])
-  return performance.now() - begun
+  return performance.now() - startedAt
 }

@@ -58,21 +58,21 @@ async function startsGateway(file: string, args: readonly string[], cwd: string)
 test.each(Object.entries(managers))(
   '%s installs the package, and its launcher starts a gateway',
   async (name, manager) => {
-    const own = join(directory, name)
-    mkdirSync(own)
-    writeFileSync(join(own, 'package.json'), '{ "private": true }\n')
-    writeFileSync(join(own, 'yarn.lock'), '')
+    const ownFolder = join(directory, name)
+    mkdirSync(ownFolder)
+    writeFileSync(join(ownFolder, 'package.json'), '{ "private": true }\n')
+    writeFileSync(join(ownFolder, 'yarn.lock'), '')
     const program = join(programs, 'node_modules', manager.file)
-    addPackage([program, ...manager.add], own)
+    addPackage([program, ...manager.add], ownFolder)
     const args = [program, ...manager.run, 'start']
-    expect(await startsGateway(process.execPath, args, own)).toBe(true)
+    expect(await startsGateway(process.execPath, args, ownFolder)).toBe(true)
   },
 )
 
 test('the launcher of npm starts a gateway', async () => {
-  const own = join(directory, 'npm')
-  mkdirSync(own)
-  expect(await startsGateway(join(folder, 'node_modules/.bin/postern'), ['start'], own)).toBe(true)
+  const ownFolder = join(directory, 'npm')
+  mkdirSync(ownFolder)
+  expect(await startsGateway(join(folder, 'node_modules/.bin/postern'), ['start'], ownFolder)).toBe(true)
 })
 
 test.runIf(await isDebianRoot())(
@@ -83,9 +83,10 @@ test.runIf(await isDebianRoot())(
     await unpackPackages(tree, [archives])
     const program = join(folder, 'node_modules/postern/bin/postern.mjs')
     // The kernel passes everything after the interpreter as one argument.
-    const [, words = ''] = /^#!\/usr\/bin\/env (.+)$/m.exec(readFileSync(program, 'utf8').split('\n')[0] ?? '') ?? []
-    const own = join(directory, 'alpine')
-    mkdirSync(own)
-    expect(await startsGateway(join(tree, 'bin/busybox'), ['env', words, program, 'start'], own)).toBe(true)
+    const [, interpreter = ''] =
+      /^#!\/usr\/bin\/env (.+)$/m.exec(readFileSync(program, 'utf8').split('\n')[0] ?? '') ?? []
+    const ownFolder = join(directory, 'alpine')
+    mkdirSync(ownFolder)
+    expect(await startsGateway(join(tree, 'bin/busybox'), ['env', interpreter, program, 'start'], ownFolder)).toBe(true)
   },
 )

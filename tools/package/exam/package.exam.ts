@@ -45,12 +45,12 @@ test('the package holds its licence, those of the libraries in its bundle, the c
 })
 
 test('every relative link of a document leads to a file of the package', () => {
-  const broken = globSync('**/*.md', { cwd: installed }).flatMap(path =>
+  const brokenLinks = globSync('**/*.md', { cwd: installed }).flatMap(path =>
     [...readFileSync(join(installed, path), 'utf8').matchAll(/\]\(([^)\s:#]+)(?:#[^)\s]*)?\)/g)]
       .map(([, link = '']) => join(installed, path, '..', link))
       .filter(target => !statSync(target, { throwIfNoEntry: false })),
   )
-  expect(broken).toEqual([])
+  expect(brokenLinks).toEqual([])
 })
 
 describe('--version', () => {
@@ -59,8 +59,8 @@ describe('--version', () => {
     ['the Node of the project', process.execPath],
   ])('answers on %s', async (_, node) => {
     const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
-    const ended = await runInstalled(['--version'], { node, folder })
-    expect(ended).toEqual({ code: 0, output: `${version}\n`, errors: '' })
+    const result = await runInstalled(['--version'], { node, folder })
+    expect(result).toEqual({ code: 0, output: `${version}\n`, errors: '' })
   })
 
   test('loads at most 100 KB of the bundle, so that it takes little time', () => {
@@ -69,7 +69,7 @@ describe('--version', () => {
     expect(sizeOf([...files])).toBeLessThanOrEqual(100_000)
   })
 
-  test('says on an older Node which one it needs, in one sentence', async () => {
+  test('names the required Node version in one sentence on an older Node', async () => {
     const { code, output, errors } = await runInstalled(['--version'], { node: nodes.tooOld, folder })
     expect({ code, output }).toEqual({ code: 1, output: '' })
     expect(errors).toMatch(/^Postern needs Node 24\.11 or later; this is v22\.[\d.]+\. Install [^\n]+\.\n$/)
@@ -77,11 +77,11 @@ describe('--version', () => {
 })
 
 /** Lists a file of the bundle and everything that it imports before it runs. */
-function listStaticImports(file: string, seen: Set<string> = new Set()): ReadonlySet<string> {
-  seen.add(file)
+function listStaticImports(file: string, visited: Set<string> = new Set()): ReadonlySet<string> {
+  visited.add(file)
   for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(/(?:\bfrom|\bimport)\s*["']\.\/([^"']+)["']/g)) {
-    const imported = join(file, '..', name)
-    if (!seen.has(imported)) listStaticImports(imported, seen)
+    const importedPath = join(file, '..', name)
+    if (!visited.has(importedPath)) listStaticImports(importedPath, visited)
   }
-  return seen
+  return visited
 }

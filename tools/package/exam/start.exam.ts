@@ -68,22 +68,22 @@ test.each([
 ])('a start loads no library that only messages need, on %s', async (_, node) => {
   const { loaded } = await startGateway(node)
   const files = loaded.filter(url => url.startsWith('file:'))
-  const own = files.filter(url => url.includes('/node_modules/postern/dist/'))
-  expect(own.length).toBeGreaterThan(5)
+  const ownFiles = files.filter(url => url.includes('/node_modules/postern/dist/'))
+  expect(ownFiles.length).toBeGreaterThan(5)
   // Finding and linking a file costs a third of a millisecond; without groups there were a hundred.
-  expect(own.length).toBeLessThanOrEqual(30)
+  expect(ownFiles.length).toBeLessThanOrEqual(30)
   expect(files.filter(url => !/\/node_modules\/postern\/(?:bin|dist)\/|\/list-loaded\.mjs$/.test(url))).toEqual([])
   expect(files.filter(url => /\/(?:charsets|libmime|worker|thread)[^/]*\.js$/.test(url))).toEqual([])
 })
 
 test.runIf(process.platform === 'linux')('a gateway that has just started takes at most 120 MB', async () => {
   // Other work of the machine changes the value by some MB, so the lowest of three counts.
-  const taken = [
+  const starts = [
     await startGateway(process.execPath),
     await startGateway(process.execPath),
     await startGateway(process.execPath),
   ]
-  const least = Math.min(...taken.map(({ rss }) => rss))
-  expect(least).toBeGreaterThan(60e6)
-  expect(least).toBeLessThanOrEqual(120e6)
+  const minRss = Math.min(...starts.map(({ rss }) => rss))
+  expect(minRss).toBeGreaterThan(60e6)
+  expect(minRss).toBeLessThanOrEqual(120e6)
 })

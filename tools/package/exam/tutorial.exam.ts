@@ -29,11 +29,11 @@ const run = (args: readonly string[]) => runInstalled(args, { node, folder: proj
 beforeAll(async () => {
   const [init = []] = listCommands('init')
   // The page begins in a clone, and the exam in a folder where the package is installed.
-  const begun = await runInstalled(
+  const initResult = await runInstalled(
     init.map(word => word.replace('../', '')),
     { node, folder },
   )
-  expect(begun).toMatchObject({ code: 0, errors: '' })
+  expect(initResult).toMatchObject({ code: 0, errors: '' })
   await install(project, [tarball])
   for (const path of ['agents/office.ts', 'agents/office.test.ts']) writeFileSync(join(project, path), readModule(path))
   gateway = await startDev({ node, folder: project })
@@ -55,11 +55,11 @@ test('the office answers, asks, and goes on when the person agrees', async () =>
   expect((await run(hours)).output).toContain('nine to four')
   const { output } = await run(goat)
   const link = /https:\/\/millbrook\.example(\/actions\/\S+)/.exec(output)?.[1] ?? ''
-  const decided = await fetch(`${gateway.url}${link}`, {
+  const response = await fetch(`${gateway.url}${link}`, {
     method: 'POST',
     body: new URLSearchParams({ decision: 'grant' }),
   })
-  expect(decided.status).toBe(200)
+  expect(response.status).toBe(200)
   await expect
     .poll(async () => (await run(['messages'])).output, { timeout: 60_000, interval: 500 })
     .toMatch(/answered\s+policy_resolution/)

@@ -20,8 +20,10 @@ const project = join(folder, 'shop')
 const page = readFileSync(join(import.meta.dirname, '../../../examples/web-page/README.md'), 'utf8')
 
 /** Reads the command of the README that contains these words, and replaces the ports that it names. */
-function readCommand(words: string, ports: Readonly<Record<string, string>>): readonly string[] {
-  const [command = ''] = [...page.matchAll(/`([^`]+)`/g)].flatMap(([, each = '']) => (each.includes(words) ? each : []))
+function readCommand(prefix: string, ports: Readonly<Record<string, string>>): readonly string[] {
+  const [command = ''] = [...page.matchAll(/`([^`]+)`/g)].flatMap(([, commandText = '']) =>
+    commandText.includes(prefix) ? commandText : [],
+  )
   return command.replaceAll(/\b(?:5500|8787)\b/g, port => ports[port] ?? port).split(' ')
 }
 
@@ -35,8 +37,8 @@ beforeAll(async () => {
     executablePath: await findChromium(folder),
     args: ['--no-sandbox', '--disable-gpu'],
   })
-  const begun = await runInstalled(['init', 'shop', '--agent', 'counter'], { node, folder })
-  expect(begun).toMatchObject({ code: 0, errors: '' })
+  const initResult = await runInstalled(['init', 'shop', '--agent', 'counter'], { node, folder })
+  expect(initResult).toMatchObject({ code: 0, errors: '' })
   await install(project, [tarball])
   const port = await findPort()
   const [copy = '', ...copied] = readCommand('cp -r', {})
@@ -46,9 +48,9 @@ beforeAll(async () => {
   gateway = await startDev({ node, folder: project, environment: { [name]: value } })
   const file = join(project, 'web-page/index.html')
   writeFileSync(file, readFileSync(file, 'utf8').replaceAll('http://127.0.0.1:8787', gateway.url))
-  const [npx = '', ...served] = readCommand('http-server', { 5500: port })
+  const [npx = '', ...serverCommand] = readCommand('http-server', { 5500: port })
   // The registry may need the environment of the test.
-  server = spawn(npx, ['--yes', ...served], { cwd: project, stdio: 'ignore', detached: true })
+  server = spawn(npx, ['--yes', ...serverCommand], { cwd: project, stdio: 'ignore', detached: true })
   address = `http://127.0.0.1:${port}`
   await vi.waitFor(() => fetch(address), { timeout: 90_000, interval: 250 })
 })
@@ -65,29 +67,29 @@ afterAll(async () => {
 })
 
 test('the page of the example chats with the agent of a new project', async () => {
-  const opened = await browser.newPage()
-  const refused: string[] = []
-  opened.on('response', answer => answer.status() >= 400 && refused.push(`${answer.status()} ${answer.url()}`))
-  opened.on('pageerror', error => refused.push(error.message))
-  opened.on('dialog', dialog => void dialog.accept(gateway.token))
-  await opened.goto(address)
-  const chat = opened.locator('postern-chat')
+  const chatPage = await browser.newPage()
+  const refusedUrls: string[] = []
+  chatPage.on('response', answer => answer.status() >= 400 && refusedUrls.push(`${answer.status()} ${answer.url()}`))
+  chatPage.on('pageerror', error => refusedUrls.push(error.message))
+  chatPage.on('dialog', dialog => void dialog.accept(gateway.token))
+  await chatPage.goto(address)
+  const chat = chatPage.locator('postern-chat')
   await chat.getByRole('textbox', { name: 'Message' }).fill('hello from a page')
   await chat.getByRole('textbox', { name: 'Message' }).press('Enter')
-  const said = () => chat.locator('.message').allTextContents()
+  const readMessages = () => chat.locator('.message').allTextContents()
   await expect
-    .poll(said, { timeout: 30_000 })
+    .poll(readMessages, { timeout: 30_000 })
     .toEqual(['hello from a page', expect.stringContaining('hello from a page')])
-  await opened.reload()
-  await expect.poll(async () => (await said()).length, { timeout: 30_000 }).toBe(2)
-  expect(refused.filter(each => !each.endsWith('/favicon.ico'))).toEqual([])
+  await chatPage.reload()
+  await expect.poll(async () => (await readMessages()).length, { timeout: 30_000 }).toBe(2)
+  expect(refusedUrls.filter(url => !url.endsWith('/favicon.ico'))).toEqual([])
 })
 
 async function findPort(): Promise<string> {
-  const taken = createServer().listen(0, '127.0.0.1')
-  await once(taken, 'listening')
-  const { port } = taken.address() as AddressInfo
-  taken.close()
-  await once(taken, 'close')
+  const portServer = createServer().listen(0, '127.0.0.1')
+  await once(portServer, 'listening')
+  const { port } = portServer.address() as AddressInfo
+  portServer.close()
+  await once(portServer, 'close')
   return String(port)
 }

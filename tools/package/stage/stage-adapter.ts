@@ -26,8 +26,11 @@ export async function stageAdapter({ root, folder }: StageOptions): Promise<void
   const libraries = new Map([...readLibraries(root), ...Object.entries(peerDependencies)])
   const { imported, contained } = await writeBundle({ root, folder: join(folder, 'dist'), libraries, entries })
   const importedTypes = writeDeclarations({ root, folder: join(folder, 'types'), entries: [entries.index] })
-  const used = new Set([...imported, ...importedTypes.filter(each => !each.startsWith('node:')).map(packageOf)])
-  const dependencies = [...used].filter(each => !Object.hasOwn(peerDependencies, each))
+  const usedPackages = new Set([
+    ...imported,
+    ...importedTypes.filter(specifier => !specifier.startsWith('node:')).map(packageOf),
+  ])
+  const dependencies = [...usedPackages].filter(packageName => !Object.hasOwn(peerDependencies, packageName))
   const published = {
     name,
     ...readPublication(root),

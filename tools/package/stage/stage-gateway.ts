@@ -23,8 +23,10 @@ export async function stageGateway({ root, folder }: StageOptions): Promise<void
     group: chunks => groupByStart(chunks, root),
   })
   const importedTypes = writeDeclarations({ root, folder: join(folder, 'types'), entries: typeEntries })
-  const used = [...new Set([...imported, ...importedTypes.filter(name => !name.startsWith('node:')).map(packageOf)])]
-  const manifest = describeGatewayPackage(root, findVersions(used, libraries))
+  const usedPackages = [
+    ...new Set([...imported, ...importedTypes.filter(name => !name.startsWith('node:')).map(packageOf)]),
+  ]
+  const manifest = describeGatewayPackage(root, findVersions(usedPackages, libraries))
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
   copyProgram(root, folder)
   copyDocuments(root, folder)
@@ -94,16 +96,16 @@ function groupByStart(chunks: readonly OutputChunk[], root: string): CodeSplitti
     for (const id of ids) loaders.set(id, [...(loaders.get(id)?.split(' ') ?? []), loader].join(' '))
   }
   for (const [name, source] of Object.entries(sources)) note(name, listModules(findChunk(source), chunks))
-  const needed = new Set(loaders.keys())
+  const neededLoaders = new Set(loaders.keys())
   for (const chunk of chunks.filter(({ fileName }) => fileName.startsWith('thread-')))
     note(
       chunk.name,
       listModules(chunk, chunks, ({ imports, dynamicImports }) => [...imports, ...dynamicImports]),
     )
-  const sets = new Set([...needed].map(id => loaders.get(id) ?? ''))
+  const sets = new Set([...neededLoaders].map(id => loaders.get(id) ?? ''))
   return [...sets].map((set, index) => ({
     name: set.includes(' ') ? `shared-${index}` : set,
-    test: id => needed.has(id) && loaders.get(id) === set,
+    test: id => neededLoaders.has(id) && loaders.get(id) === set,
   }))
 
   function findChunk(source: string): OutputChunk {
@@ -119,10 +121,10 @@ function listModules(
   chunks: readonly OutputChunk[],
   listImports = ({ imports }: OutputChunk): readonly string[] => imports,
 ): readonly string[] {
-  const reached = new Set([first])
-  for (const chunk of reached) {
+  const reachedChunks = new Set([first])
+  for (const chunk of reachedChunks) {
     const imports = listImports(chunk)
-    for (const other of chunks) if (imports.includes(other.fileName)) reached.add(other)
+    for (const otherChunk of chunks) if (imports.includes(otherChunk.fileName)) reachedChunks.add(otherChunk)
   }
-  return [...reached].flatMap(({ moduleIds }) => moduleIds)
+  return [...reachedChunks].flatMap(({ moduleIds }) => moduleIds)
 }

@@ -22,10 +22,14 @@ const inlineImport = /\bimport\(\s*(["'])([^"']+)\1\s*\)\.(\w+)/g
 
 /** Writes the declarations of the public entries and all that they need. @returns the names of the libraries that they import from */
 export function writeDeclarations({ root, folder, entries }: DeclarationOptions): readonly string[] {
-  using made = mkdtempDisposableSync(join(tmpdir(), 'postern-types-'))
+  using declarationFolder = mkdtempDisposableSync(join(tmpdir(), 'postern-types-'))
   const packages = readOwnEntries(root)
-  const faults = compileDeclarations({ root, folder: made.path, entries }, packages)
-  const reach = createReach({ made: made.path, packages, find: createFindDeclaration(made.path) })
+  const faults = compileDeclarations({ root, folder: declarationFolder.path, entries }, packages)
+  const reach = createReach({
+    folder: declarationFolder.path,
+    packages,
+    find: createFindDeclaration(declarationFolder.path),
+  })
   // Iterating a set includes items that are added meanwhile.
   const paths = new Set(entries.map(toDeclaration))
   for (const path of paths) {
@@ -43,7 +47,7 @@ export function writeDeclarations({ root, folder, entries }: DeclarationOptions)
 
 interface ReachDeps {
   /** The folder of all declarations. */
-  readonly made: string
+  readonly folder: string
   /** The entry sources of our packages, by specifier. */
   readonly packages: ReadonlyMap<string, string>
   readonly find: FindDeclaration
@@ -57,7 +61,7 @@ interface Reach {
   rewrite(path: string): string
 }
 
-function createReach({ made, packages, find }: ReachDeps): Reach {
+function createReach({ folder: made, packages, find }: ReachDeps): Reach {
   const files = new Set<string>()
   const libraries = new Set<string>()
 
@@ -70,26 +74,26 @@ function createReach({ made, packages, find }: ReachDeps): Reach {
   }
 
   function locate(file: string, name: string, from: string): { readonly specifier: string; readonly name: string } {
-    const declared = find(file, name)
-    files.add(declared.file)
-    return { specifier: toSpecifier(from, declared.file), name: declared.name }
+    const declaredName = find(file, name)
+    files.add(declaredName.file)
+    return { specifier: toSpecifier(from, declaredName.file), name: declaredName.name }
   }
 
   function rewrite(path: string): string {
     const text = readFileSync(join(made, path), 'utf8')
     return text
-      .replace(statement, (matched, word: string, type = '', list: string, _quote: string, specifier: string) => {
+      .replace(statement, (statementText, word: string, type = '', list: string, _quote: string, specifier: string) => {
         const file = resolve(specifier, path)
-        if (file === undefined) return matched
+        if (file === undefined) return statementText
         const lines = splitNames(list).map(({ name, as }) => {
           const location = locate(file, name, path)
           return `${word}${type} { ${location.name === as ? as : `${location.name} as ${as}`} } from "${location.specifier}"`
         })
         return lines.join(';\n')
       })
-      .replace(inlineImport, (matched, _quote: string, specifier: string, name: string) => {
+      .replace(inlineImport, (importText, _quote: string, specifier: string, name: string) => {
         const file = resolve(specifier, path)
-        if (file === undefined) return matched
+        if (file === undefined) return importText
         const location = locate(file, name, path)
         return `import("${location.specifier}").${location.name}`
       })

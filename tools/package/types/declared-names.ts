@@ -23,8 +23,8 @@ export function createFindDeclaration(folder: string): FindDeclaration {
   const find: FindDeclaration = (index, name) => {
     const names = indexes.get(index) ?? readIndex(folder, index)
     indexes.set(index, names)
-    const declared = names.get(name)
-    return declared ? find(declared.file, declared.name) : { file: index, name }
+    const declaredName = names.get(name)
+    return declaredName ? find(declaredName.file, declaredName.name) : { file: index, name }
   }
   return find
 }
@@ -47,10 +47,10 @@ interface ImportedName {
 export function splitNames(list: string): readonly ImportedName[] {
   return list
     .split(',')
-    .map(each => each.trim().replace(/^type\s+/, ''))
+    .map(specifier => specifier.trim().replace(/^type\s+/, ''))
     .filter(Boolean)
-    .map(each => {
-      const [name = '', as = name] = each.split(/\s+as\s+/)
+    .map(specifier => {
+      const [name = '', as = name] = specifier.split(/\s+as\s+/)
       return { name, as }
     })
 }

@@ -19,7 +19,7 @@ The gateway answers a request that it does not take with one of these codes. Eac
 - \`npx postern why\` names the cause of one refusal or message by the words in front of each cause below.
 `
 
-const accepted = `
+const acceptedRequests = `
 ## Requests that the gateway takes
 
 | | ActivityPub | A2A | mail |
@@ -89,13 +89,16 @@ export function describeErrors(): string {
     ...rejectionCodes.flatMap(code => describeCode(code, meanings[code])),
     ...describeCode('unavailable', 'A key host, DNS or the database does not answer. The peer tries again.'),
     ...describeCode('internal', 'The gateway or an agent has a fault.'),
-    accepted,
+    acceptedRequests,
     exceptions,
     '## Classes',
     'Code of the gateway throws these (`packages/message/src/format/errors.ts`).',
     formatMarkdownTable(
       ['class', 'meaning', 'who acts'],
-      classes.map(([name, ...rest]) => [name === 'any other error' ? name : formatInlineCode(name), ...rest]),
+      classes.map(([name, ...otherCells]) => [
+        name === 'any other error' ? name : formatInlineCode(name),
+        ...otherCells,
+      ]),
     ),
   ])
 }

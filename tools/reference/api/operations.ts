@@ -85,8 +85,8 @@ function describeGroup(document: OpenApi, { title, tags }: OperationGroup): stri
   const strange = operations.find(({ tag }) => !groupedTags.includes(tag))
   if (strange)
     throw new Error(`Cannot describe ${strange.path}: put its tag "${strange.tag}" into a group of tools/reference/api`)
-  const own = tags.flatMap(tag => operations.filter(operation => operation.tag === tag))
-  return formatPage(title, [intro, ...own.flatMap(describeOperation)])
+  const tagOperations = tags.flatMap(tag => operations.filter(operation => operation.tag === tag))
+  return formatPage(title, [intro, ...tagOperations.flatMap(describeOperation)])
 }
 
 interface ListedOperation {
@@ -97,7 +97,7 @@ interface ListedOperation {
 
 function describeOperation({ path, method, operation }: ListedOperation): readonly string[] {
   const { summary, description, parameters, requestBody, responses } = operation
-  const { 200: done, ...errors } = responses
+  const { 200: success, ...errors } = responses
   return [
     `## \`${method.toUpperCase()} ${path}\``,
     summary,
@@ -115,7 +115,7 @@ function describeOperation({ path, method, operation }: ListedOperation): readon
         ]
       : []),
     ...describeContent('Body', requestBody?.content),
-    ...describeContent('Answer', done?.content),
+    ...describeContent('Answer', success?.content),
     `Errors: ${Object.keys(errors).join(', ')}.`,
   ]
 }
@@ -188,7 +188,7 @@ function describeType(node: JsonSchemaNode): string {
   const { $ref, enum: values, const: value, anyOf, oneOf, allOf, items, type, format, properties } = node
   if ($ref) return `[${nameOf($ref)}](${'api-schemas.md'}#${nameOf($ref).toLowerCase()})`
   if (value !== undefined) return `\`${JSON.stringify(value)}\``
-  if (values) return values.map(each => `\`${JSON.stringify(each)}\``).join(values.length > 3 ? ', ' : ' or ')
+  if (values) return values.map(item => `\`${JSON.stringify(item)}\``).join(values.length > 3 ? ', ' : ' or ')
   const alternatives = anyOf ?? oneOf ?? allOf
   if (alternatives) return [...new Set(alternatives.map(describeType))].join(' or ')
   if (type === 'array') return `list of ${items ? describeType(items) : 'any JSON'}`

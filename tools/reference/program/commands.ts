@@ -76,8 +76,8 @@ function formatOptions(options: readonly Option[]): string {
 }
 
 function describeChoice(description: string, choices: readonly string[] | undefined): string {
-  const listed = choices ? `one of ${choices.map(formatInlineCode).join(', ')}` : ''
-  return [showPlaceholders(description), listed].filter(Boolean).join('; ')
+  const choicesNote = choices ? `one of ${choices.map(formatInlineCode).join(', ')}` : ''
+  return [showPlaceholders(description), choicesNote].filter(Boolean).join('; ')
 }
 
 /** Formats placeholders as code, because Markdown treats `<name>` as a tag and drops it. */

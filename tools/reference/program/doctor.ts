@@ -22,7 +22,9 @@ export function describeDoctor(): string {
     `## \`${group}\``,
     formatMarkdownTable(
       ['id', 'what', 'fix'],
-      checks.filter(check => groupOf(check) === group).map(({ id, what, fix }) => [formatInlineCode(id), what, fix]),
+      checks
+        .filter(check => groupOf(check) === group)
+        .map(({ id, description: what, fix }) => [formatInlineCode(id), what, fix]),
     ),
   ])
   return formatPage('Checks of an installation', [intro, ...sections])

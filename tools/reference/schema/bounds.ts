@@ -14,9 +14,10 @@ type Check = z.core.$ZodChecks['_zod']['def'] & {
 /** Lists the bounds of a value in addition to its type, with a phrase for each. */
 export function listBounds(schema: Schema): readonly string[] {
   const layers = listLayers(schema)
-  const bare = layers.at(-1)
-  const inner = bare?.type === 'array' ? listBounds(bare.element).map(bound => `each ${bound}`) : []
-  const checks = layers.flatMap(layer => readChecks(layer).flatMap(check => describeCheck(check, bare?.type)))
+  const innermost = layers.at(-1)
+  const inner =
+    innermost?.type === 'array' ? listBounds(innermost.element).map(elementBound => `each ${elementBound}`) : []
+  const checks = layers.flatMap(layer => readChecks(layer).flatMap(check => describeCheck(check, innermost?.type)))
   return [...new Set([...checks, ...inner])]
 }
 
@@ -41,8 +42,8 @@ function listLayers(schema: Schema): readonly SchemaDefinition[] {
 }
 
 function readChecks(definition: SchemaDefinition): readonly Check[] {
-  const own = 'check' in definition ? [definition as unknown as Check] : []
-  return [...own, ...(definition.checks ?? []).map(check => check._zod.def as unknown as Check)]
+  const ownChecks = 'check' in definition ? [definition as unknown as Check] : []
+  return [...ownChecks, ...(definition.checks ?? []).map(check => check._zod.def as unknown as Check)]
 }
 
 function describeCheck(check: Check, type: string | undefined): readonly string[] {

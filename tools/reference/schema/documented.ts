@@ -28,7 +28,10 @@ const folder = 'packages/message/src/message'
 const [text, file, link, artifact, toolCall, policy] = knownPartSchema.options
 const [post, further, edit, deletion, reaction] = agentActionSchema.options
 
-const at = (schema: Schema, path: string, name: string) => ({ schema, source: { file: `${folder}/${path}`, name } })
+const documentSchema = (schema: Schema, path: string, name: string) => ({
+  schema,
+  source: { file: `${folder}/${path}`, name },
+})
 
 /** Schemas of messages and answers by the names of their types, each with its source. */
 export const documentedSchemas = {
@@ -36,32 +39,32 @@ export const documentedSchemas = {
     schema: wholePolicySchema,
     source: { file: 'tools/reference/schema/documented.ts', name: 'wholePolicySchema' },
   },
-  TextPart: at(text, 'part.ts', 'textPartSchema'),
-  FilePart: at(file, 'part.ts', 'filePartSchema'),
-  LinkPart: at(link, 'part.ts', 'linkPartSchema'),
-  ArtifactPart: at(artifact, 'part.ts', 'artifactPartSchema'),
-  ToolCallPart: at(toolCall, 'part.ts', 'toolCallPartSchema'),
-  PolicyPart: at(policy, 'part.ts', 'policyPartSchema'),
-  Part: at(knownPartSchema, 'part.ts', 'knownPartSchema'),
-  DataPart: at(dataPartSchema, 'part.ts', 'dataPartSchema'),
-  GivenPart: at(z.union([knownPartSchema, dataPartSchema]), 'part.ts', 'givenPartSchema'),
-  IdentityEvidence: at(identityEvidenceSchema, 'identity/identity.ts', 'identityEvidenceSchema'),
-  PolicyResolution: at(policyResolutionSchema, 'policy/policy.ts', 'policyResolutionSchema'),
-  HistoricalMessage: at(
+  TextPart: documentSchema(text, 'part.ts', 'textPartSchema'),
+  FilePart: documentSchema(file, 'part.ts', 'filePartSchema'),
+  LinkPart: documentSchema(link, 'part.ts', 'linkPartSchema'),
+  ArtifactPart: documentSchema(artifact, 'part.ts', 'artifactPartSchema'),
+  ToolCallPart: documentSchema(toolCall, 'part.ts', 'toolCallPartSchema'),
+  PolicyPart: documentSchema(policy, 'part.ts', 'policyPartSchema'),
+  Part: documentSchema(knownPartSchema, 'part.ts', 'knownPartSchema'),
+  DataPart: documentSchema(dataPartSchema, 'part.ts', 'dataPartSchema'),
+  GivenPart: documentSchema(z.union([knownPartSchema, dataPartSchema]), 'part.ts', 'givenPartSchema'),
+  IdentityEvidence: documentSchema(identityEvidenceSchema, 'identity/identity.ts', 'identityEvidenceSchema'),
+  PolicyResolution: documentSchema(policyResolutionSchema, 'policy/policy.ts', 'policyResolutionSchema'),
+  HistoricalMessage: documentSchema(
     normalizedMessageSchema.shape.history.unwrap().element,
     'message.ts',
     'historicalMessageSchema',
   ),
-  NormalizedMessage: at(normalizedMessageSchema, 'message.ts', 'normalizedMessageSchema'),
-  NormalizedResponse: at(normalizedResponseSchema, 'response.ts', 'normalizedResponseSchema'),
-  PartialResponse: at(partialResponseSchema, 'response.ts', 'partialResponseSchema'),
-  Post: at(post, 'actions/agent-action.ts', 'agentPostSchema'),
-  FurtherReply: at(further, 'actions/agent-action.ts', 'agentReplySchema'),
-  Edit: at(edit, 'actions/agent-action.ts', 'agentEditSchema'),
-  Delete: at(deletion, 'actions/agent-action.ts', 'agentDeleteSchema'),
-  Reaction: at(reaction, 'actions/agent-action.ts', 'agentReactionSchema'),
-  Action: at(agentActionSchema, 'actions/agent-action.ts', 'agentActionSchema'),
-  TokenUsage: at(tokenUsageSchema, 'token-usage.ts', 'tokenUsageSchema'),
+  NormalizedMessage: documentSchema(normalizedMessageSchema, 'message.ts', 'normalizedMessageSchema'),
+  NormalizedResponse: documentSchema(normalizedResponseSchema, 'response.ts', 'normalizedResponseSchema'),
+  PartialResponse: documentSchema(partialResponseSchema, 'response.ts', 'partialResponseSchema'),
+  Post: documentSchema(post, 'actions/agent-action.ts', 'agentPostSchema'),
+  FurtherReply: documentSchema(further, 'actions/agent-action.ts', 'agentReplySchema'),
+  Edit: documentSchema(edit, 'actions/agent-action.ts', 'agentEditSchema'),
+  Delete: documentSchema(deletion, 'actions/agent-action.ts', 'agentDeleteSchema'),
+  Reaction: documentSchema(reaction, 'actions/agent-action.ts', 'agentReactionSchema'),
+  Action: documentSchema(agentActionSchema, 'actions/agent-action.ts', 'agentActionSchema'),
+  TokenUsage: documentSchema(tokenUsageSchema, 'token-usage.ts', 'tokenUsageSchema'),
   Reply: { schema: replySchema, source: { file: 'packages/agents/src/webhook/reply.ts', name: 'replySchema' } },
 } as const satisfies Readonly<Record<string, { readonly schema: Schema; readonly source: SchemaName }>>
 

@@ -104,8 +104,8 @@ function describeKind(
 ): JsonSchemaNode {
   const node = toJsonSchema(schema, 'input')
   delete (node as { $schema?: string }).$schema
-  const own = kindSources.find(([use]) => uses.test(use))?.[1]
-  addDescriptions(node, path => (own && comments.find(own, path)) || comments.find(common, path))
+  const schemaName = kindSources.find(([use]) => uses.test(use))?.[1]
+  addDescriptions(node, path => (schemaName && comments.find(schemaName, path)) || comments.find(common, path))
   const use = node.properties?.use
   if (use) use.pattern = uses.source
   return node
@@ -119,10 +119,12 @@ interface DefinedNode {
 /** Takes the definitions out of a schema that becomes part of another, and prefixes their names so that none repeats. */
 function withOwnDefinitions(node: JsonSchemaNode, prefix: string): DefinedNode {
   const renamed = JSON.stringify(node).replaceAll('"#/$defs/', `"#/$defs/${prefix}`)
-  const { $defs = {}, ...rest } = JSON.parse(renamed) as JsonSchemaNode
+  const { $defs = {}, ...rootSchema } = JSON.parse(renamed) as JsonSchemaNode
   return {
-    node: rest,
-    definitions: Object.fromEntries(Object.entries($defs).map(([name, each]) => [`${prefix}${name}`, each])),
+    node: rootSchema,
+    definitions: Object.fromEntries(
+      Object.entries($defs).map(([name, definition]) => [`${prefix}${name}`, definition]),
+    ),
   }
 }
 
@@ -135,7 +137,7 @@ function addDescriptions(node: JsonSchemaNode, find: FindComment, path: readonly
   }
   if (typeof node.additionalProperties === 'object') addDescriptions(node.additionalProperties, find, [...path, '*'])
   if (node.items) addDescriptions(node.items, find, [...path, '[]'])
-  for (const each of listAlternatives(node)) addDescriptions(each, find, path)
+  for (const alternative of listAlternatives(node)) addDescriptions(alternative, find, path)
 }
 
 const listAlternatives = ({ anyOf = [], oneOf = [], allOf = [] }: JsonSchemaNode) => [...anyOf, ...oneOf, ...allOf]
@@ -161,7 +163,7 @@ function admitReferences(node: JsonSchemaNode): void {
   }
   if (typeof node.additionalProperties === 'object') node.additionalProperties = orReference(node.additionalProperties)
   if (node.items) node.items = orReference(node.items)
-  for (const each of listAlternatives(node)) admitReferences(each.then ?? each)
+  for (const alternative of listAlternatives(node)) admitReferences(alternative.then ?? alternative)
 }
 
 function orReference(node: JsonSchemaNode): JsonSchemaNode {
@@ -169,11 +171,11 @@ function orReference(node: JsonSchemaNode): JsonSchemaNode {
     admitReferences(node)
     return node
   }
-  const { description, default: fallback, ...rest } = node
+  const { description, default: fallback, ...keywords } = node
   return {
     ...(description !== undefined && { description }),
     ...(fallback !== undefined && { default: fallback }),
-    anyOf: [rest, { $ref: '#/$defs/reference' }],
+    anyOf: [keywords, { $ref: '#/$defs/reference' }],
   }
 }
 

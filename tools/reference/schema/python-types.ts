@@ -28,8 +28,8 @@ interface TypePosition {
 const keywords = new Set(['as', 'async', 'class', 'def', 'from', 'global', 'import', 'in', 'is', 'not', 'pass', 'with'])
 
 /** Formats a class name: `content_addressed` becomes `ContentAddressed`. */
-const formatClassName = (words: string) =>
-  words
+const formatClassName = (name: string) =>
+  name
     .split(/[^A-Za-z0-9]+/)
     .map(word => word.charAt(0).toUpperCase() + word.slice(1))
     .join('')
@@ -44,20 +44,20 @@ export function formatPythonTypes(
   comments: Pick<KeyComments, 'find'>,
 ): string {
   const typeNames = new Map(names)
-  const written = new Map<string, string>()
-  const writer: Writer = { typeNames, written, comments }
+  const writtenTypes = new Map<string, string>()
+  const writer: Writer = { typeNames, writtenTypes, comments }
   for (const { name, sentence, schema, source } of roots) {
     typeNames.set(schema, name)
     const type = typeOf(writer, schema, { name, source, path: [] })
-    written.set(name, addSentence(written.get(name) ?? `${name} = ${type}`, name, sentence))
+    writtenTypes.set(name, addSentence(writtenTypes.get(name) ?? `${name} = ${type}`, name, sentence))
   }
-  return [...written.values()].join('\n\n\n')
+  return [...writtenTypes.values()].join('\n\n\n')
 }
 
 interface Writer {
   readonly typeNames: Map<Schema, string>
   /** The definitions by name. */
-  readonly written: Map<string, string>
+  readonly writtenTypes: Map<string, string>
   readonly comments: Pick<KeyComments, 'find'>
 }
 
@@ -70,17 +70,17 @@ function addSentence(definition: string, name: string, sentence: string): string
 
 /** Returns the annotation of a schema, and first writes the types that the schema needs. */
 function typeOf(writer: Writer, schema: Schema, position: TypePosition): string {
-  const { schema: bare } = unwrapSchema(schema)
-  const definition = definitionOf(bare)
-  const name = writer.typeNames.get(bare)
-  if (name !== undefined && writer.written.has(name)) return name
+  const { schema: innerSchema } = unwrapSchema(schema)
+  const definition = definitionOf(innerSchema)
+  const name = writer.typeNames.get(innerSchema)
+  if (name !== undefined && writer.writtenTypes.has(name)) return name
   switch (definition.type) {
     case 'object':
       // A `TypedDict` cannot have unnamed members, and nearly all members of these objects are unnamed.
       if (isOpen(definition) && name === undefined) return 'dict[str, Any]'
-      return writeNamed(writer, bare, { ...position, name: name ?? position.name })
+      return writeNamed(writer, innerSchema, { ...position, name: name ?? position.name })
     case 'union':
-      return writeNamed(writer, bare, { ...position, name: name ?? position.name })
+      return writeNamed(writer, innerSchema, { ...position, name: name ?? position.name })
     case 'array':
       return `list[${typeOf(writer, definition.element, { ...position, path: [...position.path, '[]'] })}]`
     case 'record':
@@ -118,10 +118,10 @@ function writeNamed(writer: Writer, schema: Schema, position: TypePosition): str
     return definition.options.map(option => typeOf(writer, option, position)).join(' | ')
   }
   const { name } = position
-  if (writer.written.has(name)) return name
+  if (writer.writtenTypes.has(name)) return name
   const text =
     definition.type === 'union' ? formatUnion(writer, definition, position) : formatClass(writer, definition, position)
-  writer.written.set(name, text)
+  writer.writtenTypes.set(name, text)
   return name
 }
 
@@ -158,10 +158,10 @@ function formatClass(writer: Writer, { shape }: ShapeDefinition, position: TypeP
   })
   const awkward = members.filter(({ key }) => keywords.has(key))
   const base = awkward.length > 0 ? `${position.name}Words` : 'TypedDict'
-  const words = awkward.map(({ key, type }) => `"${key}": ${type}`).join(', ')
+  const fields = awkward.map(({ key, type }) => `"${key}": ${type}`).join(', ')
   const plain = members
     .filter(({ key }) => !keywords.has(key))
     .flatMap(({ key, type, sentence }) => [`    ${key}: ${type}`, ...(sentence ? [`    """${sentence}"""`] : [])])
-  const head = awkward.length > 0 ? [`${base} = TypedDict("${base}", {${words}})`, '', ''] : []
+  const head = awkward.length > 0 ? [`${base} = TypedDict("${base}", {${fields}})`, '', ''] : []
   return [...head, `class ${position.name}(${base}):`, ...plain].join('\n')
 }

@@ -26,9 +26,9 @@ export function listSchemaRows(
   namedSchemas: NamedSchemas = new Map(),
   path: readonly string[] = [],
 ): readonly SchemaRow[] {
-  const { schema: bare } = unwrapSchema(schema)
-  if (path.length > 0 && namedSchemas.has(bare)) return []
-  const definition = definitionOf(bare)
+  const { schema: innerSchema } = unwrapSchema(schema)
+  if (path.length > 0 && namedSchemas.has(innerSchema)) return []
+  const definition = definitionOf(innerSchema)
   const list = (inner: Schema, step: string) => listSchemaRows(inner, namedSchemas, [...path, step])
   switch (definition.type) {
     case 'object':
@@ -63,11 +63,11 @@ function joinRows(
   const rows = options.flat()
   const ids = [...new Set(rows.map(idOf))]
   return ids.map(id => {
-    const same = rows.filter(row => idOf(row) === id)
+    const sameRows = rows.filter(row => idOf(row) === id)
     const having = options.filter(option => option.some(row => idOf(row) === id))
     const kinds = having.flatMap(option => option.find(row => kindPath && idOf(row) === kindPath.join('.'))?.type ?? [])
-    const where = having.length === options.length || kinds.length === 0 ? [] : [describeWhere(kindPath, kinds)]
-    return { ...joinSame(same), bounds: [...new Set([...where, ...same.flatMap(({ bounds }) => bounds)])] }
+    const kindNote = having.length === options.length || kinds.length === 0 ? [] : [describeWhere(kindPath, kinds)]
+    return { ...joinSame(sameRows), bounds: [...new Set([...kindNote, ...sameRows.flatMap(({ bounds }) => bounds)])] }
   })
 }
 
@@ -78,9 +78,9 @@ function describeWhere(kindPath: readonly string[] | undefined, kinds: readonly 
 }
 
 function joinSame(rows: readonly SchemaRow[]): SchemaRow {
-  const [first, ...others] = rows
+  const [first, ...otherRows] = rows
   if (!first) throw new Error('Cannot join rows: there are none')
-  const types = [...new Set([first, ...others].map(({ type }) => type))]
+  const types = [...new Set([first, ...otherRows].map(({ type }) => type))]
   return { ...first, type: types.join(' or '), isRequired: rows.every(({ isRequired }) => isRequired) }
 }
 
@@ -90,12 +90,12 @@ interface KeyOptions {
 }
 
 function describeKey(path: readonly string[], schema: Schema, { namedSchemas, hasKeys }: KeyOptions): SchemaRow {
-  const { schema: inner, ...bare } = unwrapSchema(schema)
+  const { schema: inner, ...property } = unwrapSchema(schema)
   const isObject = definitionOf(inner).type === 'object'
   return {
     path,
     type: describeType(inner, namedSchemas),
-    ...bare,
+    ...property,
     hasKeys: hasKeys && isObject,
     bounds: listBounds(schema),
   }
@@ -138,9 +138,9 @@ const formatJson = (value: unknown) => JSON.stringify(value, undefined, 1).repla
 
 /** Describes the type of a value in a few words. */
 function describeType(schema: Schema, namedSchemas: NamedSchemas): string {
-  const { schema: bare } = unwrapSchema(schema)
-  const definition = definitionOf(bare)
-  const name = namedSchemas.get(bare)
+  const { schema: innerSchema } = unwrapSchema(schema)
+  const definition = definitionOf(innerSchema)
+  const name = namedSchemas.get(innerSchema)
   if (name !== undefined) return name
   switch (definition.type) {
     case 'array':
@@ -209,8 +209,8 @@ export function formatSchemaTable(schema: Schema, options: SchemaTableOptions): 
   )
 }
 
-function describeDefault({ default: value, isRequired }: SchemaRow, given: string | undefined): string {
-  if (given !== undefined) return `default ${given}`
+function describeDefault({ default: value, isRequired }: SchemaRow, override: string | undefined): string {
+  if (override !== undefined) return `default ${override}`
   if (value === undefined) return isRequired ? 'required' : ''
   return `default ${/^\d+$/.test(value) ? formatNumber(Number(value)) : formatInlineCode(value)}`
 }

@@ -28,21 +28,21 @@ export async function probeAborts({ quick, cores, progress }: ProbeOptions): Pro
   progress(`calls: ${count} streams that are cut off`)
   const sockets: Socket[] = []
   while (sockets.length < count) {
-    const opening = Array.from({ length: portion }, (_, at) => openStream(gateway.port, sockets.length + at))
+    const opening = Array.from({ length: portion }, (_, index) => openStream(gateway.port, sockets.length + index))
     sockets.push(...(await Promise.all(opening)))
   }
   const open = await countStreams()
   if (open < count) throw new Error(`${count} streams are open, but ${open} listeners`)
   for (const socket of sockets) socket.destroy()
-  const left = await waitUntilNone(countStreams)
+  const remainingStreams = await waitUntilNone(countStreams)
   return [
     {
       case: 'A2A streams',
       name: `listeners after ${count} aborted streams`,
       note: `${open} while they were open; a listener more is a leak`,
-      value: left,
+      value: remainingStreams,
       unit: '',
-      ratio: left,
+      ratio: remainingStreams,
       against: 'left',
       aim: { atMost: 0 },
     },
@@ -68,10 +68,10 @@ async function openStream(port: number, number: number): Promise<Socket> {
 
 async function waitUntilNone(count: () => Promise<number>): Promise<number> {
   const until = performance.now() + settleMs
-  let left = await count()
-  while (left > 0 && performance.now() < until) {
+  let remainingStreams = await count()
+  while (remainingStreams > 0 && performance.now() < until) {
     await new Promise(resolve => setTimeout(resolve, 50))
-    left = await count()
+    remainingStreams = await count()
   }
-  return left
+  return remainingStreams
 }

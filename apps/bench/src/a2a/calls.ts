@@ -2,7 +2,7 @@
 import type { BenchCase, Contender } from '../harness/rounds.ts'
 import { runRounds } from '../harness/rounds.ts'
 import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
-import type { Line } from '../harness/tables/summary.ts'
+import type { SummaryRow } from '../harness/tables/summary.ts'
 import { summarizeCase } from '../harness/tables/summary.ts'
 import { describeBenchGateway } from '../ours/open.ts'
 import { probeAborts } from './aborted-streams.ts'
@@ -74,10 +74,10 @@ function openCalls(kind: Kind, connections: number, issuer: Issuer): BenchCase {
   }
 }
 
-function toFigures({ case: title, name, note, cpuMicros, p99, ratio, besideMicros }: Line): readonly Figure[] {
-  const against = ratio === undefined ? {} : { beside: besideMicros, ratio, against: '÷ ours' }
+function toFigures({ case: title, name, note, cpuMicros, p99, ratio, besideMicros }: SummaryRow): readonly Figure[] {
+  const comparison = ratio === undefined ? {} : { beside: besideMicros, ratio, against: '÷ ours' }
   return [
-    { case: title, name, note, value: cpuMicros, unit: 'µs CPU', ...against },
+    { case: title, name, note, value: cpuMicros, unit: 'µs CPU', ...comparison },
     { case: title, name: `${name}, p99`, note: 'at 30 % of its own top rate', value: p99, unit: 'ms' },
   ]
 }

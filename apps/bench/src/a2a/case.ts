@@ -1,7 +1,7 @@
 // Defines the bench cases for a short A2A call: an agent that answers at once, and one that takes 20 ms.
 import { rows } from '../aims/rows.ts'
 import type { BenchCase, Contender } from '../harness/rounds.ts'
-import { pauseMs } from '../orders/slow.ts'
+import { slowAgentDelayMs } from '../orders/slow.ts'
 import { describeBenchGateway } from '../ours/open.ts'
 import { isCompleted } from './is-completed.ts'
 import type { Issuer } from './issuer.ts'
@@ -30,7 +30,7 @@ export async function openSlowA2aCase(): Promise<BenchCase> {
   const issuer = await openAgentIssuer()
   return {
     name: 'a2a-20ms',
-    title: `A2A \`SendMessage\`, an agent that takes ${pauseMs} ms`,
+    title: `A2A \`SendMessage\`, an agent that takes ${slowAgentDelayMs} ms`,
     connections,
     contenders: slowContenders,
     prepare: createCallMaker(issuer, 'SendMessage', () => '/agents/slow/a2a'),
@@ -95,13 +95,13 @@ function listContenders({ loopback, trusted }: Issuer): readonly Contender[] {
 const slowContenders: readonly Contender[] = [
   {
     name: 'Postern, anonymous',
-    note: `no authentication; the agent answers after ${pauseMs} ms; durable twice`,
+    note: `no authentication; the agent answers after ${slowAgentDelayMs} ms; durable twice`,
     ...describeBenchGateway({ a2a: anonymous }),
-    needs: [new URL('../ours/agents/slow.ts', import.meta.url)],
+    requiredFiles: [new URL('../ours/agents/slow.ts', import.meta.url)],
   },
   {
     name: 'SDK 1.3.0 on Express, task',
-    note: `no authentication, tasks in memory, answers with a completed task after ${pauseMs} ms`,
+    note: `no authentication, tasks in memory, answers with a completed task after ${slowAgentDelayMs} ms`,
     entry: sdk,
     setup: { answer: 'slowTask' },
     ...rows.callOf20Ms,

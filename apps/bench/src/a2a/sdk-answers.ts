@@ -5,7 +5,7 @@ import type { Message, Task, TaskStatus } from '@a2a-js/sdk'
 import { Role, TaskState } from '@a2a-js/sdk'
 import type { AgentExecutionEvent, RequestContext } from '@a2a-js/sdk/server'
 import { AgentEvent } from '@a2a-js/sdk/server'
-import { pauseMs } from '../orders/slow.ts'
+import { slowAgentDelayMs } from '../orders/slow.ts'
 import { sayPieces } from '../orders/stream.ts'
 
 /**
@@ -20,7 +20,7 @@ type Events = readonly AgentExecutionEvent[] | AsyncIterable<AgentExecutionEvent
 export const sdkAnswers: Readonly<Record<SdkAnswer, (context: RequestContext) => Events>> = {
   task: context => [AgentEvent.task(completeTask(context))],
   async *slowTask(context) {
-    await sleep(pauseMs)
+    await sleep(slowAgentDelayMs)
     yield AgentEvent.task(completeTask(context))
   },
   message: context => [AgentEvent.message(reply(context))],
@@ -28,19 +28,19 @@ export const sdkAnswers: Readonly<Record<SdkAnswer, (context: RequestContext) =>
   async *pieces(context) {
     yield beginTask(context)
     let index = 0
-    for await (const piece of sayPieces()) yield addPiece(context, piece, index++)
+    for await (const text of sayPieces()) yield addPiece(context, text, index++)
     yield endTask(context)
   },
 }
 
 function beginTask(context: RequestContext): AgentExecutionEvent {
-  const status = { ...completed(context), state: TaskState.TASK_STATE_WORKING }
+  const status = { ...completedStatus(context), state: TaskState.TASK_STATE_WORKING }
   return AgentEvent.task({ ...completeTask(context), status })
 }
 
 function addPiece({ taskId, contextId }: RequestContext, text: string, index: number): AgentExecutionEvent {
-  const none = { metadata: undefined, extensions: [] }
-  const artifact = { artifactId: 'answer', name: '', description: '', parts: [formatText(text)], ...none }
+  const noExtras = { metadata: undefined, extensions: [] }
+  const artifact = { artifactId: 'answer', name: '', description: '', parts: [formatText(text)], ...noExtras }
   return AgentEvent.artifactUpdate({
     taskId,
     contextId,
@@ -53,7 +53,7 @@ function addPiece({ taskId, contextId }: RequestContext, text: string, index: nu
 
 function endTask(context: RequestContext): AgentExecutionEvent {
   const { taskId, contextId } = context
-  return AgentEvent.statusUpdate({ taskId, contextId, status: completed(context), metadata: undefined })
+  return AgentEvent.statusUpdate({ taskId, contextId, status: completedStatus(context), metadata: undefined })
 }
 
 function formatText(value: string): Message['parts'][number] {
@@ -77,13 +77,13 @@ function completeTask(context: RequestContext): Task {
   return {
     id: context.taskId,
     contextId: context.contextId,
-    status: completed(context),
+    status: completedStatus(context),
     artifacts: [],
     history: [context.userMessage],
     metadata: undefined,
   }
 }
 
-function completed(context: RequestContext): TaskStatus {
+function completedStatus(context: RequestContext): TaskStatus {
   return { state: TaskState.TASK_STATE_COMPLETED, message: reply(context), timestamp: new Date().toISOString() }
 }

@@ -32,7 +32,7 @@ const contenders: readonly Contender[] = [
     name: 'Postern, anonymous',
     note: 'no authentication, like its peer here; the message is durable before the turn, the answer before the end',
     ...describeBenchGateway({ a2a: { auth: { anonymous: true } } }),
-    needs: [new URL('../ours/agents/pieces.ts', import.meta.url)],
+    requiredFiles: [new URL('../ours/agents/pieces.ts', import.meta.url)],
   },
   {
     name: 'SDK 1.3.0 on Express',

@@ -4,11 +4,11 @@ import type { BenchCase, Contender } from '../harness/rounds.ts'
 import { describeBenchGateway, gatewayHost } from '../ours/open.ts'
 import type { Fediverse } from './fediverse.ts'
 import { formatPem } from './fediverse.ts'
-import { isTaken, openTraffic } from './traffic.ts'
+import { isAccepted202, openTraffic } from './traffic.ts'
 
 /** The second signing scheme; most servers still send draft-cavage-12. */
 const rfc9421 = 'rfc9421'
-const oursByMessage = 'Postern, RFC 9421'
+const posternRfc9421Name = 'Postern, RFC 9421'
 
 /** Opens the case of verified deliveries: a stranger's signed `Create`, from the socket to its durable record and through a silent agent. */
 export async function openActivityPubCase(): Promise<BenchCase> {
@@ -20,7 +20,7 @@ export async function openActivityPubCase(): Promise<BenchCase> {
     connections: 24,
     contenders: listContenders(fediverse, keys),
     prepare: (count, variant) => prepare(count, variant === rfc9421 ? 'rfc9421' : 'cavage'),
-    isAccepted: isTaken,
+    isAccepted: isAccepted202,
     close: async () => fediverse.close(),
   }
 }
@@ -37,7 +37,7 @@ function listContenders({ loopback, port }: Fediverse, keys: unknown): readonly 
       ...describeBenchGateway({ network: { loopback } }),
     },
     {
-      name: oursByMessage,
+      name: posternRfc9421Name,
       note: 'the same activities, signed by RFC 9421 as Mastodon does it (RSA)',
       ...describeBenchGateway({ network: { loopback } }),
       variant: rfc9421,
@@ -53,7 +53,7 @@ function listContenders({ loopback, port }: Fediverse, keys: unknown): readonly 
       note: 'the same with the requests that are signed by RFC 9421',
       ...fedify,
       variant: rfc9421,
-      against: oursByMessage,
+      against: posternRfc9421Name,
       aim: rows.deliveryAgainstFedify.aim,
     },
     {

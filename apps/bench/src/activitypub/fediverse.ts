@@ -3,17 +3,17 @@ import type { KeyObject } from 'node:crypto'
 import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 import { encodeBase58 } from '@postern/message'
-import type { Site, SiteDocument } from '../servers/site.ts'
-import { openSite } from '../servers/site.ts'
+import type { SiteDocument, StaticHosts } from '../servers/site.ts'
+import { serveStaticHosts } from '../servers/site.ts'
 
 /** The servers of the senders, with their actors and their WebFinger. */
-export interface Fediverse extends Site {
+export interface Fediverse extends StaticHosts {
   /** The ports of all hosts, for the gateway's `network.loopback`. */
   readonly loopback: Readonly<Record<string, number>>
 }
 
 export async function openFediverse(senders: readonly TrafficSender[]): Promise<Fediverse> {
-  const site = await openSite(new Map(senders.flatMap(sender => [...formatDocuments(sender)])))
+  const site = await serveStaticHosts(new Map(senders.flatMap(sender => [...formatDocuments(sender)])))
   return { ...site, loopback: Object.fromEntries(senders.map(({ host }) => [host, site.port])) }
 }
 

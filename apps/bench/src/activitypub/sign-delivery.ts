@@ -7,15 +7,15 @@ import type { TrafficSender } from './fediverse.ts'
 /** Signs in the thread pool, so that preparing a round uses all available cores. */
 const signInPool = promisify(sign)
 
-interface SignedDeliveryTarget {
+interface DeliveryTarget {
   readonly host: string
   readonly path: string
 }
 
 /** Signs a POST as Mastodon does by draft-cavage-12. */
-export async function signDelivery(
+export async function signCavageDelivery(
   sender: TrafficSender,
-  target: SignedDeliveryTarget,
+  target: DeliveryTarget,
   json: string,
 ): Promise<Uint8Array> {
   const body = Buffer.from(json)
@@ -33,18 +33,18 @@ export function formatDigestField(body: Uint8Array): string {
  */
 export async function signCavageHeaders(
   { keyId, privateKey }: TrafficSender,
-  { host, path }: SignedDeliveryTarget,
+  { host, path }: DeliveryTarget,
   digest: string,
 ) {
-  const signed = { host, date: new Date().toUTCString(), digest, 'content-type': 'application/activity+json' }
-  const lines = Object.entries({ '(request-target)': `post ${path}`, ...signed }).map(
+  const signedFields = { host, date: new Date().toUTCString(), digest, 'content-type': 'application/activity+json' }
+  const signingLines = Object.entries({ '(request-target)': `post ${path}`, ...signedFields }).map(
     ([name, value]) => `${name}: ${value}`,
   )
-  const value = await signInPool('sha256', Buffer.from(lines.join('\n')), privateKey)
-  const covered = `(request-target) ${Object.keys(signed).join(' ')}`
+  const value = await signInPool('sha256', Buffer.from(signingLines.join('\n')), privateKey)
+  const coveredFields = `(request-target) ${Object.keys(signedFields).join(' ')}`
   return {
-    ...signed,
-    signature: `keyId="${keyId}",algorithm="rsa-sha256",headers="${covered}",signature="${value.toString('base64')}"`,
+    ...signedFields,
+    signature: `keyId="${keyId}",algorithm="rsa-sha256",headers="${coveredFields}",signature="${value.toString('base64')}"`,
   }
 }
 
@@ -55,23 +55,23 @@ const algorithms: Readonly<Record<string, { readonly name: string; readonly dige
 }
 
 /** Signs a POST as Mastodon does by RFC 9421: method, whole target and content. */
-export async function signMessageDelivery(
+export async function signRfc9421Delivery(
   { keyId, privateKey }: TrafficSender,
-  { host, path }: SignedDeliveryTarget,
+  { host, path }: DeliveryTarget,
   json: string,
 ): Promise<Uint8Array> {
   const body = Buffer.from(json)
   const { name, digest } = algorithms[privateKey.asymmetricKeyType ?? ''] ?? { name: '', digest: null }
   const contentDigest = `sha-256=:${hash('sha256', body, 'base64')}:`
-  const created = Math.floor(Date.now() / 1000)
-  const parameters = `("@method" "@target-uri" "content-digest");created=${created};keyid="${keyId}";alg="${name}"`
-  const lines = [
+  const createdSeconds = Math.floor(Date.now() / 1000)
+  const parameters = `("@method" "@target-uri" "content-digest");created=${createdSeconds};keyid="${keyId}";alg="${name}"`
+  const signingLines = [
     '"@method": POST',
     `"@target-uri": https://${host}${path}`,
     `"content-digest": ${contentDigest}`,
     `"@signature-params": ${parameters}`,
   ]
-  const value = await signInPool(digest, Buffer.from(lines.join('\n')), privateKey)
+  const value = await signInPool(digest, Buffer.from(signingLines.join('\n')), privateKey)
   const headers = {
     host,
     date: new Date().toUTCString(),

@@ -3,7 +3,7 @@ import type { HttpAnswer } from '../http/message.ts'
 import { gatewayHost } from '../ours/open.ts'
 import type { Fediverse, KeyKind, TrafficSender } from './fediverse.ts'
 import { createSenders, openFediverse } from './fediverse.ts'
-import { signDelivery, signMessageDelivery } from './sign-delivery.ts'
+import { signCavageDelivery, signRfc9421Delivery } from './sign-delivery.ts'
 
 /** People on Mastodon-like servers who write to one agent, each post the first of a conversation of its own. */
 export interface Traffic extends Disposable {
@@ -21,7 +21,7 @@ interface TrafficOptions {
 
 type SigningScheme = 'cavage' | 'rfc9421'
 
-const signers = { cavage: signDelivery, rfc9421: signMessageDelivery } as const
+const signers = { cavage: signCavageDelivery, rfc9421: signRfc9421Delivery } as const
 /** The first serial number, which differs in every run, because some measured servers outlive one. */
 const firstSerial = Date.now() * 1000
 
@@ -30,9 +30,9 @@ export async function openTraffic({ agent, senders: count, keys = 'rsa' }: Traff
   const addressee = addressAgent(agent)
   const target = { host: gatewayHost, path: `/agents/${agent}/inbox` }
   const fediverse = await openFediverse(senders)
-  let made = 0
+  let createdCount = 0
   const signOne = (scheme: SigningScheme): Promise<Uint8Array> => {
-    const number = made++
+    const number = createdCount++
     const sender = senders[number % senders.length] as TrafficSender
     return signers[scheme](sender, target, formatCreateNote(sender, addressee, String(firstSerial + number)))
   }
@@ -46,7 +46,7 @@ export async function openTraffic({ agent, senders: count, keys = 'rsa' }: Traff
 }
 
 /** Returns true if an answer shows that the inbox has accepted a post. */
-export function isTaken({ status }: HttpAnswer): boolean {
+export function isAccepted202({ status }: HttpAnswer): boolean {
   return status === 202
 }
 

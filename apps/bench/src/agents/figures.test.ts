@@ -4,8 +4,8 @@ import { toAgentFigures } from './figures.ts'
 
 test('toAgentFigures() names the figures of 100,000 agents by the rows of the aims, and compares calls round by round', () => {
   const figures = toAgentFigures([
-    { agents: 10, begun: [{ startMs: 900, cpuMs: 700, rss: 120e6 }], calls: [400, 800] },
-    { agents: 100_000, begun: [{ startMs: 4_700, cpuMs: 5_100, rss: 405e6 }], calls: [440, 880] },
+    { agents: 10, startedGateways: [{ startMs: 900, cpuMs: 700, rss: 120e6 }], calls: [400, 800] },
+    { agents: 100_000, startedGateways: [{ startMs: 4_700, cpuMs: 5_100, rss: 405e6 }], calls: [440, 880] },
   ])
   expect(figures.map(({ name, value, beside, ratio }) => [name, value, beside, ratio])).toEqual([
     ['start, 10 agents', 0.9, undefined, undefined],
@@ -19,6 +19,6 @@ test('toAgentFigures() names the figures of 100,000 agents by the rows of the ai
 })
 
 test('toAgentFigures() assigns no row of the aims to any other number of agents', () => {
-  const figures = toAgentFigures([{ agents: 10_000, begun: [], calls: [] }])
+  const figures = toAgentFigures([{ agents: 10_000, startedGateways: [], calls: [] }])
   expect(figures.some(({ row }) => row)).toBe(false)
 })

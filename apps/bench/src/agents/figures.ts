@@ -1,12 +1,12 @@
 // Computes the figures of gateways with few and with very many agents.
-import type { AimRow } from '../aims/rows.ts'
+import type { Aim } from '../aims/rows.ts'
 import { rows } from '../aims/rows.ts'
-import { median, medianRatio } from '../harness/median.ts'
+import { median, medianRatio } from '../harness/statistics.ts'
 import type { Figure } from '../harness/tables/figure.ts'
 import type { Usage } from '../servers/process-usage.ts'
 
 /** A gateway that has just begun to listen, with the resources that it has used by then. */
-export interface BegunGateway extends Usage {
+export interface ListeningGateway extends Usage {
   /** The time from spawn to listening, ms. */
   readonly startMs: number
 }
@@ -15,7 +15,7 @@ export interface BegunGateway extends Usage {
 export interface AgentReadings {
   readonly agents: number
   /** The readings of each start. */
-  readonly begun: readonly BegunGateway[]
+  readonly startedGateways: readonly ListeningGateway[]
   /** The CPU time of a call in each round, µs. */
   readonly calls: readonly number[]
 }
@@ -29,31 +29,34 @@ export function toAgentFigures(readings: readonly AgentReadings[]): readonly Fig
   return readings.flatMap((reading, index) => toFigures(reading, index === 0 ? undefined : first))
 }
 
-function toFigures({ agents, begun, calls }: AgentReadings, first: AgentReadings | undefined): readonly Figure[] {
-  const startOf = ({ startMs }: BegunGateway) => startMs / 1_000
-  const memoryOf = ({ rss }: BegunGateway) => rss / 1e6
+function toFigures(
+  { agents, startedGateways, calls }: AgentReadings,
+  first: AgentReadings | undefined,
+): readonly Figure[] {
+  const startOf = ({ startMs }: ListeningGateway) => startMs / 1_000
+  const memoryOf = ({ rss }: ListeningGateway) => rss / 1e6
   const micros = (call: number) => call
   const title = { case: 'Agents' }
-  const name = (what: string, { row }: AimRow) => ({
-    name: agents === agentsOfRows ? row : `${what}, ${agents} agents`,
+  const name = (measure: string, { row }: Aim) => ({
+    name: agents === agentsOfRows ? row : `${measure}, ${agents} agents`,
     ...(agents === agentsOfRows && { row }),
   })
   return [
     {
       ...title,
       ...name('start', rows.agentsStart),
-      note: `the npm package, from spawn to listening; all agents in one configuration file; ${(median(begun.map(({ cpuMs }) => cpuMs)) / 1_000).toFixed(1)} s of CPU time`,
-      value: median(begun.map(startOf)),
+      note: `the npm package, from spawn to listening; all agents in one configuration file; ${(median(startedGateways.map(({ cpuMs }) => cpuMs)) / 1_000).toFixed(1)} s of CPU time`,
+      value: median(startedGateways.map(startOf)),
       unit: 's',
-      ...(first && { beside: median(first.begun.map(startOf)) }),
+      ...(first && { beside: median(first.startedGateways.map(startOf)) }),
     },
     {
       ...title,
       ...name('memory', rows.agentsMemory),
       note: 'RSS when it begins to listen',
-      value: median(begun.map(memoryOf)),
+      value: median(startedGateways.map(memoryOf)),
       unit: 'MB',
-      ...(first && { beside: median(first.begun.map(memoryOf)) }),
+      ...(first && { beside: median(first.startedGateways.map(memoryOf)) }),
     },
     {
       ...title,

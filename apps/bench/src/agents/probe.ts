@@ -2,14 +2,14 @@
 import { isCompleted } from '../a2a/is-completed.ts'
 import { openAgentIssuer } from '../a2a/issuer.ts'
 import { createCallMaker } from '../a2a/make-calls.ts'
+import { measureInterleaved } from '../harness/interleave.ts'
 import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
-import { measureByTurns } from '../harness/turns.ts'
 import { splitWarmUp } from '../harness/warm-up.ts'
 import { saturateServer } from '../http/load.ts'
 import type { LaunchedGateway } from '../ours/launched-gateway.ts'
-import { launchGateway, rest } from '../ours/launched-gateway.ts'
+import { launchGateway, pauseFor } from '../ours/launched-gateway.ts'
 import { findAgentModule, gatewayHost, unreachableLimits } from '../ours/open.ts'
-import type { BegunGateway } from './figures.ts'
+import type { ListeningGateway } from './figures.ts'
 import { toAgentFigures } from './figures.ts'
 
 const sizes = { usual: [10, 100_000], quick: [10, 10_000] } as const
@@ -34,7 +34,7 @@ export async function probeAgents({
 }: ProbeOptions): Promise<readonly Figure[]> {
   const counts = sizes[quick ? 'quick' : 'usual']
   const starts = { title: 'agents, start', rounds: Math.min(rounds, maxStarts), progress }
-  const begun = await measureByTurns(counts, starts, measureStart)
+  const startRounds = await measureInterleaved(counts, starts, measureStart)
   await using ends = new AsyncDisposableStack()
   const makeCalls = createCallMakers(ends.use(await openAgentIssuer()))
   const gateways: { readonly gateway: LaunchedGateway; readonly agents: number }[] = []
@@ -46,15 +46,15 @@ export async function probeAgents({
   }
   const count = Math.ceil(callsPerSecond * seconds)
   const turns = { title: 'agents, calls', rounds, progress }
-  const calls = await measureByTurns(gateways, turns, async ({ gateway, agents }) =>
+  const calls = await measureInterleaved(gateways, turns, async ({ gateway, agents }) =>
     measureCalls(gateway, await makeCalls(agents, count)),
   )
   return toAgentFigures(
-    counts.map((agents, index) => ({ agents, begun: begun[index] ?? [], calls: calls[index] ?? [] })),
+    counts.map((agents, index) => ({ agents, startedGateways: startRounds[index] ?? [], calls: calls[index] ?? [] })),
   )
 }
 
-async function measureStart(agents: number): Promise<BegunGateway> {
+async function measureStart(agents: number): Promise<ListeningGateway> {
   await using gateway = await launchAgents(agents)
   return { startMs: gateway.startMs, ...gateway.readUsage() }
 }
@@ -92,6 +92,6 @@ async function measureCalls(gateway: LaunchedGateway, requests: readonly Uint8Ar
   const expected = (await gateway.countHandled()) + requests.length
   const before = gateway.readUsage().cpuMs
   await saturateServer({ port: gateway.port, connections, requests, isAccepted: isCompleted }, 600)
-  while ((await gateway.countHandled()) < expected) await rest(20)
+  while ((await gateway.countHandled()) < expected) await pauseFor(20)
   return ((gateway.readUsage().cpuMs - before) * 1_000) / requests.length
 }

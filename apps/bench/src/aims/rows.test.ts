@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { formatBound } from './bound.ts'
-import type { AimRow } from './rows.ts'
+import type { Aim } from './rows.ts'
 import { rows } from './rows.ts'
 
 const page = readFileSync(new URL('../../../../docs/explanation/performance.md', import.meta.url), 'utf8')
@@ -9,7 +9,7 @@ const documented = new Map(
   [...page.matchAll(/^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$/gm)].map(([, what, , aim]) => [what, aim]),
 )
 
-test.each(Object.values<AimRow>(rows))(
+test.each(Object.values<Aim>(rows))(
   'the page on performance has a row "$row" with the aim of the bench',
   ({ row, aim }) => {
     expect(documented.get(row)).toBe(aim ? formatBound(aim) : 'none')

@@ -2,7 +2,7 @@
 import type { Bound } from './bound.ts'
 
 /** A row of the table of aims. */
-export interface AimRow {
+export interface Aim {
   /** The text of the row. */
   readonly row: string
   /** The bound of its figure; absent for a figure without an aim. */
@@ -10,7 +10,7 @@ export interface AimRow {
 }
 
 const call = 'A2A `SendMessage`, durable, against the SDK in memory'
-const held = 'gateways held to 20 % of a core each, against one'
+const limitedGateways = 'gateways held to 20 % of a core each, against one'
 
 /** The list of all aims, each of which appears here once. Servers and figures of the bench refer to it. */
 export const rows = {
@@ -27,8 +27,8 @@ export const rows = {
   p99BesideForged: { row: 'Honest p99 in the server beside forged signatures', aim: { atMost: 3 } },
   refusedUnsigned: { row: 'CPU of a refused post, unsigned, against an accepted one', aim: { atMost: 0.12 } },
   refusedForged: { row: 'CPU of a refused post, forged, against an accepted one', aim: { atMost: 0.25 } },
-  twoHeldGateways: { row: `PostgreSQL: 2 ${held}`, aim: { atLeast: 1.8 } },
-  fourHeldGateways: { row: `PostgreSQL: 4 ${held}`, aim: { atLeast: 3.4 } },
+  twoLimitedGateways: { row: `PostgreSQL: 2 ${limitedGateways}`, aim: { atLeast: 1.8 } },
+  fourLimitedGateways: { row: `PostgreSQL: 4 ${limitedGateways}`, aim: { atLeast: 3.4 } },
   databaseCore: { row: 'PostgreSQL calls a second of one database core', aim: { atLeast: 3_500 } },
   admission: { row: 'Admission at 10⁶ stored against 10³', aim: { atMost: 1.4 } },
   agentsStart: { row: 'Agents: 100,000 against 10: start' },
@@ -36,4 +36,4 @@ export const rows = {
   agentsCall: { row: 'Agents: 100,000 against 10: cost of a call' },
   start: { row: 'Start (package) against bare Hono with SQLite', aim: { atMost: 3 } },
   startMemory: { row: 'RSS then (package)', aim: { atMost: 115 } },
-} as const satisfies Readonly<Record<string, AimRow>>
+} as const satisfies Readonly<Record<string, Aim>>

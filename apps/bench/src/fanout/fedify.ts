@@ -9,7 +9,7 @@ import {
 } from '@fedify/fedify'
 import { Create, Note, PUBLIC_COLLECTION, Service } from '@fedify/vocab'
 import type { FanoutOrder, FanoutSetup } from '../orders/fanout.ts'
-import { said } from '../orders/fanout.ts'
+import { replyText } from '../orders/fanout.ts'
 import { gatewayHost } from '../ours/open.ts'
 import { serveMeasured } from '../servers/child.ts'
 
@@ -17,11 +17,11 @@ const author = 'herald'
 
 /** Fedify sends as its manual sets it up: a queue in memory with parallel workers; RSA for requests, Ed25519 for the object. */
 await serveMeasured<FanoutSetup>(async ({ port, count }) => {
-  let sent = 0
+  let sentCount = 0
   const realFetch = globalThis.fetch
   globalThis.fetch = async (...request) => {
     const answer = await realFetch(...request)
-    sent++
+    sentCount++
     return answer
   }
   const federation = createFederation<void>({
@@ -41,20 +41,25 @@ await serveMeasured<FanoutSetup>(async ({ port, count }) => {
   const context = federation.createContext(new URL(`https://${gatewayHost}`), undefined)
   return {
     port: 0,
-    handled: () => sent,
-    async work(given) {
-      const { serial } = given as FanoutOrder
+    handled: () => sentCount,
+    async work(input) {
+      const { serial } = input as FanoutOrder
       const recipients = Array.from({ length: count }, (_, index) => ({
         id: new URL(`http://127.0.0.1:${port}/users/${index}`),
         inboxId: new URL(`http://127.0.0.1:${port}/inboxes/${index}`),
       }))
       const actor = context.getActorUri(author)
       const id = `${actor.href}/posts/${serial}`
-      const object = new Note({ id: new URL(id), attribution: actor, to: PUBLIC_COLLECTION, content: `<p>${said}</p>` })
+      const object = new Note({
+        id: new URL(id),
+        attribution: actor,
+        to: PUBLIC_COLLECTION,
+        content: `<p>${replyText}</p>`,
+      })
       const activity = new Create({ id: new URL(`${id}/activity`), actor, to: PUBLIC_COLLECTION, object })
-      const before = sent
+      const before = sentCount
       await context.sendActivity({ identifier: author }, recipients, activity)
-      while (sent < before + count) await new Promise(resolve => setTimeout(resolve, 10))
+      while (sentCount < before + count) await new Promise(resolve => setTimeout(resolve, 10))
     },
   }
 })

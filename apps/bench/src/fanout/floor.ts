@@ -17,12 +17,12 @@ const width = 64
 await serveMeasured<FanoutSetup>(async ({ port, count }) => {
   const [sender] = (await createSenders(1)) as [TrafficSender]
   const agent = new Agent({ keepAlive: true, maxSockets: width })
-  let sent = 0
+  let sentCount = 0
   return {
     port: 0,
-    handled: () => sent,
-    async work(given) {
-      const { serial } = given as FanoutOrder
+    handled: () => sentCount,
+    async work(input) {
+      const { serial } = input as FanoutOrder
       const body = Buffer.from(formatCreateNote(sender, addressAgent('herald'), serial))
       const digest = formatDigestField(body)
       let next = 0
@@ -32,7 +32,7 @@ await serveMeasured<FanoutSetup>(async ({ port, count }) => {
           const path = `/inboxes/${index}`
           const headers = await signCavageHeaders(sender, { host: inboxHost(index), path }, digest)
           await post({ port, agent, path, headers: { ...headers, 'content-length': body.length } }, body)
-          sent++
+          sentCount++
         }
       }
       await Promise.all(Array.from({ length: width }, sendRest))

@@ -3,13 +3,13 @@ import type { RelationEffect, Store } from '@postern/pipeline'
 import { makeIntake } from '../growth/stock.ts'
 import type { FanoutOrder, FanoutSetup } from '../orders/fanout.ts'
 import { inboxHost } from '../orders/fanout.ts'
-import { serveSending } from '../ours/sending.ts'
+import { runSendingGateway } from '../ours/sending.ts'
 
 const agent = 'herald'
 
 /** Runs the gateway with an agent that posts to all its followers whenever it gets a message. */
-await serveSending<FanoutSetup, FanoutOrder>(({ port, count }) => ({
-  tree: {
+await runSendingGateway<FanoutSetup, FanoutOrder>(({ port, count }) => ({
+  config: {
     network: { loopback: Object.fromEntries(Array.from({ length: count }, (_, index) => [inboxHost(index), port])) },
   },
   prepare: store => addFollowers(store, count),

@@ -1,7 +1,7 @@
 // Measures the delivery of one post to a thousand inboxes.
 import { nodeFlags } from 'postern/launch'
 import { rows } from '../aims/rows.ts'
-import { pairWithEarlier } from '../earlier/rivals.ts'
+import { pairWithEarlier } from '../earlier/pairs.ts'
 import type { SendingServer } from '../harness/senders.ts'
 import { raceSenders } from '../harness/senders.ts'
 import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
@@ -10,7 +10,7 @@ const inboxes = 1_000
 const maxRounds = 3
 
 /** Ours comes first. */
-const peers: readonly SendingServer[] = [
+const senders: readonly SendingServer[] = [
   {
     name: 'Postern',
     note: 'a post of an agent to all who follow it: from its turn to the last delivery settled in the store; the document with its own proof',
@@ -37,8 +37,8 @@ export function probeFanout(options: ProbeOptions): Promise<readonly Figure[]> {
   let serial = Date.now()
   const race = {
     title: 'Fan-out',
-    what: 'deliveries',
-    senders: earlier ? pairWithEarlier(peers.slice(0, 1), earlier) : peers,
+    unit: 'deliveries',
+    senders: earlier ? pairWithEarlier(senders.slice(0, 1), earlier) : senders,
     sink: new URL('./sink.ts', import.meta.url),
     setup: { count: inboxes },
     warmUps: Math.ceil(warmUp / inboxes),

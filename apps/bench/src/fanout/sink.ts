@@ -5,11 +5,11 @@ import { listenOnFreePort } from '../servers/loopback.ts'
 
 /** Serves all inboxes, which count signed deliveries and check nothing else. */
 await serveMeasured(async () => {
-  let taken = 0
+  let deliveryCount = 0
   const server = createServer((request, response) => {
-    if (request.headers.signature) taken++
+    if (request.headers.signature) deliveryCount++
     request.resume()
     response.writeHead(request.headers.signature ? 202 : 401).end()
   })
-  return { port: await listenOnFreePort(server), handled: () => taken }
+  return { port: await listenOnFreePort(server), handled: () => deliveryCount }
 })

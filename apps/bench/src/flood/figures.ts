@@ -1,8 +1,8 @@
 // Computes the figures of a flood from its rounds.
-import type { AimRow } from '../aims/rows.ts'
-import { median } from '../harness/median.ts'
+import type { Aim } from '../aims/rows.ts'
+import { median } from '../harness/statistics.ts'
 import type { Figure } from '../harness/tables/figure.ts'
-import type { Flooded } from './flooder.ts'
+import type { FloodResult } from './flooder.ts'
 import type { FloodPlan } from './floods.ts'
 import { floods } from './floods.ts'
 import type { HonestTimes } from './honest.ts'
@@ -18,7 +18,7 @@ export interface FloodRound {
 }
 
 /** The results of one round with one flood. */
-export interface BesideFlood extends Flooded {
+export interface BesideFlood extends FloodResult {
   readonly honest: HonestTimes
   /** The CPU time of one refused post, µs. */
   readonly refusedMicros: number
@@ -44,11 +44,11 @@ export function toFloodFigures(rounds: readonly FloodRound[], honest: number): r
       unit: 'µs',
     },
     ...floods.flatMap((flood, index) => {
-      const beside = rounds.flatMap(round => {
-        const each = round.beside[index]
-        return each ? [{ ...each, alone: round.alone, acceptedMicros: round.acceptedMicros }] : []
+      const comparedFloods = rounds.flatMap(round => {
+        const comparedFlood = round.beside[index]
+        return comparedFlood ? [{ ...comparedFlood, alone: round.alone, acceptedMicros: round.acceptedMicros }] : []
       })
-      return [toLatency(flood, beside, honest), toCost(flood, beside)]
+      return [toLatency(flood, comparedFloods, honest), toCost(flood, comparedFloods)]
     }),
   ]
 }
@@ -57,7 +57,7 @@ type ComparedFlood = BesideFlood & Omit<FloodRound, 'beside'>
 
 function toLatency({ p99 }: FloodPlan, rounds: readonly ComparedFlood[], honest: number): Figure {
   const rate = median(rounds.map(({ perSecond }) => perSecond))
-  const statuses = [...new Set(rounds.flatMap(each => Object.keys(each.statuses)))].join(', ')
+  const statuses = [...new Set(rounds.flatMap(round => Object.keys(round.statuses)))].join(', ')
   const flood = `${Math.round(rate)} posts a second (${(rate / honest).toFixed(1)} times the honest ones) from another process, no limit in their way; answered with ${statuses}`
   return {
     ...compare(p99, rounds, ({ honest, alone }) => [honest.inServer, alone.inServer]),
@@ -77,7 +77,7 @@ function toCost({ cost }: FloodPlan, rounds: readonly ComparedFlood[]): Figure {
 }
 
 function compare(
-  aim: AimRow,
+  aim: Aim,
   rounds: readonly ComparedFlood[],
   pick: (round: ComparedFlood) => readonly [own: number, beside: number],
 ) {
@@ -86,13 +86,16 @@ function compare(
     ...aim,
     case: title,
     name: aim.row,
-    value: median(pairs.map(([own]) => own)),
-    beside: median(pairs.map(([, beside]) => beside)),
-    ratio: median(pairs.map(([own, beside]) => own / beside)),
+    value: median(pairs.map(([floodValue]) => floodValue)),
+    baselineValue: median(pairs.map(([, beside]) => beside)),
+    ratio: median(pairs.map(([floodValue, beside]) => floodValue / beside)),
   }
 }
 
 function describeTimes(times: readonly HonestTimes[]): string {
-  const [atClient, loopDelay] = [median(times.map(each => each.atClient)), median(times.map(each => each.loopDelay))]
+  const [atClient, loopDelay] = [
+    median(times.map(honestTimes => honestTimes.atClient)),
+    median(times.map(each => each.loopDelay)),
+  ]
   return `p99 at the client ${atClient.toFixed(1)} ms, of the delay of the event loop ${loopDelay.toFixed(1)} ms`
 }

@@ -2,9 +2,9 @@
 import { constants, setPriority } from 'node:os'
 import { paceServer } from '../http/load.ts'
 import { serveMeasured } from '../servers/child.ts'
-import { openSite } from '../servers/site.ts'
+import { serveStaticHosts } from '../servers/site.ts'
 import type { FloodKind } from './requests.ts'
-import { forge } from './requests.ts'
+import { makeFloodRequest } from './requests.ts'
 
 /** An order to the flooder: `ready` makes the requests, `go` sends them. */
 export type FloodOrder =
@@ -12,7 +12,7 @@ export type FloodOrder =
   | { readonly step: 'go'; readonly port: number; readonly perSecond: number }
 
 /** The number of answers by status, and the real rate of the flood. */
-export interface Flooded {
+export interface FloodResult {
   readonly perSecond: number
   readonly statuses: Readonly<Record<string, number>>
 }
@@ -21,16 +21,16 @@ export interface Flooded {
 await serveMeasured(async () => {
   // The attacker shares a core with the honest client, whose latency is measured.
   setPriority(constants.priority.PRIORITY_LOW)
-  const site = await openSite(new Map())
+  const site = await serveStaticHosts(new Map())
   let requests: readonly Uint8Array[] = []
-  let answered = 0
+  let requestsHandled = 0
   return {
     port: site.port,
-    handled: () => answered,
-    async work(given): Promise<Flooded | undefined> {
-      const order = given as FloodOrder
+    handled: () => requestsHandled,
+    async work(input): Promise<FloodResult | undefined> {
+      const order = input as FloodOrder
       if (order.step === 'ready') {
-        requests = Array.from({ length: order.count }, forge[order.kind])
+        requests = Array.from({ length: order.count }, makeFloodRequest[order.kind])
         return undefined
       }
       const statuses: Record<string, number> = {}
@@ -40,9 +40,9 @@ await serveMeasured(async () => {
         return status >= 400
       }
       const { port, perSecond } = order
-      const sent = await paceServer({ port, connections: 32, requests, isAccepted }, perSecond)
-      answered += sent.accepted
-      return { perSecond: sent.accepted / sent.seconds, statuses }
+      const outcome = await paceServer({ port, connections: 32, requests, isAccepted }, perSecond)
+      requestsHandled += outcome.accepted
+      return { perSecond: outcome.accepted / outcome.seconds, statuses }
     },
   }
 })

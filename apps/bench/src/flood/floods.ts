@@ -1,5 +1,5 @@
 // Lists the floods that honest deliveries are measured beside.
-import type { AimRow } from '../aims/rows.ts'
+import type { Aim } from '../aims/rows.ts'
 import { rows } from '../aims/rows.ts'
 import type { FloodKind } from './requests.ts'
 
@@ -9,9 +9,9 @@ export interface FloodPlan {
   /** The number of its posts for each honest one. */
   readonly times: number
   /** The aim of honest p99 in the server, compared with p99 without a flood. */
-  readonly p99: AimRow
+  readonly p99: Aim
   /** The aim of the CPU time of a refused post, compared with an accepted one. */
-  readonly cost: AimRow
+  readonly cost: Aim
 }
 
 export const floods: readonly FloodPlan[] = [

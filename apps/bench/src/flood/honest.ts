@@ -1,10 +1,10 @@
 // Measures honest deliveries: their latency at a rate, and the CPU time of one.
 import type { Traffic } from '../activitypub/traffic.ts'
-import { isTaken } from '../activitypub/traffic.ts'
+import { isAccepted202 } from '../activitypub/traffic.ts'
 import { settleServer } from '../harness/measure.ts'
-import { quantile } from '../harness/median.ts'
+import { quantile } from '../harness/statistics.ts'
 import { paceServer, saturateServer } from '../http/load.ts'
-import type { AnswerTimes } from '../ours/answer-times.ts'
+import type { ResponseTimes } from '../ours/answer-times.ts'
 import type { ServerProcess } from '../servers/process.ts'
 
 /** Honest people and the gateway that they write to. */
@@ -33,7 +33,7 @@ export async function measureHonest(
   const requests = await traffic.prepare(Math.ceil(perSecond * seconds))
   await gateway.work('times')
   const { latencies } = await paceServer(loadOf(gateway, requests), perSecond)
-  const { count, p99, loopDelayP99 } = (await gateway.work('times')) as AnswerTimes
+  const { count, p99, loopDelayP99 } = (await gateway.work('times')) as ResponseTimes
   if (count !== latencies.length || p99 === null) {
     throw new Error(`the gateway timed ${count} accepted posts, but ${latencies.length} were sent`)
   }
@@ -50,5 +50,5 @@ export async function measureAccepted({ traffic, gateway }: HonestTraffic, count
 }
 
 function loadOf({ port }: ServerProcess, requests: readonly Uint8Array[]) {
-  return { port, connections, requests, isAccepted: isTaken }
+  return { port, connections, requests, isAccepted: isAccepted202 }
 }

@@ -1,5 +1,5 @@
 // Measures honest deliveries while an attacker floods the same inbox, and what a refused post costs.
-import { isTaken, openTraffic } from '../activitypub/traffic.ts'
+import { isAccepted202, openTraffic } from '../activitypub/traffic.ts'
 import { settleServer } from '../harness/measure.ts'
 import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
 import { warmUpServers } from '../harness/warm-up.ts'
@@ -8,7 +8,7 @@ import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
 import type { BesideFlood, FloodRound } from './figures.ts'
 import { toFloodFigures } from './figures.ts'
-import type { Flooded, FloodOrder } from './flooder.ts'
+import type { FloodOrder, FloodResult } from './flooder.ts'
 import type { FloodPlan } from './floods.ts'
 import { floods } from './floods.ts'
 import type { HonestTraffic } from './honest.ts'
@@ -33,7 +33,7 @@ interface Stage extends HonestTraffic {
 
 /** Measures p99 of honest deliveries alone and during floods, and the CPU time of refused posts compared with accepted ones. */
 export async function probeFlood({
-  rounds: wanted,
+  rounds: roundCount,
   seconds,
   warmUp,
   cores,
@@ -45,16 +45,16 @@ export async function probeFlood({
     setup: {},
     core: cores?.load,
   })
-  const forged = Object.fromEntries(forgedHosts.map(host => [host, flooder.port]))
-  const ours = describeBenchGateway({ network: { loopback: { ...traffic.fediverse.loopback, ...forged } } })
+  const forgedPorts = Object.fromEntries(forgedHosts.map(host => [host, flooder.port]))
+  const ours = describeBenchGateway({ network: { loopback: { ...traffic.fediverse.loopback, ...forgedPorts } } })
   await using gateway = await startServer({ ...ours, core: cores?.server })
   progress(`flood: warming up with ${warmUp} messages`)
-  const load = { connections: 24, isAccepted: isTaken, prepare: (count: number) => traffic.prepare(count) }
+  const load = { connections: 24, isAccepted: isAccepted202, prepare: (count: number) => traffic.prepare(count) }
   await warmUpServers([{ server: gateway }], load, warmUp)
   const top = await measureAccepted({ traffic, gateway }, acceptedCount)
   const stage = { traffic, gateway, flooder, perSecond: Math.round(top.perSecond * honestShare), seconds }
   const rounds: FloodRound[] = []
-  const count = Math.min(wanted, maxRounds)
+  const count = Math.min(roundCount, maxRounds)
   for (let round = 1; round <= count; round++) {
     progress(`flood: round ${round} of ${count}`)
     rounds.push(await measureFloodRound(stage))
@@ -65,11 +65,11 @@ export async function probeFlood({
 async function measureFloodRound(stage: Stage): Promise<FloodRound> {
   const alone = await measureHonest(stage, stage)
   const { cpuMicros: acceptedMicros } = await measureAccepted(stage, acceptedCount)
-  const beside: BesideFlood[] = []
+  const comparedFloods: BesideFlood[] = []
   for (const flood of floods) {
-    beside.push({ ...(await measureBeside(flood, stage)), refusedMicros: await measureRefused(flood, stage) })
+    comparedFloods.push({ ...(await measureBeside(flood, stage)), refusedMicros: await measureRefused(flood, stage) })
   }
-  return { alone, acceptedMicros, beside }
+  return { alone, acceptedMicros, beside: comparedFloods }
 }
 
 async function measureBeside({ kind, times }: FloodPlan, stage: Stage): Promise<Omit<BesideFlood, 'refusedMicros'>> {
@@ -80,7 +80,7 @@ async function measureBeside({ kind, times }: FloodPlan, stage: Stage): Promise<
   const flooding = orderFlood(flooder, { step: 'go', port: gateway.port, perSecond })
   await new Promise(resolve => setTimeout(resolve, leadMs))
   const honest = await measureHonest(stage, stage)
-  return { honest, ...((await flooding) as Flooded) }
+  return { honest, ...((await flooding) as FloodResult) }
 }
 
 /** Measures the flood alone, for a second and until the gateway is at rest. */

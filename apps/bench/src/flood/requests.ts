@@ -29,7 +29,10 @@ function makeForged(): Uint8Array {
   return formatRequest(path, { ...headers, signature }, body)
 }
 
-export const forge: Readonly<Record<FloodKind, () => Uint8Array>> = { unsigned: makeUnsigned, forged: makeForged }
+export const makeFloodRequest: Readonly<Record<FloodKind, () => Uint8Array>> = {
+  unsigned: makeUnsigned,
+  forged: makeForged,
+}
 
 function makePost() {
   const number = serial++

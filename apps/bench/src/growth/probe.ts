@@ -3,12 +3,12 @@ import { mkdtempDisposableSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Traffic } from '../activitypub/traffic.ts'
-import { isTaken, openTraffic } from '../activitypub/traffic.ts'
+import { isAccepted202, openTraffic } from '../activitypub/traffic.ts'
 import { rows } from '../aims/rows.ts'
+import { measureInterleaved } from '../harness/interleave.ts'
 import { settleServer } from '../harness/measure.ts'
-import { median, medianRatio } from '../harness/median.ts'
+import { median, medianRatio } from '../harness/statistics.ts'
 import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
-import { measureByTurns } from '../harness/turns.ts'
 import { saturateServer } from '../http/load.ts'
 import { describeBenchGateway } from '../ours/open.ts'
 import type { ServerProcess } from '../servers/process.ts'
@@ -41,20 +41,20 @@ export async function probeGrowth(options: ProbeOptions): Promise<readonly Figur
   using base = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
   const rounds = Math.min(options.rounds, maxRounds)
   const { stocks, admission } = await stock(base.path, rounds, options)
-  const line = await measureLines(stocks, rounds, options)
-  return [...toFigures('admit', admission, stocks), ...toFigures('line', line, stocks)]
+  const lineCosts = await measureLines(stocks, rounds, options)
+  return [...toFigures('admit', admission, stocks), ...toFigures('line', lineCosts, stocks)]
 }
 
 async function stock(base: string, rounds: number, { quick, full, cores, progress }: ProbeOptions) {
   const sizes = marks[full ? 'full' : quick ? 'quick' : 'usual']
   const entry = new URL('./stocker.ts', import.meta.url)
   await using stocker = await startServer({ entry, setup: {}, core: cores?.server })
-  const order = (given: StockOrder) => stocker.work(given)
+  const runOrder = (given: StockOrder) => stocker.work(given)
   progress(`growth: storing ${sizes.at(-1)} messages`)
-  const bytes = (await order({ step: 'fill', base, marks: sizes })) as Stocks['bytes']
+  const bytes = (await runOrder({ step: 'fill', base, marks: sizes })) as Stocks['bytes']
   const directories = sizes.map(mark => join(base, String(mark)))
   progress('growth: admitting')
-  const admission = (await order({ step: 'admit', directories, rounds, count: counts.admit })) as Costs
+  const admission = (await runOrder({ step: 'admit', directories, rounds, count: counts.admit })) as Costs
   return { stocks: { marks: sizes, bytes, directories }, admission }
 }
 
@@ -72,7 +72,7 @@ async function measureLines(
     const ours = describeBenchGateway(tree, { data, counts: 'deliveries' })
     gateways.push(servers.use(await startServer({ ...ours, core: cores?.server })))
   }
-  return await measureByTurns(gateways, { title: 'growth', rounds, progress }, (gateway, round) =>
+  return await measureInterleaved(gateways, { title: 'growth', rounds, progress }, (gateway, round) =>
     measureLine(gateway, traffic, round === 0 ? counts.warmUp : counts.line),
   )
 }
@@ -81,13 +81,13 @@ async function measureLines(
 async function measureLine(gateway: ServerProcess, traffic: Traffic, count: number): Promise<Cost> {
   const requests = await traffic.prepare(count)
   const before = await gateway.sample()
-  const begun = performance.now()
-  await saturateServer({ port: gateway.port, connections: 24, requests, isAccepted: isTaken })
+  const startedAt = performance.now()
+  await saturateServer({ port: gateway.port, connections: 24, requests, isAccepted: isAccepted202 })
   const { cpu, doneAt } = await settleServer(gateway, before.handled + count)
-  return { cpuMicros: (cpu - before.cpu) / count, wallMicros: ((doneAt - begun) * 1000) / count }
+  return { cpuMicros: (cpu - before.cpu) / count, wallMicros: ((doneAt - startedAt) * 1000) / count }
 }
 
-const what = {
+const descriptions = {
   admit: {
     name: 'admission',
     note: 'one message by the store’s own port, 250 at a time',
@@ -100,22 +100,23 @@ const what = {
   },
 } as const
 
-function toFigures(kind: keyof typeof what, costs: Costs, { marks: sizes, bytes }: Stocks): readonly Figure[] {
-  const { name, note, aim } = what[kind]
+function toFigures(kind: keyof typeof descriptions, costs: Costs, { marks: sizes, bytes }: Stocks): readonly Figure[] {
+  const { name, note, aim } = descriptions[kind]
   return sizes.map((mark, index) => {
-    const own = costs[index] ?? []
+    const kindCosts = costs[index] ?? []
     const first = costs[0] ?? []
-    const wall = median(own.map(({ wallMicros }) => wallMicros))
-    const beside = index === 0 ? '' : ` (${medianRatio(own, first, cost => cost.wallMicros).toFixed(2)} of the first)`
+    const wall = median(kindCosts.map(({ wallMicros }) => wallMicros))
+    const ratioNote =
+      index === 0 ? '' : ` (${medianRatio(kindCosts, first, cost => cost.wallMicros).toFixed(2)} of the first)`
     return {
       case: title,
       name: `${name}, ${mark} stored`,
-      note: `${note}; ${wall.toFixed(0)} µs of wall time${beside}; the store has ${((bytes[index] ?? 0) / 1e6).toFixed(0)} MB`,
-      value: median(own.map(({ cpuMicros }) => cpuMicros)),
+      note: `${note}; ${wall.toFixed(0)} µs of wall time${ratioNote}; the store has ${((bytes[index] ?? 0) / 1e6).toFixed(0)} MB`,
+      value: median(kindCosts.map(({ cpuMicros }) => cpuMicros)),
       unit: 'CPU µs/msg',
       ...(index > 0 && {
         beside: median(first.map(({ cpuMicros }) => cpuMicros)),
-        ratio: medianRatio(own, first, cost => cost.cpuMicros),
+        ratio: medianRatio(kindCosts, first, cost => cost.cpuMicros),
         against: `÷ at ${sizes[0]}`,
         aim,
       }),

@@ -16,8 +16,8 @@ export interface Cost {
 
 /** Stores messages `from` … `to - 1` through the store's own port: admitted, answered, delivered. */
 export async function stockStore(store: Store, from: number, to: number): Promise<void> {
-  for (let at = from; at < to; at += portion) {
-    await admitPortion(store, at, Math.min(portion, to - at))
+  for (let position = from; position < to; position += portion) {
+    await admitPortion(store, position, Math.min(portion, to - position))
     await finishPortion(store)
   }
 }
@@ -26,10 +26,10 @@ export async function stockStore(store: Store, from: number, to: number): Promis
 export async function measureAdmission(store: Store, from: number, count: number): Promise<Cost> {
   let cpu = 0
   let wall = 0
-  for (let at = from; at < from + count; at += portion) {
+  for (let position = from; position < from + count; position += portion) {
     const cpuBefore = process.cpuUsage()
     const wallBefore = performance.now()
-    await admitPortion(store, at, portion)
+    await admitPortion(store, position, portion)
     const { user, system } = process.cpuUsage(cpuBefore)
     cpu += user + system
     wall += (performance.now() - wallBefore) * 1000
@@ -50,8 +50,8 @@ async function finishPortion(store: Store): Promise<void> {
     const turns = await store.leaseTurns(lease)
     await Promise.all(turns.map(turn => store.commit(turn, makeAnswer(turn))))
     const deliveries = await store.leaseDeliveries({ ...lease, rank: 'answer' })
-    const sent = { state: 'sent', wire: { type: 'Create' }, note: 'answered 202' } as const
-    await Promise.all(deliveries.map(delivery => store.settle(delivery, sent)))
+    const sentOutcome = { state: 'sent', wire: { type: 'Create' }, note: 'answered 202' } as const
+    await Promise.all(deliveries.map(delivery => store.settle(delivery, sentOutcome)))
     if (turns.length === 0 && deliveries.length === 0) return
   }
 }
@@ -68,14 +68,14 @@ export function makeIntake(number: number, agent = answering): Intake {
   const host = `people-${number % 500}.test`
   const actorId = `https://${host}/users/user${number % people}`
   const object = objectOf(number)
-  const earlier = number % newThreadEvery === 0 ? undefined : objectOf(pickEarlier(number))
+  const earlierObject = number % newThreadEvery === 0 ? undefined : objectOf(pickEarlier(number))
   const bytes = Buffer.from(formatCreateNote({ host, actorId }, addressAgent(agent), String(number)))
   return {
     agent,
     message: {
       id: `${object}/activity`,
-      thread_source: earlier ?? `tag:${host},2026-01-01:objectId=${number}:objectType=Conversation`,
-      ...(earlier && { in_reply_to: earlier }),
+      thread_source: earlierObject ?? `tag:${host},2026-01-01:objectId=${number}:objectType=Conversation`,
+      ...(earlierObject && { in_reply_to: earlierObject }),
       sender: {
         address: `@user${number % people}@${host}`,
         display_name: `Person ${number % people}`,
@@ -93,7 +93,7 @@ export function makeIntake(number: number, agent = answering): Intake {
       kind: 'message',
     },
     duplicateKey: `${object}/activity`,
-    thread: { scope: 'public', references: earlier ? [earlier] : [] },
+    thread: { scope: 'public', references: earlierObject ? [earlierObject] : [] },
     aliases: [object],
     authorship: { author: actorId, object },
     proofs: [

@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Store } from '@postern/pipeline'
-import { measureByTurns } from '../harness/turns.ts'
+import { measureInterleaved } from '../harness/interleave.ts'
 import { openMeasuredGateway } from '../ours/open.ts'
 import { serveMeasured } from '../servers/child.ts'
 import { measureAdmission, stockStore } from './stock.ts'
@@ -17,7 +17,7 @@ let next = 1_000_000_000
 await serveMeasured(async () => ({
   port: 0,
   handled: () => 0,
-  work: given => obey(given as StockOrder),
+  work: input => obey(input as StockOrder),
 }))
 
 function obey(order: StockOrder) {
@@ -31,15 +31,15 @@ function obey(order: StockOrder) {
 async function fill(base: string, marks: readonly number[]): Promise<readonly number[]> {
   const growing = join(base, 'growing')
   mkdirSync(growing, { recursive: true })
-  let stored = 0
+  let storedCount = 0
   const bytes: number[] = []
   for (const mark of marks) {
-    await withStore(growing, store => stockStore(store, stored, mark))
-    stored = mark
+    await withStore(growing, store => stockStore(store, storedCount, mark))
+    storedCount = mark
     bytes.push(sizeOf(growing))
-    const kept = join(base, String(mark))
-    if (mark === marks.at(-1)) renameSync(growing, kept)
-    else cpSync(growing, kept, { recursive: true })
+    const copyPath = join(base, String(mark))
+    if (mark === marks.at(-1)) renameSync(growing, copyPath)
+    else cpSync(growing, copyPath, { recursive: true })
   }
   return bytes
 }
@@ -47,7 +47,7 @@ async function fill(base: string, marks: readonly number[]): Promise<readonly nu
 /** Measures admission to the stores by turns. @returns costs by directory and round */
 async function admitByTurns({ directories, rounds, count }: Extract<StockOrder, { step: 'admit' }>) {
   const gateways = await Promise.all(directories.map(directory => openMeasuredGateway(directory)))
-  const costs = await measureByTurns(gateways, { title: '', rounds, progress() {} }, ({ store }) => {
+  const costs = await measureInterleaved(gateways, { title: '', rounds, progress() {} }, ({ store }) => {
     const from = next
     next += count
     return measureAdmission(store, from, count)

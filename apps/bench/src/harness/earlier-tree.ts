@@ -39,8 +39,8 @@ export async function openEarlierTree(commit: string): Promise<EarlierTree> {
   return {
     commit,
     find(file) {
-      const there = join(directory, relative(repository, fileURLToPath(file)))
-      return existsSync(there) ? pathToFileURL(there) : undefined
+      const path = join(directory, relative(repository, fileURLToPath(file)))
+      return existsSync(path) ? pathToFileURL(path) : undefined
     },
     remove,
   }

@@ -2,7 +2,7 @@
 import type { HttpLoad } from '../http/load.ts'
 import { paceServer, saturateServer } from '../http/load.ts'
 import type { Sample, ServerProcess } from '../servers/process.ts'
-import { quantile } from './median.ts'
+import { quantile } from './statistics.ts'
 
 /** The result of one round at one server. */
 export interface RoundResult {
@@ -66,9 +66,9 @@ export async function settleServer(
   expected: number,
 ): Promise<Sample & { readonly doneAt: number }> {
   const isDone = ({ handled }: Sample) => handled === expected
-  const done = await sampleUntil(server, isDone, settleLimitMs)
+  const finalSample = await sampleUntil(server, isDone, settleLimitMs)
   const doneAt = performance.now()
-  if (!isDone(done)) throw new Error(`handled ${done.handled} messages, but accepted ${expected}`)
+  if (!isDone(finalSample)) throw new Error(`handled ${finalSample.handled} messages, but accepted ${expected}`)
   const atRest = await sampleUntil(server, ({ cpu }, last) => cpu - last.cpu < restMicros, restLimitMs)
   return { ...atRest, doneAt }
 }

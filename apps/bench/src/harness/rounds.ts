@@ -1,19 +1,19 @@
 // Runs the servers of a bench case in turns, each round with the same requests.
-import type { AimRow } from '../aims/rows.ts'
+import type { Aim } from '../aims/rows.ts'
 import type { HttpAnswer } from '../http/message.ts'
 import type { Cores } from '../servers/cores.ts'
 import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
+import { measureInterleaved } from './interleave.ts'
 import type { RoundResult } from './measure.ts'
 import { measureRound, pacedShare } from './measure.ts'
-import { measureByTurns } from './turns.ts'
 import { warmUpServers } from './warm-up.ts'
 
 /**
  * One server that takes the case's requests. The bound of its `aim` is of the ratio "its CPU time per message ÷ ours"; ourselves and mere
  * information have none.
  */
-export interface Contender extends Partial<AimRow> {
+export interface Contender extends Partial<Aim> {
   readonly name: string
   /** Facts for the reader about the work that it does and does not do. */
   readonly note: string
@@ -25,7 +25,7 @@ export interface Contender extends Partial<AimRow> {
   /** The contender that this one is compared with. Absent for the case's first one. */
   readonly against?: string | undefined
   /** Files next to `entry` without which it cannot do the job, because an earlier commit may lack them. */
-  readonly needs?: readonly URL[] | undefined
+  readonly requiredFiles?: readonly URL[] | undefined
   /** The variant of its requests, if their address or credentials differ from those of others. */
   readonly variant?: string | undefined
 }
@@ -64,7 +64,7 @@ export async function runRounds(benchCase: BenchCase, options: RoundsOptions): P
   const { seconds, cores, progress } = options
   const { contenders, name: title, maxWarmUp = options.warmUp } = benchCase
   await using servers = new AsyncDisposableStack()
-  const running: Running[] = []
+  const running: RunningContender[] = []
   for (const contender of contenders) {
     const server = servers.use(await startServer({ ...contender, core: cores?.server }))
     running.push({ contender, server, variant: contender.variant, perSecond: 0 })
@@ -72,22 +72,22 @@ export async function runRounds(benchCase: BenchCase, options: RoundsOptions): P
   const count = Math.min(maxWarmUp, options.warmUp)
   progress(`${title}: warming up with ${count} messages each`)
   const rates = await warmUpServers(running, benchCase, count)
-  for (const [index, one] of running.entries()) one.perSecond = rates[index] ?? 0
+  for (const [index, contender] of running.entries()) contender.perSecond = rates[index] ?? 0
   const takeRequests = createSupply(benchCase)
-  const results = await measureByTurns(running, { ...options, title }, async (one, round) => {
+  const results = await measureInterleaved(running, { ...options, title }, async (runningContender, round) => {
     // This is enough for the fastest contender in both phases of a round.
     const fastest = Math.max(...running.map(({ perSecond }) => perSecond))
-    const needed = Math.ceil(fastest * seconds * (1 + pacedShare / 2) * 1.1)
-    const { server, contender } = one
-    const requests = await takeRequests(round, needed, contender.variant)
+    const requestCount = Math.ceil(fastest * seconds * (1 + pacedShare / 2) * 1.1)
+    const { server, contender } = runningContender
+    const requests = await takeRequests(round, requestCount, contender.variant)
     const result = await measureRound({ server, load: { ...benchCase, port: server.port, requests }, seconds })
-    one.perSecond = result.perSecond
+    runningContender.perSecond = result.perSecond
     return result
   })
   return new Map(contenders.map((contender, index) => [contender, results[index] ?? []]))
 }
 
-interface Running {
+interface RunningContender {
   readonly contender: Contender
   readonly server: ServerProcess
   readonly variant: string | undefined
@@ -97,13 +97,13 @@ interface Running {
 
 /** Creates the supply of requests. In one round, all contenders of the same variant get the same requests. */
 function createSupply(benchCase: BenchCase) {
-  const prepared = new Map<string, Promise<readonly Uint8Array[]>>()
+  const requestsByVariant = new Map<string, Promise<readonly Uint8Array[]>>()
   let currentRound = -1
   return (round: number, count: number, variant = ''): Promise<readonly Uint8Array[]> => {
-    if (round !== currentRound) prepared.clear()
+    if (round !== currentRound) requestsByVariant.clear()
     currentRound = round
-    const requests = prepared.get(variant) ?? benchCase.prepare(count, variant)
-    prepared.set(variant, requests)
+    const requests = requestsByVariant.get(variant) ?? benchCase.prepare(count, variant)
+    requestsByVariant.set(variant, requests)
     return requests
   }
 }

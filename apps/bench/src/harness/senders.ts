@@ -1,16 +1,16 @@
 // Races servers that send (mail, posts) to a sink that counts the arrivals.
-import type { AimRow } from '../aims/rows.ts'
+import type { Aim } from '../aims/rows.ts'
 import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
+import { measureInterleaved } from './interleave.ts'
 import { settleServer } from './measure.ts'
-import { median, medianRatio } from './median.ts'
 import type { Contender } from './rounds.ts'
+import { median, medianRatio } from './statistics.ts'
 import type { Figure, ProbeOptions } from './tables/figure.ts'
-import { measureByTurns } from './turns.ts'
 
 /** A server that sends on command. The bound of its `aim` is for the ratio of our rate to its rate. */
 export interface SendingServer
-  extends Pick<Contender, 'name' | 'note' | 'entry' | 'nodeFlags' | 'needs' | keyof AimRow> {
+  extends Pick<Contender, 'name' | 'note' | 'entry' | 'nodeFlags' | 'requiredFiles' | keyof Aim> {
   /** Further members of its setup. */
   readonly extraSetup?: Readonly<Record<string, unknown>>
 }
@@ -18,7 +18,7 @@ export interface SendingServer
 interface SenderRace {
   readonly title: string
   /** The name of the sent items, such as `mails`. */
-  readonly what: string
+  readonly unit: string
   /** The senders, ours first. */
   readonly senders: readonly SendingServer[]
   /** The file of the server that accepts everything, in a process of its own on loopback. */
@@ -50,7 +50,7 @@ export async function raceSenders(race: SenderRace, { cores, progress }: ProbeOp
     running.push(servers.use(await startServer({ entry, setup, nodeFlags, core: cores?.server })))
   }
   const turns = { title: race.title.toLowerCase(), rounds, progress }
-  const costs = await measureByTurns(running, turns, async (server, round) => {
+  const costs = await measureInterleaved(running, turns, async (server, round) => {
     for (let count = 1; round === 0 && count < warmUps; count++) await sendOrder(server, sink, race)
     return sendOrder(server, sink, race)
   })
@@ -60,21 +60,21 @@ export async function raceSenders(race: SenderRace, { cores, progress }: ProbeOp
 async function sendOrder(
   server: ServerProcess,
   sink: ServerProcess,
-  { what, count, nextOrder }: SenderRace,
+  { unit, count, nextOrder }: SenderRace,
 ): Promise<Cost> {
   const arrivedBefore = (await sink.sample()).handled
   const before = await server.sample()
-  const begun = performance.now()
+  const startedAt = performance.now()
   await server.work(nextOrder())
-  const seconds = (performance.now() - begun) / 1000
+  const seconds = (performance.now() - startedAt) / 1000
   const { cpu } = await settleServer(server, before.handled + count)
   const arrived = (await sink.sample()).handled - arrivedBefore
-  if (arrived !== count) throw new Error(`${arrived} of ${count} ${what} arrived`)
+  if (arrived !== count) throw new Error(`${arrived} of ${count} ${unit} arrived`)
   return { perSecond: count / seconds, cpuMicros: (cpu - before.cpu) / count }
 }
 
 function toFigure(
-  { title, what }: SenderRace,
+  { title, unit }: SenderRace,
   { name, note, row, aim }: SendingServer,
   costs: readonly Cost[],
   ours: readonly Cost[] | undefined,
@@ -87,7 +87,7 @@ function toFigure(
     name,
     note: `${note}; ${cpu} µs of CPU time each${cpuRatio}`,
     value: median(costs.map(({ perSecond }) => perSecond)),
-    unit: `${what}/s`,
+    unit: `${unit}/s`,
     ...(ours && {
       beside: median(ours.map(({ perSecond }) => perSecond)),
       ratio: medianRatio(ours, costs, ({ perSecond }) => perSecond),

@@ -32,14 +32,14 @@ export async function warmUpServers(
 ): Promise<readonly number[]> {
   const rates = servers.map(() => 0)
   for (const portion of splitWarmUp(count)) {
-    const prepared = new Map<string | undefined, readonly Uint8Array[]>()
+    const requestsByVariant = new Map<string | undefined, readonly Uint8Array[]>()
     for (const [index, { server, variant }] of servers.entries()) {
-      const requests = prepared.get(variant) ?? (await load.prepare(portion, variant))
-      prepared.set(variant, requests)
+      const requests = requestsByVariant.get(variant) ?? (await load.prepare(portion, variant))
+      requestsByVariant.set(variant, requests)
       const before = await server.sample()
-      const sent = await saturateServer({ ...load, port: server.port, requests }, patienceSeconds)
-      await settleServer(server, before.handled + sent.accepted)
-      rates[index] = sent.accepted / sent.seconds
+      const outcome = await saturateServer({ ...load, port: server.port, requests }, patienceSeconds)
+      await settleServer(server, before.handled + outcome.accepted)
+      rates[index] = outcome.accepted / outcome.seconds
     }
   }
   return rates

@@ -19,10 +19,10 @@ interface LoadOutcome {
 
 /** Keeps every connection busy until no requests are left or the seconds are over. */
 export async function saturateServer(load: HttpLoad, seconds = 60): Promise<LoadOutcome> {
-  const until = performance.now() + seconds * 1000
+  const endsAt = performance.now() + seconds * 1000
   let next = 0
   return runConnections(load, async send => {
-    while (performance.now() < until) {
+    while (performance.now() < endsAt) {
       const request = load.requests[next++]
       if (!request) return
       await send(request, performance.now())
@@ -35,43 +35,43 @@ export async function saturateServer(load: HttpLoad, seconds = 60): Promise<Load
  * every request that it delayed.
  */
 export async function paceServer(load: HttpLoad, perSecond: number): Promise<LoadOutcome> {
-  const begun = performance.now()
+  const startedAt = performance.now()
   let next = 0
   return runConnections(load, async send => {
     while (true) {
       const index = next++
       const request = load.requests[index]
       if (!request) return
-      const due = begun + (index / perSecond) * 1000
-      await waitUntil(due)
-      await send(request, due)
+      const dueAt = startedAt + (index / perSecond) * 1000
+      await waitUntil(dueAt)
+      await send(request, dueAt)
     }
   })
 }
 
-async function waitUntil(due: number): Promise<void> {
-  const wait = due - performance.now()
+async function waitUntil(dueAt: number): Promise<void> {
+  const wait = dueAt - performance.now()
   if (wait > 0) await new Promise(resolve => setTimeout(resolve, wait))
 }
 
-type Send = (request: Uint8Array, due: number) => Promise<void>
+type Send = (request: Uint8Array, dueAt: number) => Promise<void>
 
 async function runConnections(load: HttpLoad, drive: (send: Send) => Promise<void>): Promise<LoadOutcome> {
   const { port, connections, isAccepted } = load
-  const open = await Promise.all(Array.from({ length: connections }, () => openConnection(port)))
+  const openConnections = await Promise.all(Array.from({ length: connections }, () => openConnection(port)))
   const latencies: number[] = []
-  const sendBy =
+  const createSend =
     (connection: Connection): Send =>
-    async (request, due) => {
+    async (request, dueAt) => {
       const answer = await connection.exchange(request)
       if (!isAccepted(answer)) throw new Error(`refused with ${answer.status}: ${answer.body.toString().slice(0, 400)}`)
-      latencies.push(performance.now() - due)
+      latencies.push(performance.now() - dueAt)
     }
-  const begun = performance.now()
+  const startedAt = performance.now()
   try {
-    await Promise.all(open.map(connection => drive(sendBy(connection))))
+    await Promise.all(openConnections.map(connection => drive(createSend(connection))))
   } finally {
-    for (const connection of open) connection.close()
+    for (const connection of openConnections) connection.close()
   }
-  return { accepted: latencies.length, seconds: (performance.now() - begun) / 1000, latencies }
+  return { accepted: latencies.length, seconds: (performance.now() - startedAt) / 1000, latencies }
 }

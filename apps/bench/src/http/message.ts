@@ -28,15 +28,15 @@ export function parseAnswer(bytes: Buffer): (HttpAnswer & { readonly end: number
 
 function parseChunked(bytes: Buffer, start: number, status: number): (HttpAnswer & { end: number }) | undefined {
   const chunks: Buffer[] = []
-  let at = start
+  let chunkStart = start
   while (true) {
-    const lineEnd = bytes.indexOf('\r\n', at)
+    const lineEnd = bytes.indexOf('\r\n', chunkStart)
     if (lineEnd < 0) return undefined
-    const size = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16)
+    const size = Number.parseInt(bytes.toString('latin1', chunkStart, lineEnd), 16)
     const next = lineEnd + 2 + size + 2
     if (bytes.length < next) return undefined
     if (size === 0) return { status, body: Buffer.concat(chunks), end: next }
     chunks.push(bytes.subarray(lineEnd + 2, next - 2))
-    at = next
+    chunkStart = next
   }
 }

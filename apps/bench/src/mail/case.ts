@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { endlessBudgets } from '@postern/email'
 import type { MailPlan, SimMail } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
-import type { AimRow } from '../aims/rows.ts'
+import type { Aim } from '../aims/rows.ts'
 import { rows } from '../aims/rows.ts'
 import type { BenchCase, Contender } from '../harness/rounds.ts'
 import { formatRequest } from '../http/message.ts'
@@ -31,7 +31,7 @@ export function openLargeMailCase(): Promise<BenchCase> {
   )
 }
 
-async function openLetterCase(about: About, aim: Partial<AimRow>, file?: Attached): Promise<BenchCase> {
+async function openLetterCase(about: About, aim: Partial<Aim>, file?: MailAttachment): Promise<BenchCase> {
   const simulation = await openSimulation()
   const run = process.pid.toString(36)
   let serial = 0
@@ -40,7 +40,7 @@ async function openLetterCase(about: About, aim: Partial<AimRow>, file?: Attache
     contenders: listContenders(simulation.network.dns, aim),
     async prepare(count) {
       const requests: Uint8Array[] = []
-      for (let made = 0; made < count; made++)
+      for (let index = 0; index < count; index++)
         requests.push(await composeRequest(simulation.mail, `${run}-${serial++}`, file))
       return requests
     },
@@ -50,9 +50,9 @@ async function openLetterCase(about: About, aim: Partial<AimRow>, file?: Attache
 }
 
 type About = Pick<BenchCase, 'name' | 'title' | 'connections' | 'maxWarmUp'>
-type Attached = NonNullable<MailPlan['attachments']>[number]
+type MailAttachment = NonNullable<MailPlan['attachments']>[number]
 
-async function composeRequest(mail: SimMail, id: string, file?: Attached): Promise<Uint8Array> {
+async function composeRequest(mail: SimMail, id: string, file?: MailAttachment): Promise<Uint8Array> {
   const from = authors[id.charCodeAt(id.length - 1) % authors.length]
   const subject = `Last train back from the coast (${id})`
   const { octets, envelope, ip, helo } = await mail.compose({
@@ -74,7 +74,7 @@ export function formatIntake(octets: Uint8Array, envelope: IntakeQuery): Uint8Ar
   return formatRequest(`/email/inbound?${new URLSearchParams(envelope)}`, headers, octets)
 }
 
-function listContenders(dns: readonly string[], aim: Partial<AimRow>): readonly Contender[] {
+function listContenders(dns: readonly string[], aim: Partial<Aim>): readonly Contender[] {
   const tree = { email: { intake: { secret: benchIntakeSecret }, budgets: endlessBudgets }, network: { dns } }
   return [
     {

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { dkimSign } from 'mailauth/lib/dkim/sign.js'
 import { createTransport } from 'nodemailer'
 import MailComposer from 'nodemailer/lib/mail-composer/index.js'
-import { said } from '../orders/fanout.ts'
+import { replyText } from '../orders/fanout.ts'
 import type { MailOrder, MailOutSetup } from '../orders/mailout.ts'
 import { personOf } from '../orders/mailout.ts'
 import { gatewayHost } from '../ours/open.ts'
@@ -25,17 +25,17 @@ const signatureData = keys.map(({ privateKey }, index) => ({
 /** Runs nodemailer as its manual shows it: a pool of connections, text and HTML; nothing is stored. */
 await serveMeasured<Setup>(async ({ port, isSigned }) => {
   const transport = createTransport({ host: '127.0.0.1', port, pool: true, maxMessages: Number.POSITIVE_INFINITY })
-  let sent = 0
+  let sentCount = 0
   const send = async (number: number) => {
     const mail = writeAnswer(number)
     await transport.sendMail(isSigned ? { envelope: { from, to: mail.to }, raw: await signMail(mail) } : mail)
-    sent++
+    sentCount++
   }
   return {
     port: 0,
-    handled: () => sent,
-    async work(given) {
-      const { first, count } = given as MailOrder
+    handled: () => sentCount,
+    async work(input) {
+      const { first, count } = input as MailOrder
       await Promise.all(Array.from({ length: count }, (_, index) => send(first + index)))
     },
     close: () => transport.close(),
@@ -46,7 +46,7 @@ function writeAnswer(number: number) {
   const id = `<question-${number}@people.test>`
   const headers = { 'Auto-Submitted': 'auto-replied', 'X-Auto-Response-Suppress': 'All' }
   const thread = { subject: 'Re: Last train', inReplyTo: id, references: [id] }
-  return { from, to: personOf(number), ...thread, text: said, html: `<p>${said}</p>`, headers }
+  return { from, to: personOf(number), ...thread, text: replyText, html: `<p>${replyText}</p>`, headers }
 }
 
 async function signMail(mail: ReturnType<typeof writeAnswer>): Promise<Buffer> {

@@ -3,13 +3,13 @@ import type { Intake } from '@postern/pipeline'
 import type { MailOrder, MailOutSetup } from '../orders/mailout.ts'
 import { personOf } from '../orders/mailout.ts'
 import { gatewayHost } from '../ours/open.ts'
-import { serveSending } from '../ours/sending.ts'
+import { runSendingGateway } from '../ours/sending.ts'
 
 const agent = 'scribe'
 
 /** Runs the gateway with mail in its store that its agent answers. */
-await serveSending<MailOutSetup, MailOrder>(({ port }) => ({
-  tree: { email: { submit: { host: '127.0.0.1', port } } },
+await runSendingGateway<MailOutSetup, MailOrder>(({ port }) => ({
+  config: { email: { submit: { host: '127.0.0.1', port } } },
   async admit(store, { first, count }) {
     const numbers = Array.from({ length: count }, (_, index) => first + index)
     await Promise.all(numbers.map(number => store.admit(makeMail(number), `bench-${number}`)))

@@ -1,6 +1,6 @@
 // Measures outgoing mail to one smarthost, beside nodemailer.
 import { nodeFlags } from 'postern/launch'
-import { pairWithEarlier } from '../earlier/rivals.ts'
+import { pairWithEarlier } from '../earlier/pairs.ts'
 import type { SendingServer } from '../harness/senders.ts'
 import { raceSenders } from '../harness/senders.ts'
 import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
@@ -39,7 +39,7 @@ export function probeMailOut(options: ProbeOptions): Promise<readonly Figure[]> 
   let orders = 0
   const race = {
     title: 'Mail out',
-    what: 'mails',
+    unit: 'mails',
     senders: earlier ? pairWithEarlier(peers.slice(0, 1), earlier) : peers,
     sink: new URL('./sink.ts', import.meta.url),
     warmUps: Math.ceil(Math.min(warmUp, maxWarmUp) / count),

@@ -5,10 +5,10 @@ import { serveMeasured } from '../servers/child.ts'
 import { listenOnFreePort } from '../servers/loopback.ts'
 
 const endOfData = '\r\n.\r\n'
-let taken = 0
+let mailCount = 0
 
 /** A smarthost that accepts every mail, counts it and discards it. */
-await serveMeasured(async () => ({ port: await listenOnFreePort(createServer(serve)), handled: () => taken }))
+await serveMeasured(async () => ({ port: await listenOnFreePort(createServer(serve)), handled: () => mailCount }))
 
 function serve(socket: Socket): void {
   let pending = ''
@@ -20,7 +20,7 @@ function serve(socket: Socket): void {
     for (let end = findEnd(); end >= 0; end = findEnd()) {
       const unit = pending.slice(0, end)
       pending = pending.slice(end + (isData ? endOfData : '\r\n').length)
-      if (isData) taken++
+      if (isData) mailCount++
       isData = !isData && /^DATA/i.test(unit)
       socket.write(replyTo(unit, isData))
     }

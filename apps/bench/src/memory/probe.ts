@@ -1,6 +1,6 @@
 // Measures the resident memory of a gateway as up to a hundred thousand messages pass through it.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isTaken, openTraffic } from '../activitypub/traffic.ts'
+import { isAccepted202, openTraffic } from '../activitypub/traffic.ts'
 import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
 import { saturateServer } from '../http/load.ts'
 import type { LaunchedGateway } from '../ours/launched-gateway.ts'
@@ -31,20 +31,20 @@ export async function probeMemory({ quick, progress }: ProbeOptions): Promise<re
   })
   const send = async (count: number) => {
     const requests = await traffic.prepare(count)
-    await saturateServer({ port: gateway.port, connections, requests, isAccepted: isTaken })
+    await saturateServer({ port: gateway.port, connections, requests, isAccepted: isAccepted202 })
     return count
   }
   const sizes: number[] = []
   const marks = quick ? counts.quick : counts.usual
-  let sent = 0
-  while (sent < people) {
-    sent += await send(newInASecond)
+  let sentCount = 0
+  while (sentCount < people) {
+    sentCount += await send(newInASecond)
     await sleep(1_000)
   }
   for (const mark of marks) {
     progress(`memory: up to ${mark} messages`)
-    while (sent < mark) sent += await send(Math.min(portion, mark - sent))
-    sizes.push(await readResident(gateway, sent))
+    while (sentCount < mark) sentCount += await send(Math.min(portion, mark - sentCount))
+    sizes.push(await readResident(gateway, sentCount))
   }
   return marks.map((mark, index) => toFigure(mark, sizes[index] ?? Number.NaN, sizes[0] ?? Number.NaN))
 }

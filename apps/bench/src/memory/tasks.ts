@@ -35,12 +35,12 @@ export async function probeTasks({ quick, cores, progress }: ProbeOptions): Prom
   using directory = mkdtempDisposableSync(join(tmpdir(), 'postern-tasks-'))
   const data = directory.path
   await using issuer = await openAgentIssuer()
-  const make = createCallMaker(issuer, 'SendMessage')
+  const makeCall = createCallMaker(issuer, 'SendMessage')
   const ours = describeBenchGateway({ a2a: { auth: { anonymous: true }, task_ttl: '1m' } }, { data })
   await using gateway = await startServer({ ...ours, core: cores?.server })
-  const sendMany = async (many: number) => {
-    for (let sent = 0; sent < many; sent += portion) {
-      const requests = await make(portion)
+  const sendMany = async (callCount: number) => {
+    for (let sentCount = 0; sentCount < callCount; sentCount += portion) {
+      const requests = await makeCall(portion)
       await saturateServer({ port: gateway.port, connections, requests, isAccepted: isCompleted })
     }
     return readSizes(gateway, data)
@@ -50,10 +50,10 @@ export async function probeTasks({ quick, cores, progress }: ProbeOptions): Prom
   const full = await sendMany(count)
   progress('tasks: until they have expired')
   await waitUntilExpired(data)
-  const expired = await readSizes(gateway, data)
+  const afterExpiry = await readSizes(gateway, data)
   progress(`tasks: ${count} again`)
-  const again = await sendMany(count)
-  return toFigures({ first, full, expired, again }, count)
+  const secondRun = await sendMany(count)
+  return toFigures({ first, full, expired: afterExpiry, again: secondRun }, count)
 }
 
 async function readSizes(gateway: ServerProcess, data: string): Promise<Reading> {
@@ -79,14 +79,17 @@ function fileOf(data: string): string {
 
 type Readings = Readonly<Record<'first' | 'full' | 'expired' | 'again', Reading>>
 
-function toFigures({ first, full, expired, again }: Readings, count: number): readonly Figure[] {
+function toFigures(
+  { first, full, expired: afterExpiry, again: secondRun }: Readings,
+  count: number,
+): readonly Figure[] {
   const megabytes = (value: number) => ({
     case: title,
     note: 'one process from the first to the last; task_ttl 1m',
     value: value / 1e6,
     unit: 'MB',
   })
-  const compared = (value: number, base: number, against: string, atMost: number) => ({
+  const compareSizes = (value: number, base: number, against: string, atMost: number) => ({
     ...megabytes(value),
     beside: base / 1e6,
     ratio: value / base,
@@ -95,10 +98,10 @@ function toFigures({ first, full, expired, again }: Readings, count: number): re
   })
   const sinceFirst = `÷ after ${portion}`
   return [
-    { name: `RSS after ${count} tasks`, ...compared(full.rss, first.rss, sinceFirst, 1.5) },
-    { name: 'RSS when they have expired', ...compared(expired.rss, first.rss, sinceFirst, 1.5) },
-    { name: `RSS after ${count} more`, ...compared(again.rss, first.rss, sinceFirst, 1.5) },
+    { name: `RSS after ${count} tasks`, ...compareSizes(full.rss, first.rss, sinceFirst, 1.5) },
+    { name: 'RSS when they have expired', ...compareSizes(afterExpiry.rss, first.rss, sinceFirst, 1.5) },
+    { name: `RSS after ${count} more`, ...compareSizes(secondRun.rss, first.rss, sinceFirst, 1.5) },
     { name: `disk after ${count} tasks`, ...megabytes(full.disk) },
-    { name: `disk after ${count} more`, ...compared(again.disk, full.disk, `÷ after the first ${count}`, 1.2) },
+    { name: `disk after ${count} more`, ...compareSizes(secondRun.disk, full.disk, `÷ after the first ${count}`, 1.2) },
   ]
 }

@@ -61,13 +61,13 @@ export async function openMix(): Promise<Mix> {
   }
 }
 
-async function first(prepared: Promise<readonly Uint8Array[]>): Promise<Uint8Array> {
-  return (await prepared)[0] as Uint8Array
+async function first(requests: Promise<readonly Uint8Array[]>): Promise<Uint8Array> {
+  return (await requests)[0] as Uint8Array
 }
 
 function alternate(makers: readonly Make[]): Make {
-  let at = 0
-  return () => (makers[at++ % makers.length] as Make)()
+  let makerIndex = 0
+  return () => (makers[makerIndex++ % makers.length] as Make)()
 }
 
 async function writeRun(): Promise<Uint8Array> {

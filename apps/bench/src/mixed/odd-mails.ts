@@ -8,12 +8,12 @@ interface OddMail {
   readonly body: string
 }
 
-const line = 'The last train back from the coast leaves at 21:40, and takes bicycles.\r\n'
+const textLine = 'The last train back from the coast leaves at 21:40, and takes bicycles.\r\n'
 const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/.{76}/g, '$&\r\n')
-const prose = (octets: number) => line.repeat(Math.ceil(octets / line.length))
+const prose = (octets: number) => textLine.repeat(Math.ceil(octets / textLine.length))
 const mixed = 'Content-Type: multipart/mixed; boundary=b'
 const html = ['Content-Type: text/html; charset=utf-8']
-const quoted = 'Content-Transfer-Encoding: quoted-printable'
+const quotedPrintable = 'Content-Transfer-Encoding: quoted-printable'
 const random = randomBytes(700_000)
 
 function withParts(parts: readonly string[], isClosed = true): OddMail {
@@ -22,15 +22,18 @@ function withParts(parts: readonly string[], isClosed = true): OddMail {
 
 function withFile(octets: number, type = 'application/pdf'): OddMail {
   const head = `Content-Type: ${type}; name=file\r\nContent-Transfer-Encoding: base64\r\n\r\n`
-  return withParts([`\r\n${line}`, `${head}${base64(random.subarray(0, octets))}`])
+  return withParts([`\r\n${textLine}`, `${head}${base64(random.subarray(0, octets))}`])
 }
 
 function nested(depth: number): OddMail {
   const open = Array.from(
     { length: depth },
-    (_, at) => `--n${at}\r\nContent-Type: multipart/mixed; boundary=n${at + 1}\r\n\r\n`,
+    (_, index) => `--n${index}\r\nContent-Type: multipart/mixed; boundary=n${index + 1}\r\n\r\n`,
   )
-  return { fields: ['Content-Type: multipart/mixed; boundary=n0'], body: `${open.join('')}--n${depth}\r\n\r\n${line}` }
+  return {
+    fields: ['Content-Type: multipart/mixed; boundary=n0'],
+    body: `${open.join('')}--n${depth}\r\n\r\n${textLine}`,
+  }
 }
 
 function inCharset(charset: string, bytes: Buffer): OddMail {
@@ -45,8 +48,12 @@ const shapes: readonly OddMail[] = [
   withFile(60_000),
   withFile(300_000, 'image/jpeg'),
   withFile(random.length),
-  withParts(Array.from({ length: 900 }, (_, at) => `Content-Type: text/plain; name=${at}.txt\r\n\r\n${line}`)),
-  withParts(Array.from({ length: 90 }, (_, at) => `Content-Type: image/png; name=${at}.png\r\n\r\n${prose(5_000)}`)),
+  withParts(
+    Array.from({ length: 900 }, (_, index) => `Content-Type: text/plain; name=${index}.txt\r\n\r\n${textLine}`),
+  ),
+  withParts(
+    Array.from({ length: 90 }, (_, index) => `Content-Type: image/png; name=${index}.png\r\n\r\n${prose(5_000)}`),
+  ),
   withParts(Array.from({ length: 50_000 }, () => '\r\nx')),
   nested(45),
   nested(2_000),
@@ -55,29 +62,29 @@ const shapes: readonly OddMail[] = [
   inCharset('shift_jis', random.subarray(0, 200_000)),
   inCharset('utf-7', random.subarray(0, 50_000)),
   inCharset('no-such-charset', random.subarray(0, 50_000)),
-  { fields: [...html, quoted], body: '=3Cdiv=3E=C3=A4=\r\n'.repeat(30_000) },
+  { fields: [...html, quotedPrintable], body: '=3Cdiv=3E=C3=A4=\r\n'.repeat(30_000) },
   { fields: html, body: '<div style="display:none">x'.repeat(20_000) },
   { fields: html, body: '<table><tr><td style="color:#fff;background:#fff">x</td></tr></table>'.repeat(8_000) },
   { fields: html, body: '<'.repeat(500_000) },
   withParts([`Content-Type: message/rfc822\r\n\r\nSubject: inner\r\n\r\n${prose(200_000)}`]),
-  withParts([`Content-Type: text/plain\r\n${quoted}\r\n\r\n=ZZ=\r\n=${prose(20_000)}`], false),
+  withParts([`Content-Type: text/plain\r\n${quotedPrintable}\r\n\r\n=ZZ=\r\n=${prose(20_000)}`], false),
   { fields: ['Content-Type: multipart/mixed'], body: `--b\r\n\r\n${prose(100_000)}` },
   { fields: [mixed, 'Content-Type: text/html', mixed], body: '--b\r\n--b--\r\n'.repeat(5_000) },
-  { fields: Array.from({ length: 800 }, (_, at) => `X-${at}: ${'y'.repeat(200)}`), body: line },
-  { fields: ['In-Reply-To: <a@nodmarc.test>'], body: `> ${line}`.repeat(12_000) },
+  { fields: Array.from({ length: 800 }, (_, index) => `X-${index}: ${'y'.repeat(200)}`), body: textLine },
+  { fields: ['In-Reply-To: <a@nodmarc.test>'], body: `> ${textLine}`.repeat(12_000) },
   { fields: [], body: 'x'.repeat(1_000_000) },
   { fields: [], body: prose(1_000_000) },
 ]
 
-/** Writes mail number `at` of an endless series in which every shape recurs; no two mails are the same. */
-export function writeOddMail(at: number, run: string): Buffer {
-  const { fields, body } = shapes[at % shapes.length] as OddMail
+/** Writes mail number `index` of an endless series in which every shape recurs; no two mails are the same. */
+export function writeOddMail(index: number, run: string): Buffer {
+  const { fields, body } = shapes[index % shapes.length] as OddMail
   const head = [
     'From: Bob <bob@nodmarc.test>',
     `To: silent@${gatewayHost}`,
-    `Subject: odd (${run}-${at})`,
+    `Subject: odd (${run}-${index})`,
     `Date: ${new Date().toUTCString()}`,
-    `Message-ID: <${run}-${at}@nodmarc.test>`,
+    `Message-ID: <${run}-${index}@nodmarc.test>`,
     'MIME-Version: 1.0',
     ...fields,
   ]

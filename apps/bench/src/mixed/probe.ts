@@ -1,10 +1,10 @@
 // Measures the memory of a gateway under mixed load and under odd mail.
 
-import { quantile } from '../harness/median.ts'
+import { quantile } from '../harness/statistics.ts'
 import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
 import type { LaunchedGateway, MemoryReport } from '../ours/launched-gateway.ts'
-import { launchGateway, rest } from '../ours/launched-gateway.ts'
-import type { Drive, Driven } from './drive.ts'
+import { launchGateway, pauseFor } from '../ours/launched-gateway.ts'
+import type { GatewayLoad, GatewayLoadResult } from './drive.ts'
 import { driveGateway } from './drive.ts'
 import type { Mix } from './mix.ts'
 import { openMix } from './mix.ts'
@@ -17,7 +17,7 @@ const readEveryMs = 5_000
 const lengths = { full: 600, usual: 120, quick: 40 } as const
 
 /** The memory under one load, bytes. */
-interface Reading extends Driven {
+interface MemoryReading extends GatewayLoadResult {
   /** The median of the second half of the time. */
   readonly plateau: number
   readonly peak: number
@@ -36,47 +36,55 @@ export async function probeMixed({ quick, full, progress }: ProbeOptions): Promi
 
 type Tell = ProbeOptions['progress']
 
-async function loadByHalf({ tree, makeMixed: make }: Mix, seconds: number, tell: Tell): Promise<Reading> {
+async function loadByHalf({ tree, makeMixed: make }: Mix, seconds: number, progress: Tell): Promise<MemoryReading> {
   await using gateway = await launchGateway(tree)
-  const { perSecond } = await driveGateway({ port: gateway.port, seconds: warmUpSeconds, make })
-  tell(`mixed: ${perSecond.toFixed(0)} requests a second are all it can carry`)
-  return await watchDrive(gateway, { port: gateway.port, seconds, perSecond: perSecond / 2, make }, tell)
+  const { perSecond } = await driveGateway({ port: gateway.port, seconds: warmUpSeconds, makeRequest: make })
+  progress(`mixed: ${perSecond.toFixed(0)} requests a second are all it can carry`)
+  return await watchDrive(
+    gateway,
+    { port: gateway.port, seconds, perSecond: perSecond / 2, makeRequest: make },
+    progress,
+  )
 }
 
-async function floodWithMail({ tree, makeOddMail: make }: Mix, seconds: number, tell: Tell): Promise<Reading> {
+async function floodWithMail(
+  { tree, makeOddMail: make }: Mix,
+  seconds: number,
+  progress: Tell,
+): Promise<MemoryReading> {
   await using gateway = await launchGateway(tree)
-  return await watchDrive(gateway, { port: gateway.port, seconds, make }, tell)
+  return await watchDrive(gateway, { port: gateway.port, seconds, makeRequest: make }, progress)
 }
 
-async function watchDrive(gateway: LaunchedGateway, drive: Drive, tell: Tell): Promise<Reading> {
+async function watchDrive(gateway: LaunchedGateway, drive: GatewayLoad, progress: Tell): Promise<MemoryReading> {
   const sizes: number[] = []
   let isOver = false
   const driving = driveGateway(drive).finally(() => (isOver = true))
   while (!isOver) {
-    await Promise.race([driving, rest(readEveryMs)])
+    await Promise.race([driving, pauseFor(readEveryMs)])
     const { now, peak } = gateway.readResident()
     sizes.push(now)
-    tell(`mixed: RSS ${toMegabytes(now)} of at most ${toMegabytes(peak)}; ${describe(await gateway.readMemory())}`)
+    progress(`mixed: RSS ${toMegabytes(now)} of at most ${toMegabytes(peak)}; ${describe(await gateway.readMemory())}`)
   }
   const driven = await driving
-  tell(`mixed: ${driven.perSecond.toFixed(0)} a second; ${JSON.stringify([...driven.statuses])}`)
+  progress(`mixed: ${driven.perSecond.toFixed(0)} a second; ${JSON.stringify([...driven.statuses])}`)
   const plateau = quantile(sizes.slice(sizes.length / 2), 0.5)
   return { ...driven, plateau, peak: gateway.readResident().peak, last: await gateway.readMemory() }
 }
 
 function describe({ heapUsed, heapTotal, external, arrayBuffers, threads }: MemoryReport): string {
-  const each = threads.map(({ committed, used }) => `${toMegabytes(used)} of ${toMegabytes(committed)}`)
-  const own = `heap ${toMegabytes(heapUsed)} of ${toMegabytes(heapTotal)}`
-  return `${own}, external ${toMegabytes(external)} (buffers ${toMegabytes(arrayBuffers)}), threads ${each.join(', ')}`
+  const threadSizes = threads.map(({ committed, used }) => `${toMegabytes(used)} of ${toMegabytes(committed)}`)
+  const heapSize = `heap ${toMegabytes(heapUsed)} of ${toMegabytes(heapTotal)}`
+  return `${heapSize}, external ${toMegabytes(external)} (buffers ${toMegabytes(arrayBuffers)}), threads ${threadSizes.join(', ')}`
 }
 
 function toMegabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(0)} MB`
 }
 
-function toFigures(load: string, { plateau, peak, last, perSecond, statuses }: Reading): readonly Figure[] {
-  const refused = [...statuses].filter(([status]) => status >= 500).reduce((sum, [, count]) => sum + count, 0)
-  const note = `${perSecond.toFixed(0)} requests a second, ${refused} put off or failed; at the end ${describe(last)}`
+function toFigures(load: string, { plateau, peak, last, perSecond, statuses }: MemoryReading): readonly Figure[] {
+  const errorCount = [...statuses].filter(([status]) => status >= 500).reduce((sum, [, count]) => sum + count, 0)
+  const note = `${perSecond.toFixed(0)} requests a second, ${errorCount} put off or failed; at the end ${describe(last)}`
   return [
     { case: title, name: `RSS, ${load}`, note, value: plateau / 1e6, unit: 'MB' },
     {

@@ -17,5 +17,5 @@ export function inboxHost(index: number): string {
 }
 
 /** The text of the post: two sentences. */
-export const said =
+export const replyText =
   'The last train back from the coast leaves at 21:40 on Sundays, and it takes bicycles free of charge. In winter it leaves an hour earlier; tickets for two cost what tickets for one cost.'

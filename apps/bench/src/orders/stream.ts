@@ -9,8 +9,8 @@ const pauseMs = 5
 
 /** Yields the pieces at the pace of a model. */
 export async function* sayPieces(): AsyncGenerator<string> {
-  for (const piece of pieces) {
+  for (const text of pieces) {
     await sleep(pauseMs)
-    yield piece
+    yield text
   }
 }

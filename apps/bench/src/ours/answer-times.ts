@@ -2,10 +2,10 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { quantile } from '../harness/median.ts'
+import { quantile } from '../harness/statistics.ts'
 
 /** The answer times of accepted posts since the last reading. */
-export interface AnswerTimes {
+export interface ResponseTimes {
   readonly count: number
   /** 99th percentile from the parsed head of a request to the last byte of its answer handed to the socket, ms; null without a post. */
   readonly p99: number | null
@@ -22,7 +22,7 @@ const acceptedStatus = 202
  * Creates a timer whose `read` returns the answer times since the last reading. The first reading is empty and starts the timing, so requests
  * before it cost nothing extra.
  */
-export function createAnswerTimer(): { read(): AnswerTimes } {
+export function createAnswerTimer(): { read(): ResponseTimes } {
   let times: number[] = []
   let delay: LoopDelay | undefined
   return {
@@ -37,16 +37,16 @@ export function createAnswerTimer(): { read(): AnswerTimes } {
   }
 }
 
-/** Subscribes to the events that node:http publishes about each request, and calls `note` with each answer time. */
-function startTiming(note: (ms: number) => void): LoopDelay {
-  const begun = new WeakMap<IncomingMessage, number>()
+/** Subscribes to the events that node:http publishes about each request, and calls `record` with each answer time. */
+function startTiming(record: (ms: number) => void): LoopDelay {
+  const startTimes = new WeakMap<IncomingMessage, number>()
   subscribe('http.server.request.start', message => {
-    begun.set((message as { readonly request: IncomingMessage }).request, performance.now())
+    startTimes.set((message as { readonly request: IncomingMessage }).request, performance.now())
   })
   subscribe('http.server.response.finish', message => {
     const { request, response } = message as { readonly request: IncomingMessage; readonly response: ServerResponse }
-    const at = begun.get(request)
-    if (at !== undefined && response.statusCode === acceptedStatus) note(performance.now() - at)
+    const startedAt = startTimes.get(request)
+    if (startedAt !== undefined && response.statusCode === acceptedStatus) record(performance.now() - startedAt)
   })
   const delay = monitorEventLoopDelay({ resolution: 1 })
   delay.enable()

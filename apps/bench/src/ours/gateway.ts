@@ -16,7 +16,7 @@ await serveMeasured<GatewaySetup>(async ({ tree, data, counts = 'turns' }) => {
   const timer = createAnswerTimer()
   if (counts === 'messages') Object.assign(gateway.store, { leaseTurns: async () => [] })
   const [http] = await gateway.start()
-  const handled = {
+  const counters = {
     turns: readTurns,
     deliveries: async () => (await gateway.store.count()).deliveries.sent,
     messages: async () => (await gateway.store.count()).messages.received,
@@ -24,7 +24,7 @@ await serveMeasured<GatewaySetup>(async ({ tree, data, counts = 'turns' }) => {
   return {
     port: http?.port ?? 0,
     work: async order => (order === 'times' ? timer.read() : listeners()),
-    handled: handled[counts],
+    handled: counters[counts],
     close,
   }
 })

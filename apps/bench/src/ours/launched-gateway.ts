@@ -44,27 +44,27 @@ export interface LaunchedGateway extends AsyncDisposable {
 export async function launchGateway(tree: object): Promise<LaunchedGateway> {
   const { path: directory, remove } = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
   writeFileSync(join(directory, 'postern.config.json'), JSON.stringify({ ...tree, data: directory }))
-  const told = join(directory, 'memory.json')
+  const reportPath = join(directory, 'memory.json')
   const environment = {
     NODE_OPTIONS: `--import ${report}`,
     POSTERN_OPERATOR_TOKEN: operatorToken,
-    BENCH_MEMORY_REPORT: told,
+    BENCH_MEMORY_REPORT: reportPath,
   }
   const program = buildProgram()
-  const begun = performance.now()
+  const startedAt = performance.now()
   const child = spawnProgram(program, ['start'], { cwd: directory, environment })
   const { pid = 0, stdout } = child
   const port = await readPort(stdout)
-  const startMs = performance.now() - begun
+  const startMs = performance.now() - startedAt
   return {
     port,
     startMs,
     readUsage: () => readProcessUsage(pid),
     readResident: () => ({ now: readMemoryField(pid, 'VmRSS'), peak: readMemoryField(pid, 'VmHWM') }),
     async readMemory() {
-      rmSync(told, { force: true })
+      rmSync(reportPath, { force: true })
       child.kill('SIGUSR2')
-      return readTold(told)
+      return readTold(reportPath)
     },
     async countHandled() {
       const headers = { authorization: `Bearer ${operatorToken}` }
@@ -86,12 +86,12 @@ async function readTold(file: string): Promise<MemoryReport> {
     try {
       return JSON.parse(readFileSync(file, 'utf8'))
     } catch {
-      await rest(50)
+      await pauseFor(50)
     }
   }
 }
 
 /** Waits `ms` milliseconds; returns undefined at once when no time is left. */
-export function rest(ms: number): Promise<void> | undefined {
+export function pauseFor(ms: number): Promise<void> | undefined {
   return ms > 0 ? new Promise(resolve => setTimeout(resolve, ms)) : undefined
 }

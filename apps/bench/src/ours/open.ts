@@ -40,8 +40,8 @@ export function openMeasuredGateway(directory: string, tree?: GatewaySetup['tree
 
 /** Opens the same gateway on data of its own, which it removes at the end, or on those in a directory, which stay. */
 export async function openBenchGateway(tree: GatewaySetup['tree'], data?: string) {
-  const own = () => mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
-  const { path: directory, remove } = data === undefined ? own() : { path: data, remove() {} }
+  const createDirectory = () => mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
+  const { path: directory, remove } = data === undefined ? createDirectory() : { path: data, remove() {} }
   const gateway = await openMeasuredGateway(directory, tree)
   const close = () => gateway.stop().then(remove)
   return { gateway, close }

@@ -5,7 +5,7 @@ import type { GatewaySetup } from './open.ts'
 import { openBenchGateway } from './open.ts'
 
 interface SendingGateway<Order> {
-  readonly tree: GatewaySetup['tree']
+  readonly config: GatewaySetup['tree']
   /** Prepares the store before the gateway begins to work. */
   prepare?(store: Store): Promise<void>
   /** Admits messages that make agents send. @returns the number of deliveries that result */
@@ -13,10 +13,10 @@ interface SendingGateway<Order> {
 }
 
 /** Runs this process as a gateway that sends on command; an order is done when all its deliveries are settled. */
-export function serveSending<Setup, Order>(describe: (setup: Setup) => SendingGateway<Order>): Promise<void> {
+export function runSendingGateway<Setup, Order>(createGateway: (setup: Setup) => SendingGateway<Order>): Promise<void> {
   return serveMeasured<Setup>(async setup => {
-    const { tree, prepare, admit } = describe(setup)
-    const { gateway, close } = await openBenchGateway(tree)
+    const { config, prepare, admit } = createGateway(setup)
+    const { gateway, close } = await openBenchGateway(config)
     await prepare?.(gateway.store)
     await gateway.start()
     const countSent = async () => (await gateway.store.count()).deliveries.sent

@@ -19,10 +19,10 @@ export async function openFarWire(data: WireData) {
   return { port, close: async () => void (await worker.terminate()) }
 }
 
-function forward(from: Socket, other: Socket, delayMs: number): void {
-  from.on('data', chunk => setTimeout(() => other.write(chunk), delayMs))
-  from.on('error', () => other.destroy())
-  from.on('close', () => setTimeout(() => other.destroy(), delayMs))
+function forward(from: Socket, target: Socket, delayMs: number): void {
+  from.on('data', chunk => setTimeout(() => target.write(chunk), delayMs))
+  from.on('error', () => target.destroy())
+  from.on('close', () => setTimeout(() => target.destroy(), delayMs))
 }
 
 function serve({ to, delayMs }: WireData): Promise<number> {

@@ -2,8 +2,8 @@
 import { password } from '@postern/testing/postgres-cluster'
 import { openAgentIssuer } from '../a2a/issuer.ts'
 import { createCallMaker } from '../a2a/make-calls.ts'
+import { measureInterleaved } from '../harness/interleave.ts'
 import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
-import { measureByTurns } from '../harness/turns.ts'
 import { findAgentModule } from '../ours/open.ts'
 import { openFarWire } from './far-wire.ts'
 import type { PostgresContender } from './gateways.ts'
@@ -39,7 +39,7 @@ async function probeAt(delayMs: number, { rounds, warmUp, quick, progress }: Pro
   for (const { servers } of contenders) await warmUpGateways(servers, makeCalls, warming)
   const count = quick ? 500 : 2_000
   const turns = { title: `postgres-far: ${delayMs} ms away`, rounds, progress }
-  const rates = await measureByTurns(contenders, turns, async ({ servers }) =>
+  const rates = await measureInterleaved(contenders, turns, async ({ servers }) =>
     measureRate(servers, await makeCalls(count * servers.length), atOnce),
   )
   const title = `PostgreSQL, ${delayMs} to ${delayMs + 1} ms away`

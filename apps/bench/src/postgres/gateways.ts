@@ -1,9 +1,9 @@
 // Starts a PostgreSQL server with several gateways and measures their common rate.
 import { createCluster, findPostgres } from '@postern/testing/postgres-cluster'
 import { isCompleted } from '../a2a/is-completed.ts'
-import type { AimRow } from '../aims/rows.ts'
-import { median, medianRatio } from '../harness/median.ts'
+import type { Aim } from '../aims/rows.ts'
 import type { BenchCase } from '../harness/rounds.ts'
+import { median, medianRatio } from '../harness/statistics.ts'
 import type { Figure } from '../harness/tables/figure.ts'
 import { splitWarmUp } from '../harness/warm-up.ts'
 import { saturateServer } from '../http/load.ts'
@@ -15,7 +15,7 @@ import { startServer } from '../servers/process.ts'
 const limits = { open_tasks_per_caller: 1_000_000, tasks_per_caller: 1_000_000_000 }
 
 /** A number of gateways on one store, and the plan that they are compared with. The bound of `aim` is for that ratio. */
-export interface PostgresPlan extends Partial<AimRow> {
+export interface PostgresPlan extends Partial<Aim> {
   readonly name: string
   readonly note: string
   readonly gateways: number
@@ -86,13 +86,13 @@ export async function measureRate(
   const countTurns = async () =>
     (await Promise.all(servers.map(server => server.sample()))).reduce((sum, { handled }) => sum + handled, 0)
   const before = await countTurns()
-  const begun = performance.now()
-  const saturate = ({ port }: ServerProcess, at: number) => {
-    const requests = calls.filter((_, index) => index % servers.length === at)
+  const startedAt = performance.now()
+  const saturate = ({ port }: ServerProcess, serverIndex: number) => {
+    const requests = calls.filter((_, index) => index % servers.length === serverIndex)
     return saturateServer({ port, connections, requests, isAccepted: isCompleted }, 600)
   }
   await Promise.all(servers.map(saturate))
-  const seconds = (performance.now() - begun) / 1_000
+  const seconds = (performance.now() - startedAt) / 1_000
   const turns = (await countTurns()) - before
   if (turns !== calls.length) throw new Error(`${calls.length} calls were answered, and agents had ${turns} turns`)
   return calls.length / seconds
@@ -102,20 +102,20 @@ export async function measureRate(
 export function toPostgresFigures(
   plans: readonly PostgresPlan[],
   rates: readonly (readonly number[])[],
-  { title, what }: { readonly title: string; readonly what: string },
+  { title, what: workload }: { readonly title: string; readonly what: string },
 ): readonly Figure[] {
   return plans.map(({ name, note, against, aim }, index) => {
-    const own = rates[index] ?? []
-    const beside = rates[plans.findIndex(each => each.name === against)]
+    const planRates = rates[index] ?? []
+    const baselineRates = rates[plans.findIndex(plan => plan.name === against)]
     return {
       case: title,
       name,
-      note: `${what}; ${note}`,
-      value: median(own),
+      note: `${workload}; ${note}`,
+      value: median(planRates),
       unit: 'calls/s',
-      ...(beside && {
-        beside: median(beside),
-        ratio: medianRatio(own, beside, rate => rate),
+      ...(baselineRates && {
+        beside: median(baselineRates),
+        ratio: medianRatio(planRates, baselineRates, rate => rate),
         against: `÷ ${against}`,
       }),
       ...(aim && { aim }),

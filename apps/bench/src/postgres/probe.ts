@@ -2,8 +2,8 @@
 import { password } from '@postern/testing/postgres-cluster'
 import { openAgentIssuer } from '../a2a/issuer.ts'
 import { createCallMaker } from '../a2a/make-calls.ts'
+import { measureInterleaved } from '../harness/interleave.ts'
 import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
-import { measureByTurns } from '../harness/turns.ts'
 import type { PostgresContender, PostgresPlan } from './gateways.ts'
 import { measureRate, startCluster, startGateways, toPostgresFigures, warmUpGateways } from './gateways.ts'
 
@@ -57,9 +57,9 @@ export async function probePostgres({ rounds, warmUp, quick, progress }: ProbeOp
     contenders.push({ ...plan, servers })
   }
   const count = quick ? 500 : 2_000
-  const rates = await measureByTurns(contenders, { title: 'postgres', rounds, progress }, async ({ servers }) =>
+  const rates = await measureInterleaved(contenders, { title: 'postgres', rounds, progress }, async ({ servers }) =>
     measureRate(servers, await makeCalls(count), atOnce / servers.length),
   )
-  const what = `A2A calls, ${atOnce} at once, answered by an agent, durable`
-  return toPostgresFigures(plans, rates, { title, what })
+  const description = `A2A calls, ${atOnce} at once, answered by an agent, durable`
+  return toPostgresFigures(plans, rates, { title, what: description })
 }

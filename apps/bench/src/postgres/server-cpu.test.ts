@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { sumCpu } from './server-cpu.ts'
 
-test('sumCpu() counts what each process spent, new ones from their start, ended ones not at all', () => {
+test('sumCpu() adds the CPU time of all processes, of new ones from their start, and ignores ended ones', () => {
   const before = new Map([
     [1, 10],
     [2, 20],

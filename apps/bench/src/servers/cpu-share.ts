@@ -13,7 +13,7 @@ const folders = { v1: '/sys/fs/cgroup/cpu', v2: '/sys/fs/cgroup' } as const
 
 /** The period is short, so that a limited process still answers many times per second. */
 const periodMicros = 20_000
-let opened = 0
+let groupCount = 0
 
 /**
  * Opens a control group for a share of one core, 0–1. Its disposal waits until its processes have ended.
@@ -23,7 +23,7 @@ export function openCpuShare(share: number): CpuShare {
   const version = findVersion()
   if (!version)
     throw new Error('This machine has no CPU controller of control groups. Run the bench on Linux with cgroups.')
-  const folder = join(folders[version], `postern-bench-${process.pid}-${opened++}`)
+  const folder = join(folders[version], `postern-bench-${process.pid}-${groupCount++}`)
   try {
     mkdirSync(folder)
     for (const [file, text] of describeShare(version, share)) writeFileSync(join(folder, file), text)

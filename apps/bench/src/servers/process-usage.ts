@@ -15,10 +15,10 @@ export interface Usage {
  */
 export function readProcessUsage(pid: number): Usage {
   try {
-    const spent = readdirSync(`/proc/${pid}/task`).map(thread =>
+    const threadNanos = readdirSync(`/proc/${pid}/task`).map(thread =>
       Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]),
     )
-    return { cpuMs: spent.reduce((sum, each) => sum + each, 0) / 1e6, rss: readMemoryField(pid, 'VmRSS') }
+    return { cpuMs: threadNanos.reduce((sum, nanos) => sum + nanos, 0) / 1e6, rss: readMemoryField(pid, 'VmRSS') }
   } catch {
     return { cpuMs: Number.NaN, rss: Number.NaN }
   }

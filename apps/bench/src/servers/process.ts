@@ -34,7 +34,7 @@ export async function startServer({
   nodeFlags = [],
   environment,
 }: ServerOptions): Promise<ServerProcess> {
-  const begun = performance.now()
+  const startedAt = performance.now()
   const [command = '', ...args] = pinCommand([process.execPath, ...nodeFlags, entry.pathname], core)
   const child = spawn(command, args, {
     env: { ...process.env, ...environment, [setupVariable]: JSON.stringify(setup), NODE_ENV: 'production' },
@@ -49,7 +49,7 @@ export async function startServer({
   return {
     port: ready.port,
     pid: child.pid ?? 0,
-    startMs: performance.now() - begun,
+    startMs: performance.now() - startedAt,
     async sample() {
       child.send({ kind: 'sample' })
       return expectKind(await nextMessage(child), 'sample')

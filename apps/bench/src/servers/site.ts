@@ -8,13 +8,13 @@ export interface SiteDocument {
 }
 
 /** Several https hosts as plain HTTP on one loopback port, distinguished by `Host`. They accept every POST. */
-export interface Site {
+export interface StaticHosts {
   readonly port: number
   close(): void
 }
 
 /** Opens the site. @param documents by host and request target, such as `issuer.test/jwks` */
-export async function openSite(documents: ReadonlyMap<string, SiteDocument>): Promise<Site> {
+export async function serveStaticHosts(documents: ReadonlyMap<string, SiteDocument>): Promise<StaticHosts> {
   const server = createServer((request, response) => {
     if (request.method === 'POST') {
       request.resume()

@@ -21,8 +21,8 @@ await serveMeasured<StallSetup>(async ({ dns }) => {
   return {
     port: http?.port ?? 0,
     handled: readTurns,
-    async work(given) {
-      const { kind } = given as StallOrder
+    async work(input) {
+      const { kind } = input as StallOrder
       if (kind === 'end') {
         watch.disable()
         return watch.max / 1e6

@@ -1,8 +1,8 @@
 // Measures how long one hostile mail blocks the event loop of the gateway.
 import { openSimulation } from '@postern/simulation'
 import { nodeFlags } from 'postern/launch'
+import { measureInterleaved } from '../harness/interleave.ts'
 import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
-import { measureByTurns } from '../harness/turns.ts'
 import { openConnection } from '../http/connection.ts'
 import { formatIntake } from '../mail/case.ts'
 import { agents } from '../orders/stall.ts'
@@ -23,7 +23,7 @@ export async function probeStall({ rounds, progress }: ProbeOptions): Promise<re
   ends.defer(simulation.close)
   const setup = { dns: simulation.network.dns }
   const server = ends.use(await startServer({ entry, setup, core: undefined, nodeFlags }))
-  const stalls = await measureByTurns(hostileInputs, { title: 'stall', rounds, progress }, (input, round) =>
+  const stalls = await measureInterleaved(hostileInputs, { title: 'stall', rounds, progress }, (input, round) =>
     measureStall(server, input, `${process.pid}-${round}-${hostileInputs.indexOf(input)}`),
   )
   return hostileInputs.map(({ name }, index) => toFigure(name, stalls[index] ?? []))
@@ -79,16 +79,16 @@ function writeMail(serial: string, fields: readonly string[], body: string): Buf
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}\r\n`, 'latin1')
 }
 
-function repeat(name: string, piece: string, fields: readonly string[] = []): HostileInput {
-  const body = piece.repeat(Math.ceil(million / piece.length))
+function repeat(name: string, segment: string, fields: readonly string[] = []): HostileInput {
+  const body = segment.repeat(Math.ceil(million / segment.length))
   return { name, to: [first], write: serial => writeMail(serial, fields, `${serial}\r\n${body}`) }
 }
 
 const html = ['Content-Type: text/html']
 const manyParts = '--b\r\n\r\nx\r\n'.repeat(100_000)
 const prose = 'The last train back from the coast leaves at 21:40. '.repeat(20_000)
-const signature = (at: number) =>
-  `DKIM-Signature: v=1; a=rsa-sha256; d=nodmarc.test; s=s${at}; l=${at}; h=From; bh=AAAA; b=AAAA`
+const signature = (index: number) =>
+  `DKIM-Signature: v=1; a=rsa-sha256; d=nodmarc.test; s=s${index}; l=${index}; h=From; bh=AAAA; b=AAAA`
 
 /** Mails made of the inputs of issue reports (EM-1.6, EM-1.7, EM-56). */
 const hostileInputs: readonly HostileInput[] = [
@@ -115,7 +115,7 @@ const hostileInputs: readonly HostileInput[] = [
     write: serial =>
       writeMail(
         serial,
-        Array.from({ length: 100 }, (_, at) => signature(at)),
+        Array.from({ length: 100 }, (_, index) => signature(index)),
         prose,
       ),
   },

@@ -1,16 +1,16 @@
 // Measures how long programs take from spawn to listening.
 import { formatBound } from '../aims/bound.ts'
-import type { AimRow } from '../aims/rows.ts'
+import type { Aim } from '../aims/rows.ts'
 import { rows } from '../aims/rows.ts'
 import type { EarlierTree } from '../harness/earlier-tree.ts'
-import { median, medianRatio } from '../harness/median.ts'
+import { measureInterleaved } from '../harness/interleave.ts'
+import { median, medianRatio } from '../harness/statistics.ts'
 import { formatColumns } from '../harness/tables/columns.ts'
-import { measureByTurns } from '../harness/turns.ts'
-import type { Launched } from './starters.ts'
-import { listStarters, packagedName } from './starters.ts'
+import type { StartMeasurement } from './contenders.ts'
+import { listStartContenders, packagedName } from './contenders.ts'
 
 /** The medians over the rounds. The bound of `aim` is for the ratio. */
-interface StartLine extends Launched, Partial<AimRow> {
+interface StartLine extends StartMeasurement, Partial<Aim> {
   readonly name: string
   readonly note: string
   /** The start time of the line that it is compared with, divided by its own. */
@@ -27,11 +27,11 @@ export async function measureStarts(
   progress: (text: string) => void,
   earlier: EarlierTree | undefined,
 ): Promise<readonly StartLine[]> {
-  const starters = listStarters(earlier)
-  const taken = await measureByTurns(starters, { title: 'start', rounds, progress }, ({ start }) => start())
+  const starters = listStartContenders(earlier)
+  const measurements = await measureInterleaved(starters, { title: 'start', rounds, progress }, ({ start }) => start())
   return starters.map(({ name, note, row, aim, against = starters[0]?.name }, index) => {
-    const other = starters.findIndex(starter => starter.name === against)
-    const [launched = [], beside = []] = [taken[index], taken[other]]
+    const baselineIndex = starters.findIndex(starter => starter.name === against)
+    const [launched = [], baseline = []] = [measurements[index], measurements[baselineIndex]]
     return {
       name,
       note,
@@ -40,9 +40,9 @@ export async function measureStarts(
       startMs: median(launched.map(({ startMs }) => startMs)),
       cpuMs: median(launched.map(({ cpuMs }) => cpuMs)),
       rss: median(launched.map(({ rss }) => rss)),
-      ratio: medianRatio(beside, launched, ({ startMs }) => startMs),
-      cpuRatio: medianRatio(beside, launched, ({ cpuMs }) => cpuMs),
-      besideMs: median(beside.map(({ startMs }) => startMs)),
+      ratio: medianRatio(baseline, launched, ({ startMs }) => startMs),
+      cpuRatio: medianRatio(baseline, launched, ({ cpuMs }) => cpuMs),
+      besideMs: median(baseline.map(({ startMs }) => startMs)),
     }
   })
 }

@@ -7,9 +7,9 @@ import { openSqliteStore } from '@postern/store'
 import { sketchedChannels } from '@postern/testing'
 import type { EntryBody, FormatName, ThreadKey, TranscriptStore } from '@postern/transcript'
 import { codecs, contentOfText, formatNames } from '@postern/transcript'
-import { median, medianRatio } from '../harness/median.ts'
+import { measureInterleaved } from '../harness/interleave.ts'
+import { median, medianRatio } from '../harness/statistics.ts'
 import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
-import { measureByTurns } from '../harness/turns.ts'
 
 const title = 'Transcript'
 const marks = {
@@ -24,7 +24,7 @@ const page = 50
 const turns = 200
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 
-interface Stocked extends AsyncDisposable {
+interface StockedStore extends AsyncDisposable {
   readonly mark: number
   readonly transcript: TranscriptStore
   readonly thread: ThreadKey
@@ -37,15 +37,15 @@ type Costs = ReadonlyMap<string, number>
 export async function probeTranscript({ rounds, quick, full, progress }: ProbeOptions): Promise<readonly Figure[]> {
   using base = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
   await using ends = new AsyncDisposableStack()
-  const stocks: Stocked[] = []
+  const stocks: StockedStore[] = []
   for (const mark of marks[full ? 'full' : quick ? 'quick' : 'usual']) {
     progress(`transcript: storing ${mark} entries`)
     stocks.push(ends.use(await stockThread(base.path, mark)))
   }
-  return toFigures(stocks, await measureByTurns(stocks, { title: 'transcript', rounds, progress }, measure))
+  return toFigures(stocks, await measureInterleaved(stocks, { title: 'transcript', rounds, progress }, measure))
 }
 
-async function stockThread(base: string, mark: number): Promise<Stocked> {
+async function stockThread(base: string, mark: number): Promise<StockedStore> {
   const store = await openSqliteStore({
     channels: sketchedChannels,
     path: join(base, `${mark}.db`),
@@ -76,7 +76,7 @@ function makeEntry({ thread_id }: ThreadKey, number: number): EntryBody {
   return { entry_id: `entry-${number}`, thread_id, at: '2026-03-13T10:00:00.000Z', content, ...shape }
 }
 
-async function measure({ transcript, thread, mark }: Stocked): Promise<Costs> {
+async function measure({ transcript, thread, mark }: StockedStore): Promise<Costs> {
   const costs = new Map<string, number>()
   const time = async (name: string, work: (number: number) => Promise<unknown>) => {
     const before = process.cpuUsage()
@@ -107,7 +107,7 @@ const views = {
 /** Appends a message as a client of this dialect does: read, compared with the stored entries, appended. */
 async function appendOne(
   format: FormatName,
-  { transcript, thread, number }: Pick<Stocked, 'transcript' | 'thread'> & { readonly number: number },
+  { transcript, thread, number }: Pick<StockedStore, 'transcript' | 'thread'> & { readonly number: number },
 ): Promise<void> {
   const codec = codecs[format]
   const [message] = codec.write([makeEntry(thread, number * shapes.length)], { marker: 'none' })
@@ -122,21 +122,26 @@ async function appendOne(
 }
 
 /** Computes the figures of every mark; the ratio is to the smallest one, round by round. */
-function toFigures(stocks: readonly Stocked[], costs: readonly (readonly Costs[])[]): readonly Figure[] {
+function toFigures(stocks: readonly StockedStore[], costs: readonly (readonly Costs[])[]): readonly Figure[] {
   const [first = []] = costs
   return [...(first[0]?.keys() ?? [])].flatMap(name =>
     stocks.map(({ mark }, index): Figure => {
       const costOf = (round: Costs) => round.get(name) ?? Number.NaN
-      const own = costs[index] ?? []
-      const value = median(own.map(costOf))
-      const beside = median(first.map(costOf))
+      const sizeCosts = costs[index] ?? []
+      const value = median(sizeCosts.map(costOf))
+      const baseline = median(first.map(costOf))
       return {
         case: title,
         name: `${name} of ${mark}`,
         note: `${value.toFixed(0)} µs of CPU, in one thread with ${mark} entries`,
         value,
         unit: 'µs CPU',
-        ...(index > 0 && { beside, ratio: medianRatio(own, first, costOf), against: '÷ the first', aim }),
+        ...(index > 0 && {
+          beside: baseline,
+          ratio: medianRatio(sizeCosts, first, costOf),
+          against: '÷ the first',
+          aim,
+        }),
       }
     }),
   )

@@ -6,13 +6,13 @@ import type { ConnectorConfig } from '../config.ts'
 import type { RoomPerson } from '../rooms/session.ts'
 
 /** Reserves a slot for a call of the agent. Returns a function that frees it. @throws Rejection `rate_limited` */
-export type TakeSlots = (person: Pick<RoomPerson, 'id'>, address: string) => () => void
+export type AcquireSlots = (person: Pick<RoomPerson, 'id'>, address: string) => () => void
 
 /** Creates the limits of concurrent calls: of a person, and to agents of another host. */
 export function createAgentSlots({
   limits,
   agentsDomain,
-}: Pick<ConnectorConfig, 'limits' | 'agentsDomain'>): TakeSlots {
+}: Pick<ConnectorConfig, 'limits' | 'agentsDomain'>): AcquireSlots {
   const tooMany = 'You are waiting for several agents already'
   const slots = createCallSlots({ total: limits.calls, perKey: limits.callsPerPerson }, tooMany)
   // Foreign agents that never finish leave slots for agents that work.
@@ -20,23 +20,23 @@ export function createAgentSlots({
     { total: Math.ceil(limits.calls / 2), perKey: Math.ceil(limits.calls / 4) },
     'Too many are waiting for agents there already',
   )
-  return function takeSlots({ id }, address) {
+  return function acquireSlots({ id }, address) {
     const domain = address.slice(address.lastIndexOf('@') + 1)
-    const leave = domain === agentsDomain ? () => {} : elsewhere(domain)
-    return takeBoth(leave, () => slots(id))
+    const release = domain === agentsDomain ? () => {} : elsewhere(domain)
+    return acquireBoth(release, () => slots(id))
   }
 }
 
 /** Reserves the second slot, or frees the first one if that fails. @returns a function that frees both */
-export function takeBoth(leaveFirst: () => void, takeSecond: () => () => void): () => void {
+export function acquireBoth(releaseFirst: () => void, acquireSecond: () => () => void): () => void {
   try {
-    const leaveSecond = takeSecond()
+    const releaseSecond = acquireSecond()
     return () => {
-      leaveSecond()
-      leaveFirst()
+      releaseSecond()
+      releaseFirst()
     }
   } catch (error) {
-    leaveFirst()
+    releaseFirst()
     throw error
   }
 }
@@ -44,10 +44,10 @@ export function takeBoth(leaveFirst: () => void, takeSecond: () => () => void): 
 /** Creates the limits of concurrent work: in all, and for one key. The returned function @throws Rejection `rate_limited` */
 export function createCallSlots(
   { total, perKey }: { readonly total: number; readonly perKey: number },
-  what: string,
+  refusalText: string,
 ): (key: string) => () => void {
-  const refuse = () => new Rejection('rate_limited', what, { retryAfter: 5 })
+  const refuse = () => new Rejection('rate_limited', refusalText, { retryAfter: 5 })
   const inAll = createOpenCount(total, refuse)
   const ofKey = createOpenCount(perKey, refuse)
-  return key => takeBoth(inAll('all'), () => ofKey(key))
+  return key => acquireBoth(inAll('all'), () => ofKey(key))
 }

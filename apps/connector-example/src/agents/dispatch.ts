@@ -3,182 +3,186 @@ import type { Part } from '@postern/message'
 import { Rejection, Unavailable, Undeliverable } from '@postern/message'
 import type { ConnectorConfig } from '../config.ts'
 import type { ConnectorKeyRing } from '../issuer/key-ring.ts'
-import type { HeldRequirement, OpenRequirements, RoomDecision } from '../rooms/requirements.ts'
+import type { OpenRequirements, PendingRequirement, RoomDecision } from '../rooms/requirements.ts'
 import type { Room, Rooms } from '../rooms/rooms.ts'
 import type { RoomPerson } from '../rooms/session.ts'
-import type { AgentLine, LineSystem } from './agent-line.ts'
-import { createPace } from './agent-line.ts'
-import type { TakeSlots } from './agent-slots.ts'
+import type { AgentClient, ClientSystem } from './agent-client.ts'
+import { createThrottle } from './agent-client.ts'
+import type { AcquireSlots } from './agent-slots.ts'
 import { createAgentSlots } from './agent-slots.ts'
+import type { OpenTask, OpenTasks } from './open-tasks.ts'
 import { closeRequirements, readAnswer, settleRequirement, showAnswer } from './show-answer.ts'
-import type { TaskSeat, TaskSeats } from './task-book.ts'
 import type { RoomTurn } from './turn.ts'
 import { findMentions, renderMessage } from './turn.ts'
 
 interface DispatchDeps {
   readonly config: ConnectorConfig
   readonly keys: ConnectorKeyRing
-  readonly system: LineSystem
-  readonly line: AgentLine
+  readonly system: ClientSystem
+  readonly client: AgentClient
   readonly rooms: Rooms
   readonly requirements: OpenRequirements
-  readonly tasks: TaskSeats
+  readonly tasks: OpenTasks
 }
 
 export interface Dispatch {
   /** Accepts a person's message: everybody in the room reads it, and the mentioned agents answer. */
-  hear(room: Room, person: RoomPerson, text: string): void
+  acceptMessage(room: Room, person: RoomPerson, text: string): void
   /** Accepts a person's decision on an agent's request. @throws Rejection */
   decide(room: Room, person: RoomPerson, button: Pick<RoomDecision, 'outcome'> & { readonly token: string }): void
   /** Reads a task that the agent has continued by itself, because somebody has decided elsewhere. @throws Unavailable, Undeliverable */
-  refresh(seat: TaskSeat): Promise<void>
+  refreshTask(task: OpenTask): Promise<void>
   /** Resolves when no call is in progress. */
   idle(): Promise<void>
 }
 
 /** The pause between two updates of a streamed answer, ms. */
-const paceMs = 100
+const updateIntervalMs = 100
 
 export function createDispatch(deps: DispatchDeps): Dispatch {
-  const working: Working = { ...deps, takeSlots: createAgentSlots(deps.config), running: new Set() }
+  const state: DispatchState = { ...deps, acquireSlots: createAgentSlots(deps.config), running: new Set() }
   const { config, requirements, rooms, tasks } = deps
   const { agentsPerMessage } = config.limits
   return {
-    hear(room, person, text) {
-      room.say({ author: { kind: 'person', ...person }, text })
-      const matter = { room, person, left: agentsPerMessage }
+    acceptMessage(room, person, text) {
+      room.addEntry({ author: { kind: 'person', ...person }, text })
+      const fanOut = { room, person, remainingCalls: agentsPerMessage }
       for (const address of findMentions(text, config.agentsDomain).slice(0, agentsPerMessage)) {
-        send({ matter, address, text, speaker: person, hop: 0 }, working)
+        callAgent({ fanOut, address, text, speaker: person, hop: 0 }, state)
       }
     },
     decide(room, person, { token, outcome }) {
-      const requirement = requirements.take(token, { room: room.name, person, outcome })
+      const requirement = requirements.consume(token, { room: room.name, person, outcome })
       const { address, taskId } = requirement
-      const leave = takeOrPutBack(person, requirement, working)
+      const release = acquireOrRestore(person, requirement, state)
       settleRequirement(requirement, 'sent', rooms)
-      const seat = tasks.seat({ room: room.name, address, person, taskId })
-      const matter = { room, person, left: agentsPerMessage }
+      const task = tasks.findOrCreate({ room: room.name, address, person, taskId })
+      const fanOut = { room, person, remainingCalls: agentsPerMessage }
       const text = outcome === 'granted' ? 'Agreed.' : 'No.'
       const decision = { requirement, outcome }
-      start({ matter, address, text, speaker: person, hop: 0, seat, decision }, leave, working)
+      trackTurn({ fanOut, address, text, speaker: person, hop: 0, task, decision }, release, state)
     },
-    async refresh(seat) {
-      if (seat.isBusy) return
-      seat.isBusy = true
+    async refreshTask(task) {
+      if (task.isBusy) return
+      task.isBusy = true
       try {
-        await readAgain(seat, deps)
+        await reloadTask(task, deps)
       } finally {
-        seat.isBusy = false
+        task.isBusy = false
       }
     },
     async idle() {
-      while (working.running.size > 0) await Promise.all(working.running)
+      while (state.running.size > 0) await Promise.all(state.running)
     },
   }
 }
 
-interface Working extends DispatchDeps {
-  readonly takeSlots: TakeSlots
+interface DispatchState extends DispatchDeps {
+  readonly acquireSlots: AcquireSlots
   /** The calls in progress. */
   readonly running: Set<Promise<void>>
 }
 
 /** Calls an agent, or explains in the room why it is not called. */
-function send(turn: Omit<RoomTurn, 'seat'>, working: Working): void {
-  const { config, tasks, system, takeSlots } = working
-  const { matter, address, speaker } = turn
+function callAgent(turn: Omit<RoomTurn, 'task'>, state: DispatchState): void {
+  const { config, tasks, system, acquireSlots } = state
+  const { fanOut, address, speaker } = turn
   if (address.endsWith(`@${new URL(config.origin).host}`)) return
-  matter.left -= 1
-  const { room, person } = matter
+  fanOut.remainingCalls -= 1
+  const { room, person } = fanOut
   try {
-    const leave = takeSlots(person, address)
-    start({ ...turn, seat: tasks.seat({ room: room.name, address, person: speaker }) }, leave, working)
+    const release = acquireSlots(person, address)
+    trackTurn({ ...turn, task: tasks.findOrCreate({ room: room.name, address, person: speaker }) }, release, state)
   } catch (error) {
-    const { id } = room.say({ author: { kind: 'agent', address }, text: '', state: 'failed' })
-    room.change(id, { problem: describeFailure(error, system) })
+    const { id } = room.addEntry({ author: { kind: 'agent', address }, text: '', state: 'failed' })
+    room.updateEntry(id, { problem: describeFailure(error, system) })
   }
 }
 
-function start(turn: RoomTurn, leave: () => void, working: Working): void {
-  const { running } = working
-  const work = runTurn(turn, working).finally(() => {
-    leave()
+function trackTurn(turn: RoomTurn, release: () => void, state: DispatchState): void {
+  const { running } = state
+  const work = runTurn(turn, state).finally(() => {
+    release()
     running.delete(work)
   })
   running.add(work)
 }
 
-async function runTurn(turn: RoomTurn, working: Working): Promise<void> {
-  const { config, keys, system, line, rooms, tasks } = working
-  const { address, seat, decision } = turn
-  const { room } = turn.matter
-  const entry = room.say({ author: { kind: 'agent', address }, text: '', state: 'working' })
-  const show = (soFar: () => readonly Part[]) => room.change(entry.id, { text: readAnswer(soFar()).text })
-  const pace = createPace(show, { paceMs, system })
+async function runTurn(turn: RoomTurn, state: DispatchState): Promise<void> {
+  const { config, keys, system, client, rooms, tasks } = state
+  const { address, task, decision } = turn
+  const { room } = turn.fanOut
+  const entry = room.addEntry({ author: { kind: 'agent', address }, text: '', state: 'working' })
+  const showPartial = (soFar: () => readonly Part[]) => room.updateEntry(entry.id, { text: readAnswer(soFar()).text })
+  const throttle = createThrottle(showPartial, { paceMs: updateIntervalMs, system })
   try {
-    const agent = await line.find(address)
-    const configuration = tasks.configure(seat, agent)
+    const agent = await client.find(address)
+    const configuration = tasks.configure(task, agent)
     const message = renderMessage(turn, { config, keys, now: system.now })
-    const answer = await line
-      .call({ agent, message, taskId: seat.taskId, configuration, onPartialAnswer: pace.push })
-      .finally(pace.stop)
+    const answer = await client
+      .call({ agent, message, taskId: task.taskId, configuration, onPartialAnswer: throttle.push })
+      .finally(throttle.stop)
     if (decision) settleRequirement(decision.requirement, decision.outcome, rooms)
-    showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, seat }, working)
-    wake(turn, readAnswer(answer.parts).text, working)
+    showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, task }, state)
+    callMentionedAgents(turn, readAnswer(answer.parts).text, state)
   } catch (error) {
-    room.change(entry.id, { state: 'failed', problem: describeFailure(error, system) })
-    tasks.fail(seat)
-    if (decision) keepDecision(decision.requirement, error, working)
+    room.updateEntry(entry.id, { state: 'failed', problem: describeFailure(error, system) })
+    tasks.fail(task)
+    if (decision) restoreOrCloseRequirement(decision.requirement, error, state)
   }
 }
 
 /** The agents that an answer names in its text, which is how agents are mentioned on our platform (MN-8.1, inline). */
-function wake({ matter, address, hop }: RoomTurn, text: string, working: Working): void {
-  const { limits, agentsDomain } = working.config
+function callMentionedAgents({ fanOut, address, hop }: RoomTurn, text: string, state: DispatchState): void {
+  const { limits, agentsDomain } = state.config
   if (hop >= limits.maxHops) return
   for (const next of findMentions(text, agentsDomain)) {
-    if (next === address || matter.left <= 0) continue
+    if (next === address || fanOut.remainingCalls <= 0) continue
     // The speaker's name, in a form that wakes no agent when it is quoted.
-    const words = `${address.slice(1)} says:\n${text}`
-    send({ matter, address: next, text: words, speaker: undefined, hop: hop + 1 }, working)
+    const quotedText = `${address.slice(1)} says:\n${text}`
+    callAgent({ fanOut, address: next, text: quotedText, speaker: undefined, hop: hop + 1 }, state)
   }
 }
 
-async function readAgain(seat: TaskSeat, deps: DispatchDeps): Promise<void> {
-  const { rooms, line, tasks } = deps
-  const { address, taskId } = seat
-  const room = rooms.find(seat.room)
+async function reloadTask(task: OpenTask, deps: DispatchDeps): Promise<void> {
+  const { rooms, client, tasks } = deps
+  const { address, taskId } = task
+  const room = rooms.find(task.room)
   if (!room || taskId === undefined) return
-  const agent = await line.find(address)
-  const answer = await line.read(agent, taskId)
-  if (!answer || !tasks.isNews(seat, answer)) return
-  closeRequirements(room, seat.entryId)
-  const entry = room.say({ author: { kind: 'agent', address }, text: '', state: 'working' })
-  showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, seat }, deps)
+  const agent = await client.find(address)
+  const answer = await client.read(agent, taskId)
+  if (!answer || !tasks.isNewAnswer(task, answer)) return
+  closeRequirements(room, task.entryId)
+  const entry = room.addEntry({ author: { kind: 'agent', address }, text: '', state: 'working' })
+  showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, task }, deps)
 }
 
-function takeOrPutBack(
+function acquireOrRestore(
   person: RoomPerson,
-  requirement: HeldRequirement,
-  { takeSlots, requirements }: Pick<Working, 'takeSlots' | 'requirements'>,
+  requirement: PendingRequirement,
+  { acquireSlots, requirements }: Pick<DispatchState, 'acquireSlots' | 'requirements'>,
 ): () => void {
   try {
-    return takeSlots(person, requirement.address)
+    return acquireSlots(person, requirement.address)
   } catch (error) {
-    requirements.putBack(requirement)
+    requirements.restore(requirement)
     throw error
   }
 }
 
 /** Keeps a decision that could not be delivered for a retry, and drops a refused one. */
-function keepDecision(requirement: HeldRequirement, error: unknown, { requirements, rooms }: DispatchDeps): void {
+function restoreOrCloseRequirement(
+  requirement: PendingRequirement,
+  error: unknown,
+  { requirements, rooms }: DispatchDeps,
+): void {
   const isLost = error instanceof Unavailable
-  if (isLost) requirements.putBack(requirement)
+  if (isLost) requirements.restore(requirement)
   settleRequirement(requirement, isLost ? 'open' : 'over', rooms)
 }
 
 /** Describes a failure in a text that everybody in the room may read. */
-function describeFailure(error: unknown, { log }: Pick<LineSystem, 'log'>): string {
+function describeFailure(error: unknown, { log }: Pick<ClientSystem, 'log'>): string {
   if (error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection) {
     log.info({ err: error }, 'an agent could not be called')
     return error.message

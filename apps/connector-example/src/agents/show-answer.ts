@@ -3,9 +3,9 @@ import type { FinishedAnswer } from '@postern/a2a'
 import type { Part, Policy } from '@postern/message'
 import { isRequirementKind, parseJsonText, policySchema } from '@postern/message'
 import type { ConnectorConfig } from '../config.ts'
-import type { HeldRequirement, OpenRequirements, ShownRequirement } from '../rooms/requirements.ts'
+import type { OpenRequirements, PendingRequirement, RequirementView } from '../rooms/requirements.ts'
 import type { Room, Rooms } from '../rooms/rooms.ts'
-import type { TaskSeat, TaskSeats } from './task-book.ts'
+import type { OpenTask, OpenTasks } from './open-tasks.ts'
 
 /** The room and entry in which an answer is shown, and the task that it answers. */
 interface AnswerLocation {
@@ -13,36 +13,36 @@ interface AnswerLocation {
   readonly entryId: string
   /** The origin of the agent, which is the only one that its links may lead to. */
   readonly origin: string
-  readonly seat: TaskSeat
+  readonly task: OpenTask
 }
 
 interface ShowingDeps {
   readonly config: Pick<ConnectorConfig, 'loopback'>
   readonly requirements: OpenRequirements
-  readonly tasks: TaskSeats
+  readonly tasks: OpenTasks
 }
 
 /** Shows a whole answer in the room; the tokens that decide its policies stay on the server. */
 export function showAnswer(answer: FinishedAnswer, location: AnswerLocation, deps: ShowingDeps): void {
   const { requirements, tasks, config } = deps
-  const { room, entryId, seat } = location
+  const { room, entryId, task } = location
   const { text, policies } = readAnswer(answer.parts)
-  const shown = policies
+  const requirementViews = policies
     .map(policy => showPolicy(policy, answer, location, requirements))
     .map(requirement => withLocalLink(requirement, config))
   const isWaiting = answer.status === 'input_required' || answer.status === 'auth_required'
-  room.change(entryId, { text, state: 'said', requirements: shown })
-  tasks.settle(seat, { answer, entryId, isWaiting, isQuestion: isWaiting && shown.length === 0 })
+  room.updateEntry(entryId, { text, state: 'said', requirements: requirementViews })
+  tasks.settle(task, { answer, entryId, isWaiting, isQuestion: isWaiting && requirementViews.length === 0 })
 }
 
 function showPolicy(
   policy: Policy,
   { taskId }: FinishedAnswer,
-  { room, entryId, origin, seat: { address, person: asked } }: AnswerLocation,
+  { room, entryId, origin, task: { address, person: decider } }: AnswerLocation,
   book: OpenRequirements,
-): ShownRequirement {
+): RequirementView {
   const { kind, title, message, action_label: label, state, retry_after_seconds: wait } = policy
-  const isOpen = isRequirementKind(kind) && asked !== undefined && taskId !== undefined
+  const isOpen = isRequirementKind(kind) && decider !== undefined && taskId !== undefined
   const url = isOpen ? checkLink(policy, origin) : undefined
   const isOurs = isOpen && state !== undefined
   return {
@@ -53,8 +53,10 @@ function showPolicy(
     ...(url && { url }),
     ...(kind === 'payment_required' && { price: readPrice(policy) }),
     ...(wait !== undefined && { retryAfterSeconds: wait }),
-    ...(isOpen && { asked }),
-    ...(isOurs && { token: book.hold({ room: room.name, entryId, address, taskId, kind, state, asked }) }),
+    ...(isOpen && { decider }),
+    ...(isOurs && {
+      token: book.add({ room: room.name, entryId, address, taskId, kind, inReplyToState: state, decider }),
+    }),
     status: isOpen ? 'open' : 'told',
   }
 }
@@ -65,7 +67,7 @@ function checkLink({ url }: Policy, origin: string): string | undefined {
 }
 
 /** Rewrites a link for the browser, which does not know the names of the hosts if all run on one machine. */
-function withLocalLink(requirement: ShownRequirement, { loopback }: ShowingDeps['config']): ShownRequirement {
+function withLocalLink(requirement: RequirementView, { loopback }: ShowingDeps['config']): RequirementView {
   const url = requirement.url === undefined ? undefined : new URL(requirement.url)
   const port = url && loopback[url.hostname]
   return url && port ? { ...requirement, url: `http://127.0.0.1:${port}${url.pathname}${url.search}` } : requirement
@@ -79,25 +81,29 @@ function readPrice(policy: Policy): string | undefined {
 
 /** Shows the outcome of a requirement in its entry. */
 export function settleRequirement(
-  { room, entryId, token }: HeldRequirement,
-  status: ShownRequirement['status'],
+  { room, entryId, token }: PendingRequirement,
+  status: RequirementView['status'],
   rooms: Rooms,
 ): void {
-  changeRequirements(rooms.find(room), entryId, shown => (shown.token === token ? { ...shown, status } : shown))
+  changeRequirements(rooms.find(room), entryId, requirement =>
+    requirement.token === token ? { ...requirement, status } : requirement,
+  )
 }
 
 /** Closes the requirements of an entry after a decision elsewhere. */
 export function closeRequirements(room: Room, entryId: string | undefined): void {
-  changeRequirements(room, entryId, shown => (shown.status === 'open' ? { ...shown, status: 'over' } : shown))
+  changeRequirements(room, entryId, requirement =>
+    requirement.status === 'open' ? { ...requirement, status: 'over' } : requirement,
+  )
 }
 
 function changeRequirements(
   room: Room | undefined,
   entryId = '',
-  change: (shown: ShownRequirement) => ShownRequirement,
+  change: (requirement: RequirementView) => RequirementView,
 ): void {
   const entry = room?.find(entryId)
-  if (entry) room?.change(entryId, { requirements: entry.requirements.map(change) })
+  if (entry) room?.updateEntry(entryId, { requirements: entry.requirements.map(change) })
 }
 
 /** An agent's answer, as a room can show it. */
@@ -118,8 +124,8 @@ const unseen = /[[\p{Cc}\p{Bidi_Control}]--[\n\t]]/gv
  */
 export function readAnswer(parts: readonly Part[]): ReadAnswer {
   const policies = parts.flatMap(readPolicy).slice(0, maxPolicies)
-  const words = parts.map(part => readWords(part, policies)).filter(Boolean)
-  return { text: words.join('\n\n').slice(0, maxText), policies }
+  const texts = parts.map(part => readWords(part, policies)).filter(Boolean)
+  return { text: texts.join('\n\n').slice(0, maxText), policies }
 }
 
 function readPolicy(part: Part): readonly Policy[] {
@@ -142,7 +148,7 @@ export function cleanAnswerText(text: string): string {
 
 function dropWords(text: string, { title, message, url, action_label: label }: Policy): string {
   const link = url && (label ? `${label}: ${url}` : url)
-  const words = cleanAnswerText([title, message, link].filter(Boolean).join('\n'))
-  const left = text.endsWith(words) ? text.slice(0, -words.length) : text
-  return url ? left.replaceAll(url, '…') : left
+  const linkText = cleanAnswerText([title, message, link].filter(Boolean).join('\n'))
+  const remainingText = text.endsWith(linkText) ? text.slice(0, -linkText.length) : text
+  return url ? remainingText.replaceAll(url, '…') : remainingText
 }

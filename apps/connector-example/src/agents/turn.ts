@@ -4,30 +4,30 @@ import { formatAddress, parseIfAddress } from '@postern/message'
 import type { ConnectorConfig } from '../config.ts'
 import type { ConnectorKeyRing } from '../issuer/key-ring.ts'
 import { vouchForPerson } from '../issuer/vouch.ts'
-import type { HeldRequirement, RoomDecision } from '../rooms/requirements.ts'
+import type { PendingRequirement, RoomDecision } from '../rooms/requirements.ts'
 import type { Room } from '../rooms/rooms.ts'
 import type { RoomPerson } from '../rooms/session.ts'
-import type { TaskSeat } from './task-book.ts'
+import type { OpenTask } from './open-tasks.ts'
 
 /** The message of a person and the calls that followed from it. */
-interface Matter {
+interface FanOut {
   readonly room: Room
   readonly person: RoomPerson
   /** The agents that may still be woken. */
-  left: number
+  remainingCalls: number
 }
 
 /** One message to one agent. */
 export interface RoomTurn {
-  readonly matter: Matter
+  readonly fanOut: FanOut
   readonly address: string
   readonly text: string
   /** The person who speaks; absent if an agent speaks, for which nobody vouches. */
   readonly speaker: RoomPerson | undefined
   /** The agents that the message has passed through. */
   readonly hop: number
-  readonly seat: TaskSeat
-  readonly decision?: Pick<RoomDecision, 'outcome'> & { readonly requirement: HeldRequirement }
+  readonly task: OpenTask
+  readonly decision?: Pick<RoomDecision, 'outcome'> & { readonly requirement: PendingRequirement }
 }
 
 interface SpeakingDeps {
@@ -38,30 +38,30 @@ interface SpeakingDeps {
 
 /** Renders the A2A message of a turn, with our evidence in `metadata.mentionable`. */
 export function renderMessage(turn: RoomTurn, deps: SpeakingDeps): object {
-  const { matter, address, text, seat, decision } = turn
+  const { fanOut, address, text, task, decision } = turn
   const messageId = decision?.requirement.messageId ?? randomUUID()
   return {
     messageId,
     role: 'ROLE_USER',
     parts: [{ text: dropOwnName(text, address), mediaType: 'text/plain' }],
-    contextId: matter.room.contextFor(address),
-    ...(seat.taskId && { taskId: seat.taskId }),
+    contextId: fanOut.room.contextFor(address),
+    ...(task.taskId && { taskId: task.taskId }),
     metadata: { mentionable: renderMentionable(turn, messageId, deps) },
   }
 }
 
 function renderMentionable(
-  { matter, address, speaker, hop, decision }: RoomTurn,
+  { fanOut, address, speaker, hop, decision }: RoomTurn,
   messageId: string,
   deps: SpeakingDeps,
 ) {
   const max_hops = deps.config.limits.maxHops
-  const vouched = { room: matter.room.name, audience: address, messageId }
+  const vouched = { room: fanOut.room.name, audience: address, messageId }
   return {
     ...(speaker && vouchForPerson({ ...vouched, person: speaker }, deps)),
     ...(hop > 0 && { agent_chain: { hop, max_hops, is_final: hop >= max_hops } }),
     ...(decision && {
-      policy_resolution: { in_reply_to_state: decision.requirement.state, outcome: decision.outcome },
+      policy_resolution: { in_reply_to_state: decision.requirement.inReplyToState, outcome: decision.outcome },
     }),
     mention_relay: { kind: 'inline' },
   }
@@ -74,8 +74,8 @@ const mentionPattern =
 /** Finds the agents that a text names, each once, in order. Quoted lines (`>`) are another person's text, and name nobody. Pure. */
 export function findMentions(text: string, agentsDomain: string | undefined): readonly string[] {
   const addresses = new Set<string>()
-  const own = text.replace(/^[^\S\n]*>.*$/gm, '')
-  for (const [, name = '', domain = agentsDomain] of own.matchAll(mentionPattern)) {
+  const unquotedText = text.replace(/^[^\S\n]*>.*$/gm, '')
+  for (const [, name = '', domain = agentsDomain] of unquotedText.matchAll(mentionPattern)) {
     const address = domain === undefined ? undefined : readAddress(`${name.replace(/[.-]+$/, '')}@${domain}`)
     if (address !== undefined) addresses.add(address)
   }

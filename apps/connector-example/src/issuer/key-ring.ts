@@ -52,10 +52,10 @@ export interface ConnectorKeyRing {
 /** Opens a file of Ed25519 keys that only its owner can read; creates it if it does not exist. */
 export async function openKeyRing(path: string, now: () => number): Promise<ConnectorKeyRing> {
   let file = readKeyFile(path) ?? { session_secret: randomBytes(32).toString('base64url'), keys: [] }
-  if (file.keys.length === 0) keep({ ...file, keys: [await makeKey(0)] })
-  const loaded = new Map<string, ConnectorKey>()
+  if (file.keys.length === 0) save({ ...file, keys: [await makeKey(0)] })
+  const keysById = new Map<string, ConnectorKey>()
 
-  function keep(next: KeyFile): void {
+  function save(next: KeyFile): void {
     // The file is written whole or not at all, because a connector that loses its keys becomes another one.
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     writeFileSync(`${path}.new`, JSON.stringify(next), { mode: 0o600 })
@@ -64,11 +64,11 @@ export async function openKeyRing(path: string, now: () => number): Promise<Conn
   }
 
   function load({ kid, private_jwk: key }: StoredKey): ConnectorKey {
-    const loadedKey = loaded.get(kid)
+    const loadedKey = keysById.get(kid)
     if (loadedKey) return loadedKey
     const privateKey = createPrivateKey({ key, format: 'jwk' })
     const made = { kid, privateKey, publicKey: createPublicKey(privateKey) }
-    loaded.set(kid, made)
+    keysById.set(kid, made)
     return made
   }
 
@@ -81,9 +81,9 @@ export async function openKeyRing(path: string, now: () => number): Promise<Conn
     active: () => file.keys.slice(Math.max(0, signingAt())).map(load),
     previous: () => file.keys.slice(0, Math.max(0, signingAt())).filter(isKept).map(load),
     async rotate() {
-      const made = await makeKey(now() + keyTimes.lead)
-      keep({ ...file, keys: [...file.keys.filter((key, at) => at >= signingAt() || isKept(key)), made] })
-      return made.kid
+      const newKey = await makeKey(now() + keyTimes.lead)
+      save({ ...file, keys: [...file.keys.filter((key, index) => index >= signingAt() || isKept(key)), newKey] })
+      return newKey.kid
     },
   }
 

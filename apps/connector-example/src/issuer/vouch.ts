@@ -36,8 +36,8 @@ export function vouchForPerson(
   const attested = { issuer: host, audience, messageId, id: randomUUID(), claims: { profile }, source }
   const evidence = signAttestation({ ...claim, ...attested }, { kid, privateKey })
   if (!config.credentials) return { identity_evidence: [evidence] }
-  const bound = { issuer: did, domain: audience, challenge: messageId, profile, source }
-  const credential = issuePlatformCredential({ ...claim, ...bound }, { fragment: kid, privateKey })
+  const claims = { issuer: did, domain: audience, challenge: messageId, profile, source }
+  const credential = issuePlatformCredential({ ...claim, ...claims }, { fragment: kid, privateKey })
   return { identity_evidence: [evidence], verifiable_credentials: [credential] }
 }
 

@@ -111,6 +111,6 @@ export async function takeForm(
 
 /** Names the network of a visitor: one subscriber. */
 export function visitorNetwork(context: Context, { behindProxy }: Pick<ConnectorConfig, 'behindProxy'>): string {
-  const forwarded = behindProxy ? context.req.header('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined
-  return networkOf(forwarded ?? peerAddress(context.env))
+  const forwardedFor = behindProxy ? context.req.header('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined
+  return networkOf(forwardedFor ?? peerAddress(context.env))
 }

@@ -1,7 +1,7 @@
 // Renders the pages of the chat room as HTML.
 import { isoTime } from '@postern/message'
 import { html } from 'hono/html'
-import type { ShownRequirement } from '../rooms/requirements.ts'
+import type { RequirementView } from '../rooms/requirements.ts'
 import type { Room, RoomEntry } from '../rooms/rooms.ts'
 import type { RoomPerson } from '../rooms/session.ts'
 
@@ -64,7 +64,7 @@ export function renderLobby(name: string, rooms: readonly Room[], viewer: Viewer
     html`<h1>${name}</h1>
 ${renderHead(viewer)}
 <ul>${rooms.map(room => html`<li><a href="/rooms/${room.name}">${room.name}</a> (${room.people.size})</li>`)}</ul>
-<form method="post" action="/rooms">${hidden(viewer)}
+<form method="post" action="/rooms">${renderTokenField(viewer)}
 <label>Room <input name="name" required maxlength="32" pattern="[a-z0-9]([a-z0-9\\-]*[a-z0-9])?"></label>
 <button>Enter</button>
 </form>`,
@@ -87,7 +87,7 @@ export function renderRoom({ room, entries, revision, viewer, maxChars }: RoomVi
 ${renderHead(viewer)}
 <p>Here: ${[...room.people.values()].map(({ name }) => html`<bdi>${name}</bdi> `)}</p>
 <ol id="entries" data-events="${here}/events?after=${revision}">${entries.map(entry => renderEntry(entry, here, viewer))}</ol>
-<form method="post" action="${here}/messages" id="say">${hidden(viewer)}
+<form method="post" action="${here}/messages" id="say">${renderTokenField(viewer)}
 <textarea name="text" required maxlength="${maxChars}" rows="3" aria-label="Message" placeholder="@agent@domain …"></textarea>
 <button>Say it</button>
 </form>
@@ -96,10 +96,10 @@ ${renderHead(viewer)}
 }
 
 function renderHead({ person, formToken }: Viewer): Markup {
-  return html`<form method="post" action="/logout">${hidden({ formToken })}You are <bdi>${person.name}</bdi>. <button class="quiet">Leave</button></form>`
+  return html`<form method="post" action="/logout">${renderTokenField({ formToken })}You are <bdi>${person.name}</bdi>. <button class="quiet">Leave</button></form>`
 }
 
-function hidden({ formToken }: Pick<Viewer, 'formToken'>): Markup {
+function renderTokenField({ formToken }: Pick<Viewer, 'formToken'>): Markup {
   return html`<input type="hidden" name="csrf" value="${formToken}">`
 }
 
@@ -116,7 +116,7 @@ ${problem ? html`<p class="problem">${problem}</p>` : ''}
 ${requirements.map(requirement => renderRequirement(requirement, here, viewer))}</li>`
 }
 
-const endings: Readonly<Record<ShownRequirement['status'], string>> = {
+const endings: Readonly<Record<RequirementView['status'], string>> = {
   open: '',
   told: '',
   sent: 'Being told …',
@@ -125,7 +125,7 @@ const endings: Readonly<Record<ShownRequirement['status'], string>> = {
   over: 'This is over.',
 }
 
-function renderRequirement(requirement: ShownRequirement, here: string, viewer: Viewer): Markup {
+function renderRequirement(requirement: RequirementView, here: string, viewer: Viewer): Markup {
   const { kind, title, message, price, retryAfterSeconds, status } = requirement
   return html`<div class="requirement" data-kind="${kind}"><blockquote dir="auto">${title ? html`<strong>${title}</strong> ` : ''}${message}</blockquote>
 ${price ? html`<p><strong>${price}</strong></p>` : ''}
@@ -134,16 +134,16 @@ ${status === 'open' ? renderChoice(requirement, here, viewer) : html`<p>${ending
 }
 
 /** Renders buttons and links for the person who is asked; the others see who that is. */
-function renderChoice(requirement: ShownRequirement, here: string, viewer: Viewer): Markup {
-  const { asked, token, url, actionLabel, kind } = requirement
-  if (asked?.id !== viewer.person.id) return html`<p>Asked of <bdi>${asked?.name ?? 'nobody here'}</bdi>.</p>`
+function renderChoice(requirement: RequirementView, here: string, viewer: Viewer): Markup {
+  const { decider, token, url, actionLabel, kind } = requirement
+  if (decider?.id !== viewer.person.id) return html`<p>Asked of <bdi>${decider?.name ?? 'nobody here'}</bdi>.</p>`
   const isConsent = kind === 'consent_required'
   const link =
     !isConsent && url
       ? html`<p><a class="button" href="${url}" rel="noreferrer" target="_blank">${actionLabel ?? 'Go on'}</a></p>`
       : ''
   if (token === undefined) return html`${link}`
-  return html`${link}<form method="post" action="${here}/decisions">${hidden(viewer)}<input type="hidden" name="requirement" value="${token}">
+  return html`${link}<form method="post" action="${here}/decisions">${renderTokenField(viewer)}<input type="hidden" name="requirement" value="${token}">
 ${isConsent ? html`<button name="decision" value="grant">${actionLabel ?? 'I agree'}</button>` : ''}
 <button name="decision" value="decline" class="quiet">No</button></form>`
 }

@@ -5,7 +5,7 @@ import { Rejection } from '@postern/message'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { streamSSE } from 'hono/streaming'
-import { createCallSlots, takeBoth } from '../agents/agent-slots.ts'
+import { acquireBoth, createCallSlots } from '../agents/agent-slots.ts'
 import type { Dispatch } from '../agents/dispatch.ts'
 import { cleanAnswerText } from '../agents/show-answer.ts'
 import type { RoomDecision } from '../rooms/requirements.ts'
@@ -43,7 +43,7 @@ export function createRoomRoutes(deps: ChatDeps): Hono {
       const text = cleanAnswerText(form.get('text') ?? '').trim()
       if (text === '') throw new Rejection('malformed', 'Nothing was said')
       if (text.length > limits.textChars) throw new Rejection('too_large', 'That is too long')
-      dispatch.hear(room, person, text)
+      dispatch.acceptMessage(room, person, text)
       return context.redirect(`/rooms/${room.name}`, 303)
     })
     .post('/rooms/:room/decisions', async context => {
@@ -57,9 +57,9 @@ export function createRoomRoutes(deps: ChatDeps): Hono {
       const room = findRoom(context, rooms)
       const viewer = requireViewer(context, deps)
       room.enter(viewer.person)
-      const asked = Number(context.req.header('last-event-id') ?? context.req.query('after'))
-      const after = Number.isSafeInteger(asked) ? asked : 0
-      return streamEntries(context, { room, viewer, after, leave: takeWindow(context, viewer), closing })
+      const requestedEntry = Number(context.req.header('last-event-id') ?? context.req.query('after'))
+      const after = Number.isSafeInteger(requestedEntry) ? requestedEntry : 0
+      return streamEntries(context, { room, viewer, after, release: takeWindow(context, viewer), closing })
     })
 }
 
@@ -86,7 +86,7 @@ function createWindows(config: ChatDeps['config']) {
   const streams = createCallSlots({ total: limits.streams, perKey: limits.streamsPerPerson }, tooMany)
   const networks = createCallSlots({ total: limits.streams, perKey: limits.streamsPerAddress }, tooMany)
   return (context: Context, { person }: Viewer): (() => void) =>
-    takeBoth(networks(visitorNetwork(context, config)), () => streams(person.id))
+    acquireBoth(networks(visitorNetwork(context, config)), () => streams(person.id))
 }
 
 function findRoom(context: Context, rooms: Rooms): Room {
@@ -101,7 +101,7 @@ interface RoomListening {
   /** The last revision that the reader has. */
   readonly after: number
   readonly closing: AbortSignal
-  leave(): void
+  release(): void
 }
 
 const heartbeatMs = 20_000
@@ -110,34 +110,34 @@ const heartbeatMs = 20_000
  * Streams new entries of a room (server-sent events): each as HTML of the page, for this viewer. A slow reader misses intermediate changes,
  * and costs no memory.
  */
-function streamEntries(context: Context, { room, viewer, after, closing, leave }: RoomListening): Response {
+function streamEntries(context: Context, { room, viewer, after, closing, release }: RoomListening): Response {
   context.header('x-accel-buffering', 'no')
   return streamSSE(context, async stream => {
-    const gone = new AbortController()
-    stream.onAbort(() => gone.abort())
-    const signal = AbortSignal.any([gone.signal, closing])
+    const disconnected = new AbortController()
+    stream.onAbort(() => disconnected.abort())
+    const signal = AbortSignal.any([disconnected.signal, closing])
     const write = async ({ id, revision }: RoomEntry, html: string) =>
       stream.writeSSE({ event: 'entry', id: String(revision), data: JSON.stringify({ id: `e-${id}`, html }) })
     // A number from before a restart of the server is meaningless, so every entry is sent.
     let knownRevision = after > room.revision() ? 0 : after
     try {
       while (!signal.aborted) {
-        const seen = room.revision()
+        const seenRevision = room.revision()
         for (const entry of room.after(knownRevision)) {
           await write(entry, String(await renderEntry(entry, `/rooms/${room.name}`, viewer)))
         }
-        knownRevision = seen
+        knownRevision = seenRevision
         if (room.revision() > knownRevision) continue
         await waitForChange(room, signal)
         if (room.revision() === knownRevision) await stream.write(': here\n\n')
       }
     } finally {
-      leave()
+      release()
     }
   })
 }
 
 /** Waits for a change, or until a line must be sent to keep proxies from closing the stream. */
 function waitForChange(room: Room, signal: AbortSignal): Promise<void> {
-  return room.changed(AbortSignal.any([signal, AbortSignal.timeout(heartbeatMs)]))
+  return room.nextChange(AbortSignal.any([signal, AbortSignal.timeout(heartbeatMs)]))
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { createExpiringMap } from '@postern/limits'
 import { Rejection } from '@postern/message'
 import type { ConnectorLimits } from '../config.ts'
-import type { ShownRequirement } from './requirements.ts'
+import type { RequirementView } from './requirements.ts'
 import type { RoomPerson } from './session.ts'
 
 type RoomAuthor =
@@ -22,7 +22,7 @@ export interface RoomEntry {
   readonly state: 'said' | 'working' | 'failed'
   /** The reason why the message goes no further. */
   readonly problem?: string | undefined
-  readonly requirements: readonly ShownRequirement[]
+  readonly requirements: readonly RequirementView[]
 }
 
 type Utterance = Pick<RoomEntry, 'author' | 'text'> & Partial<Pick<RoomEntry, 'state'>>
@@ -32,16 +32,16 @@ export interface Room {
   readonly people: ReadonlyMap<string, RoomPerson>
   /** Adds a person to those present. If there are too many, the one who has been silent longest is no longer shown. */
   enter(person: RoomPerson): void
-  say(utterance: Utterance): RoomEntry
+  addEntry(utterance: Utterance): RoomEntry
   /** Changes an entry, unless it no longer exists. */
-  change(id: string, changes: Partial<Pick<RoomEntry, 'text' | 'state' | 'problem' | 'requirements'>>): void
+  updateEntry(id: string, changes: Partial<Pick<RoomEntry, 'text' | 'state' | 'problem' | 'requirements'>>): void
   find(id: string): RoomEntry | undefined
   /** Returns the newest revision. */
   revision(): number
   /** Lists the entries that have changed since a revision, oldest entry first. */
   after(revision: number): readonly RoomEntry[]
   /** Resolves with the next change, or when `signal` aborts. */
-  changed(signal: AbortSignal): Promise<void>
+  nextChange(signal: AbortSignal): Promise<void>
   /** Returns the A2A `contextId` of the conversation with an agent. */
   contextFor(address: string): string
 }
@@ -74,9 +74,9 @@ export function createRooms(limits: ConnectorLimits, now: () => number): Rooms {
         throw new Rejection('malformed', 'The name of a room has up to 32 small letters, figures and hyphens')
       }
       if (rooms.size >= limits.rooms && !dropSilentRoom()) throw new Rejection('forbidden', 'There are enough rooms')
-      const made = createRoom(name, limits, now)
-      rooms.set(name, made)
-      return made
+      const newRoom = createRoom(name, limits, now)
+      rooms.set(name, newRoom)
+      return newRoom
     },
     find: name => rooms.get(name),
     list: () => [...rooms.values()],
@@ -90,7 +90,7 @@ function createRoom(name: string, limits: ConnectorLimits, now: () => number): R
   const waiters = new Set<() => void>()
   let revision = 0
 
-  function put(entry: Omit<RoomEntry, 'revision'>): RoomEntry {
+  function storeEntry(entry: Omit<RoomEntry, 'revision'>): RoomEntry {
     revision += 1
     const revisedEntry = { ...entry, revision }
     entries.set(entry.id, revisedEntry)
@@ -109,16 +109,16 @@ function createRoom(name: string, limits: ConnectorLimits, now: () => number): R
       const [stillest] = people.keys()
       if (people.size > limits.peoplePerRoom && stillest !== undefined) people.delete(stillest)
     },
-    say: ({ author, text, state = 'said' }) =>
-      put({ id: randomUUID(), at: now(), author, text, state, requirements: [] }),
-    change(id, changes) {
+    addEntry: ({ author, text, state = 'said' }) =>
+      storeEntry({ id: randomUUID(), at: now(), author, text, state, requirements: [] }),
+    updateEntry(id, changes) {
       const entry = entries.get(id)
-      if (entry) put({ ...entry, ...changes })
+      if (entry) storeEntry({ ...entry, ...changes })
     },
     find: id => entries.get(id),
     revision: () => revision,
     after: revision => [...entries.values()].filter(entry => entry.revision > revision),
-    changed: signal =>
+    nextChange: signal =>
       new Promise(resolve => {
         const wake = () => {
           waiters.delete(wake)

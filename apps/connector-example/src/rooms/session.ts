@@ -14,8 +14,8 @@ const maxName = 32
 const namePattern = /^(?!.*@)[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u
 
 /** Checks a name. @throws Rejection `malformed` */
-export function makePerson(given: string): RoomPerson {
-  const name = given.normalize('NFC').trim().replace(/ +/g, ' ')
+export function makePerson(nickname: string): RoomPerson {
+  const name = nickname.normalize('NFC').trim().replace(/ +/g, ' ')
   if (name === '' || [...name].length > maxName || !namePattern.test(name)) {
     throw new Rejection('malformed', `A name has up to ${maxName} letters, figures and marks, and no @`)
   }
@@ -48,8 +48,8 @@ export function createSessions(secret: Uint8Array, now: () => number): Sessions 
       return `${text}.${mac('session', text)}`
     },
     read(cookie = '') {
-      const [text = '', signature = '', ...others] = cookie.split('.')
-      if (others.length > 0 || !isSame(signature, mac('session', text))) return undefined
+      const [text = '', signature = '', ...otherParts] = cookie.split('.')
+      if (otherParts.length > 0 || !isSame(signature, mac('session', text))) return undefined
       const { id, name, until } = parseJsonText(Buffer.from(text, 'base64url').toString()) as RoomPerson & {
         until: number
       }
@@ -62,7 +62,7 @@ export function createSessions(secret: Uint8Array, now: () => number): Sessions 
   }
 }
 
-function isSame(given: string, expected: string): boolean {
-  const [left, right] = [Buffer.from(given), Buffer.from(expected)]
+function isSame(actual: string, expected: string): boolean {
+  const [left, right] = [Buffer.from(actual), Buffer.from(expected)]
   return left.length === right.length && timingSafeEqual(left, right)
 }

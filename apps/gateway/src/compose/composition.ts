@@ -24,7 +24,7 @@ import type { Work } from '../work/work.ts'
 import { noWork, openLinkCodes, startWork } from '../work/work.ts'
 import type { AppOptions } from './create-app.ts'
 import { createApp } from './create-app.ts'
-import type { Foundation } from './foundation.ts'
+import type { GatewayResources } from './foundation.ts'
 import { listConcurrency } from './foundation.ts'
 
 /** Dependencies that stay the same when the configuration changes. */
@@ -36,7 +36,7 @@ export interface CompositionDeps extends Omit<AppOptions, 'bodies' | 'paused' | 
 
 /** The channels, routes and system of one configuration. Nothing listens or works yet. */
 export interface Composition {
-  readonly foundation: Foundation
+  readonly foundation: GatewayResources
   readonly app: Hono
   readonly system: GatewaySystem
   readonly requests: OpenRequests
@@ -60,7 +60,7 @@ export interface ChannelSocket {
 }
 
 /** Opens the channels and routes of a configuration without listening or starting work. @throws ConfigError */
-export async function compose(foundation: Foundation, deps: CompositionDeps): Promise<Composition> {
+export async function compose(foundation: GatewayResources, deps: CompositionDeps): Promise<Composition> {
   const bodies = createBodyBudget({
     total: foundation.config.limits.held_bytes,
     refusal: 'Cannot take request: too many large ones are on their way',
@@ -107,14 +107,14 @@ export async function openChannelSockets({ foundation }: Composition, sockets: C
 export function listReceivingChannels({
   config,
   channels,
-}: Pick<Foundation, 'config' | 'channels'>): readonly Channel<Hono>[] {
+}: Pick<GatewayResources, 'config' | 'channels'>): readonly Channel<Hono>[] {
   return hasRole(config, 'ingress') ? channels : []
 }
 
 /** @throws ConfigError */
-export async function openSocket(channel: Channel<Hono>, former?: Listening): Promise<Listening | undefined> {
+export async function openSocket(channel: Channel<Hono>, formerListening?: Listening): Promise<Listening | undefined> {
   try {
-    return await channel.endpoint.listen?.(former)
+    return await channel.endpoint.listen?.(formerListening)
   } catch (cause) {
     throw toListenError(`${channel.descriptor.name}.listen`, cause as Error)
   }
@@ -142,7 +142,8 @@ export function startComposition(
     traceparentOf: telemetry?.traceparentOf,
     noteStep: telemetry && ((turn, step) => telemetry.send(describeTurnStep(turn, step))),
     turnsOf: paused.turnsOf,
-    turnsElsewhere: agent => formers.reduce((sum, former) => sum + former.work.countTurns(agent), 0),
+    turnsElsewhere: agent =>
+      formers.reduce((sum, formerComposition) => sum + formerComposition.work.countTurns(agent), 0),
   })
   const leaving = new AbortController()
   const watching = Promise.all([
@@ -164,7 +165,7 @@ export function releaseChannels({ foundation, leave }: Composition): void {
   for (const channel of foundation.channels) channel.endpoint.release?.()
 }
 
-export async function closeChannels({ channels }: Pick<Foundation, 'channels'>): Promise<void> {
+export async function closeChannels({ channels }: Pick<GatewayResources, 'channels'>): Promise<void> {
   await Promise.all(channels.map(channel => channel.endpoint.close?.()))
 }
 
@@ -178,7 +179,7 @@ interface ChannelOpening extends Pick<AppOptions, 'operatorToken' | 'bodies'>, P
  * network, but through all checks of the endpoints
  */
 async function openChannels(
-  foundation: Foundation,
+  foundation: GatewayResources,
   { operatorToken, bodies, isPaused, app }: ChannelOpening,
 ): Promise<GatewaySystem> {
   const { config, slices, channels, store, decisions, agents, attachments, requirements, operators } = foundation
@@ -226,12 +227,12 @@ interface OpenRequests {
 
 function createOpenRequests(): OpenRequests {
   let open = 0
-  const waiting = new Set<() => void>()
+  const waitForEnd = new Set<() => void>()
   const leave = () => {
     open -= 1
     if (open > 0) return
-    for (const wake of waiting) wake()
-    waiting.clear()
+    for (const wake of waitForEnd) wake()
+    waitForEnd.clear()
   }
   return {
     add(env) {
@@ -241,7 +242,7 @@ function createOpenRequests(): OpenRequests {
       answer.once('close', leave)
     },
     async ended() {
-      if (open > 0) await new Promise<void>(resolve => waiting.add(resolve))
+      if (open > 0) await new Promise<void>(resolve => waitForEnd.add(resolve))
     },
   }
 }

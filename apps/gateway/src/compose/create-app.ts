@@ -60,7 +60,7 @@ import type { PausedAgents } from '../work/paused-agents.ts'
 import { openPublisherDeps } from '../work/work.ts'
 import { createAnswerMask } from './answer-mask.ts'
 import { describeChannelSettings, describeInstallation } from './doctor-deps.ts'
-import type { Foundation } from './foundation.ts'
+import type { GatewayResources } from './foundation.ts'
 import { openReplay } from './open-replay.ts'
 import { openOutside } from './outside.ts'
 import { createResolveSystem } from './resolve-system.ts'
@@ -83,7 +83,7 @@ export interface AppOptions {
   isReady(): Promise<boolean>
 }
 
-export function createApp(foundation: Foundation, options: AppOptions): Hono {
+export function createApp(foundation: GatewayResources, options: AppOptions): Hono {
   const { config, channels, agents, attachments, requirements, limits, system } = foundation
   const { operatorToken, bodies, metrics, rehearsals, extraOperations, isReady, signInCodes, activity } = options
   const { log, now } = system
@@ -139,7 +139,7 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
 type OperatorRouteDeps = AppOptions & Pick<OperatorOptions, 'operatorOnly' | 'openResolveSystem'>
 
 function openOperatorRoutes(
-  foundation: Foundation,
+  foundation: GatewayResources,
   {
     operatorOnly,
     extraOperations,
@@ -207,7 +207,7 @@ type DoctorFactoryDeps = Omit<OpenedGateway, 'store' | 'channels' | 'agents' | '
 
 /** Creates a factory that makes new dependencies for each run of `postern doctor`, so that a run caches only its own answers. */
 function createDoctorDepsFactory(
-  foundation: Foundation,
+  foundation: GatewayResources,
   { listListening, ...opened }: DoctorFactoryDeps,
 ): () => DoctorDeps {
   const { config, channels, agents, system, baseDir, configPath } = foundation

@@ -41,7 +41,7 @@ import { createSystem } from '../system/system.ts'
 import { softwareVersion } from '../system/version.ts'
 import { openPublisherDeps } from '../work/work.ts'
 
-export interface FoundationOptions {
+export interface ResourceOptions {
   /** The folder that relative paths in the configuration start from. */
   readonly baseDir: string
   /** The configuration file; absent if there is none. */
@@ -55,9 +55,9 @@ export interface FoundationOptions {
   /** Called at the end of each stage of a message. */
   readonly onStage: StageListener
   /** False if the gateway must reject a store of an earlier release and create no store. Default: true, which updates the tables. */
-  readonly changesTables?: boolean | undefined
+  readonly mayMigrate?: boolean | undefined
   /** True if the gateway must write nothing and create no folder. Default: false. */
-  readonly readsOnly?: boolean | undefined
+  readonly isReadOnly?: boolean | undefined
   /** Absent for the clock of the machine. */
   readonly clock?: Pick<GatewaySystem, 'now' | 'sleep'> | undefined
   /** Returns the address on this machine if the origin leads elsewhere, as in a simulated network. */
@@ -65,7 +65,7 @@ export interface FoundationOptions {
 }
 
 /** The system, store, agents and limits that channels and routes use. */
-export interface Foundation extends Pick<FoundationOptions, 'baseDir' | 'configPath' | 'mask'> {
+export interface GatewayResources extends Pick<ResourceOptions, 'baseDir' | 'configPath' | 'mask'> {
   readonly config: Config
   readonly slices: readonly ChannelSlice[]
   /** The channels that have opened so far. */
@@ -89,16 +89,16 @@ export interface Foundation extends Pick<FoundationOptions, 'baseDir' | 'configP
 }
 
 /** Opens system, store, agents and requirements. @throws ConfigError, AggregateError of them */
-export async function openFoundation(config: Config, options: FoundationOptions): Promise<Foundation> {
-  const { baseDir, onUnusable, onStage, changesTables, readsOnly, mask } = options
-  const { slices, system } = openOutside(config, options)
+export async function openResources(config: Config, options: ResourceOptions): Promise<GatewayResources> {
+  const { baseDir, onUnusable, onStage, mayMigrate, isReadOnly, mask } = options
+  const { slices, system } = openSystem(config, options)
   // A restarted container has the same host name and process id as before.
   const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
   const opened = await openConfiguredStore(config, {
-    ...{ baseDir, system, holder, onUnusable, changesTables, readsOnly, slices },
+    ...{ baseDir, system, holder, onUnusable, mayMigrate, isReadOnly, slices },
   })
-  const observe = <Observed extends GatewayStore['forOperators']>(each: Observed) =>
-    maskRecords(observeStore(each, onStage, system.now), mask)
+  const observe = <Observed extends GatewayStore['forOperators']>(wrappedStore: Observed) =>
+    maskRecords(observeStore(wrappedStore, onStage, system.now), mask)
   const operatorStore = observe(opened.forOperators)
   let running: AgentDeps | undefined
   const agentForgetting = createAgentForgetting({
@@ -129,17 +129,17 @@ export async function openFoundation(config: Config, options: FoundationOptions)
 
 /** A foundation for a changed configuration. Its agents answer once `change` is committed. */
 interface RenewedFoundation {
-  readonly foundation: Foundation
+  readonly foundation: GatewayResources
   readonly change: AgentChange
 }
 
 /** Opens a foundation for a changed configuration, on the store and agents of the running gateway. @throws ConfigError, AggregateError of them */
-export async function renewFoundation(
+export async function reopenResources(
   config: Config,
-  options: FoundationOptions,
-  { holder, store, agents, forgetting, agentForgetting }: Foundation,
+  options: ResourceOptions,
+  { holder, store, agents, forgetting, agentForgetting }: GatewayResources,
 ): Promise<RenewedFoundation> {
-  const { slices, system } = openOutside(config, options)
+  const { slices, system } = openSystem(config, options)
   let change: AgentChange | undefined
   try {
     const foundation = await completeFoundation(config, options, {
@@ -161,7 +161,7 @@ export async function renewFoundation(
 /** Returns the dependencies with which agents are opened. */
 export function readAgentOpening(
   config: Config,
-  { baseDir, system, store: stores, operators }: Pick<Foundation, 'baseDir' | 'system' | 'store' | 'operators'>,
+  { baseDir, system, store: stores, operators }: Pick<GatewayResources, 'baseDir' | 'system' | 'store' | 'operators'>,
 ): AgentDepsOptions {
   return {
     ...{ domain: handleHostOf(config), origin: config.origin, version: softwareVersion },
@@ -174,7 +174,7 @@ export function listAgents({ agents, default_agent }: Config): Pick<Config, 'age
   return { agents, default_agent: default_agent ?? Object.keys(agents)[0] }
 }
 
-function openOutside(config: Config, { baseDir, log: written, mask, modules, clock }: FoundationOptions) {
+function openSystem(config: Config, { baseDir, log: written, mask, modules, clock }: ResourceOptions) {
   mask.learn(listSecretTexts({ tree: config }))
   const log = maskLog(written, mask)
   const slices = joinTokens(readChannelFiles(listSlices(config, modules), { baseDir, log }))
@@ -182,15 +182,15 @@ function openOutside(config: Config, { baseDir, log: written, mask, modules, clo
 }
 
 interface OpenedFoundation
-  extends Pick<Foundation, 'slices' | 'system' | 'holder' | 'store' | 'forgetting' | 'agentForgetting'> {
-  findAgents(operators: Foundation['operators']): Promise<AgentDeps>
+  extends Pick<GatewayResources, 'slices' | 'system' | 'holder' | 'store' | 'forgetting' | 'agentForgetting'> {
+  findAgents(operators: GatewayResources['operators']): Promise<AgentDeps>
 }
 
 async function completeFoundation(
   config: Config,
-  { baseDir, configPath, modules, mask, findLocalAddress }: FoundationOptions,
+  { baseDir, configPath, modules, mask, findLocalAddress }: ResourceOptions,
   { slices, system, holder, store, forgetting, agentForgetting, findAgents }: OpenedFoundation,
-): Promise<Foundation> {
+): Promise<GatewayResources> {
   const describe = (via: ChannelName) => findChannel(modules, via)?.descriptor
   const channels: Channel<Hono>[] = []
   const attachments = createPublishedAttachments({
@@ -237,28 +237,28 @@ async function completeFoundation(
   }
 }
 
-type StoreOpening = Pick<FoundationOptions, 'baseDir' | 'onUnusable' | 'changesTables' | 'readsOnly'> &
-  Pick<Foundation, 'system' | 'holder' | 'slices'>
+type StoreOpening = Pick<ResourceOptions, 'baseDir' | 'onUnusable' | 'mayMigrate' | 'isReadOnly'> &
+  Pick<GatewayResources, 'system' | 'holder' | 'slices'>
 
 /** Opens the store that the configuration names. @throws ConfigError */
 async function openConfiguredStore(
   { data, store, roles }: Pick<Config, 'data' | 'store' | 'roles'>,
-  { baseDir, system, holder, onUnusable, changesTables, readsOnly = false, slices }: StoreOpening,
+  { baseDir, system, holder, onUnusable, mayMigrate, isReadOnly = false, slices }: StoreOpening,
 ): Promise<GatewayStore> {
   const directory = resolve(baseDir, data)
-  if (!readsOnly && changesTables !== false) makeDataDirectory(directory)
+  if (!isReadOnly && mayMigrate !== false) makeDataDirectory(directory)
   const { now, log } = system
   const channels = slices.map(({ module }) => module.descriptor)
   const [bytes] = slices.flatMap(({ module, config }) => module.openBytes?.(config, system) ?? [])
   if (isPostgresUrl(store)) {
     const { openPostgresStore } = await loadPostgres()
-    const worker = hasRole({ roles }, 'worker') && !readsOnly ? { holder } : {}
-    const terms = readsOnly ? { readsOnly } : { changesTables }
+    const worker = hasRole({ roles }, 'worker') && !isReadOnly ? { holder } : {}
+    const terms = isReadOnly ? { readsOnly: isReadOnly } : { changesTables: mayMigrate }
     return openPostgresStore({ url: store, log, channels, ...worker, onUnusable, bytes, ...terms })
   }
   if (store !== 'sqlite') throw new ConfigError('store', 'is not a store', 'Use "sqlite" or "postgres://…".')
   const path = join(directory, 'postern.db')
-  if (readsOnly) return readSqliteStore({ path, now, log, channels, bytes })
+  if (isReadOnly) return readSqliteStore({ path, now, log, channels, bytes })
   return openSqliteStore({
     path,
     now,
@@ -266,17 +266,22 @@ async function openConfiguredStore(
     channels,
     exclusive: true,
     bytes,
-    changesTables,
+    changesTables: mayMigrate,
   })
 }
 
 /** Watches the disk of the embedded store. A PostgreSQL server watches its own. */
 function openFreeSpace(
   config: Pick<Config, 'data' | 'store' | 'limits' | 'dev'>,
-  { baseDir, system: { now, log } }: Pick<Foundation, 'baseDir' | 'system'>,
+  { baseDir, system: { now, log } }: Pick<GatewayResources, 'baseDir' | 'system'>,
 ): FreeSpace {
   const floor = config.store === 'sqlite' ? readStorageLimits(config).free_bytes : undefined
-  return createFreeSpace({ floor, readFree: () => readFreeBytes(resolve(baseDir, config.data)), now, log })
+  return createFreeSpace({
+    minFreeBytes: floor,
+    readFree: () => readFreeBytes(resolve(baseDir, config.data)),
+    now,
+    log,
+  })
 }
 
 interface AdmissionRuleDeps {

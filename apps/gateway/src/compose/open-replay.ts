@@ -1,13 +1,13 @@
 // Gives replays the dependencies of real turns, without those that send or change something.
 import { agentKinds } from '@postern/agents'
-import type { ReplayRouteOptions } from '@postern/operator'
+import type { ReplayRouteDeps } from '@postern/operator'
 import { openPublisherDeps, openTurnDeps } from '../work/work.ts'
-import type { Foundation } from './foundation.ts'
+import type { GatewayResources } from './foundation.ts'
 import { readAgentOpening } from './foundation.ts'
 import { openAgentFile } from './replay-agent.ts'
 
 /** Returns the dependencies of real turns, without those that would send or change something. */
-export function openReplay(foundation: Foundation): ReplayRouteOptions {
+export function openReplay(foundation: GatewayResources): ReplayRouteDeps {
   const { config, agents, requirements } = foundation
   const { forOperators: store } = foundation.store
   const opening = readAgentOpening(config, foundation)

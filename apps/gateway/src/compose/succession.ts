@@ -14,11 +14,11 @@ import {
   releaseChannels,
   startComposition,
 } from './composition.ts'
-import type { FoundationOptions } from './foundation.ts'
-import { listAgents, renewFoundation } from './foundation.ts'
+import type { ResourceOptions } from './foundation.ts'
+import { listAgents, reopenResources } from './foundation.ts'
 
 /** The compositions of a running gateway. The newest one takes requests, and former ones finish their work. */
-export interface Succession {
+export interface ReloadableGateway {
   current(): Composition
   /** Answers a request with the newest composition. */
   serve(request: Request, env?: object): Response | Promise<Response>
@@ -32,12 +32,12 @@ export interface Succession {
   starts(): AgentStarts
   /** Replaces the configuration. @returns the channels' sockets that are open afterwards */
   reload(config: Config): Promise<readonly Listening[]>
-  stop(how: StopOptions): Promise<void>
+  stop(options: StopOptions): Promise<void>
 }
 
 interface SuccessionDeps {
   readonly deps: CompositionDeps
-  readonly options: FoundationOptions
+  readonly options: ResourceOptions
 }
 
 interface StopOptions {
@@ -57,7 +57,7 @@ interface State extends SuccessionDeps {
   readonly sockets: ChannelSocket[]
 }
 
-export function createSuccession(first: Composition, { deps, options }: SuccessionDeps): Succession {
+export function createReloadableGateway(first: Composition, { deps, options }: SuccessionDeps): ReloadableGateway {
   const state: State = { first, current: first, deps, options, started: new Set(), sockets: [] }
   return {
     current: () => state.current,
@@ -74,9 +74,9 @@ export function createSuccession(first: Composition, { deps, options }: Successi
     async reloadAgents() {
       const { agents, system, operators, config } = state.current.foundation
       const change = await agents.prepare(listAgents(config), { system, operators })
-      const replaced = change.commit()
+      const replacedAgents = change.commit()
       newestOf(state).work.restartAgents()
-      void closeReplaced(replaced, state)
+      void closeReplaced(replacedAgents, state)
     },
     listSockets: () => [...state.started].at(-1)?.sockets.map(({ listening }) => listening) ?? [],
     listLeftAlone: () => [...state.started].flatMap(({ work }) => work.listLeftAlone()),
@@ -97,18 +97,18 @@ function newestOf({ started }: State): StartedComposition {
  * @throws ConfigError, AggregateError of ConfigErrors
  */
 async function succeed(config: Config, state: State): Promise<readonly Listening[]> {
-  const former = newestOf(state)
-  const { foundation, change } = await renewFoundation(config, state.options, former.foundation)
+  const formerComposition = newestOf(state)
+  const { foundation, change } = await reopenResources(config, state.options, formerComposition.foundation)
   let next: Composition | undefined
   try {
     next = await compose(foundation, state.deps)
-    const { sockets, released } = await takeOverSockets(next, former)
-    const replaced = change.commit()
+    const { sockets, released } = await takeOverSockets(next, formerComposition)
+    const replacedAgents = change.commit()
     state.current = next
-    const ended = former.work.stop(endlessMs)
+    const workEnd = formerComposition.work.stop(endlessMs)
     state.started.add(startComposition(next, sockets, { ...state.deps, formers: [...state.started] }))
-    const closed = closeReplaced(replaced, state)
-    void retire(former, { state, until: [ended, released, closed, former.endWatch()] })
+    const agentsClosed = closeReplaced(replacedAgents, state)
+    void retire(formerComposition, { state, until: [workEnd, released, agentsClosed, formerComposition.endWatch()] })
     return sockets.map(({ listening }) => listening)
   } catch (error) {
     next?.leave()
@@ -120,9 +120,9 @@ async function succeed(config: Config, state: State): Promise<readonly Listening
 }
 
 /** Closes each replaced agent when its last turn in any composition has ended. */
-async function closeReplaced(replaced: readonly ReplacedAgent[], { started }: State): Promise<void> {
+async function closeReplaced(replacedAgents: readonly ReplacedAgent[], { started }: State): Promise<void> {
   const works = [...started].map(({ work }) => work)
-  const closing = replaced.map(async ({ name, close }) => {
+  const closing = replacedAgents.map(async ({ name, close }) => {
     await Promise.all(works.map(work => work.untilTurnsEnd(name)))
     await close()
   })
@@ -135,15 +135,15 @@ interface Retirement {
 }
 
 /** Closes a former composition when nothing uses it any more. */
-async function retire(former: StartedComposition, { state, until }: Retirement): Promise<void> {
-  const { foundation } = former
+async function retire(formerComposition: StartedComposition, { state, until }: Retirement): Promise<void> {
+  const { foundation } = formerComposition
   try {
-    await Promise.all([...until, former.requests.ended()])
-    if (!state.started.delete(former)) return
-    releaseChannels(former)
+    await Promise.all([...until, formerComposition.requests.ended()])
+    if (!state.started.delete(formerComposition)) return
+    releaseChannels(formerComposition)
     await closeChannels(foundation)
     // The store uses the system of the first composition.
-    if (former.app !== state.first.app) foundation.system.close()
+    if (formerComposition.app !== state.first.app) foundation.system.close()
   } catch (error) {
     foundation.system.log.error({ err: error }, 'the former configuration cannot be closed')
   }
@@ -177,17 +177,17 @@ interface TakenSockets {
  * former ones listen again.
  * @throws ConfigError
  */
-async function takeOverSockets(next: Composition, former: StartedComposition): Promise<TakenSockets> {
-  const released = new Map<ChannelSocket, Promise<void>>()
+async function takeOverSockets(next: Composition, formerComposition: StartedComposition): Promise<TakenSockets> {
+  const releases = new Map<ChannelSocket, Promise<void>>()
   const release = (socket: ChannelSocket) => {
     const { listening } = socket
-    if (!released.has(socket)) released.set(socket, listening.release?.() ?? listening.close())
+    if (!releases.has(socket)) releases.set(socket, listening.release?.() ?? listening.close())
   }
   const sockets: ChannelSocket[] = []
   try {
     for (const channel of listReceivingChannels(next.foundation)) {
       const { name } = channel.descriptor
-      const formerSocket = former.sockets.find(socket => socket.channel.descriptor.name === name)
+      const formerSocket = formerComposition.sockets.find(socket => socket.channel.descriptor.name === name)
       const open = () => openSocket(channel, formerSocket?.listening)
       const listening = await open().catch(error => {
         // The former socket may hold the same address.
@@ -199,19 +199,19 @@ async function takeOverSockets(next: Composition, former: StartedComposition): P
     }
   } catch (error) {
     await Promise.all(sockets.map(({ listening }) => listening.close()))
-    await reopen(former, [...released.keys()])
+    await reopen(formerComposition, [...releases.keys()])
     throw error
   }
-  for (const socket of former.sockets) release(socket)
-  return { sockets, released: Promise.all(released.values()) }
+  for (const socket of formerComposition.sockets) release(socket)
+  return { sockets, released: Promise.all(releases.values()) }
 }
 
 /** Reopens former sockets. The closed ones stay on the list, because peers may still be connected to them. */
-async function reopen(former: StartedComposition, lost: readonly ChannelSocket[]): Promise<void> {
+async function reopen(formerComposition: StartedComposition, lostSockets: readonly ChannelSocket[]): Promise<void> {
   const reopened: ChannelSocket[] = []
-  for (const { channel, listening } of lost) {
+  for (const { channel, listening } of lostSockets) {
     const again = await openSocket(channel, listening)
     if (again) reopened.push({ channel, listening: again })
   }
-  former.sockets = [...reopened, ...former.sockets]
+  formerComposition.sockets = [...reopened, ...formerComposition.sockets]
 }

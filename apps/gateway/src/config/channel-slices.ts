@@ -45,9 +45,12 @@ export function readChannelFiles(
 /** Joins the token rules of all channels, so that no channel accepts a token that another one rejects. */
 export function joinTokens(slices: readonly ChannelSlice[]): readonly ChannelSlice[] {
   return slices.map(({ module, config }) => {
-    const otherSlices = slices.filter(other => other.module !== module)
-    const rules = otherSlices.flatMap(other => other.module.tokens?.of(other.config) ?? [])
-    return { module, config: rules.reduce((joined, each) => module.tokens?.join(joined, each) ?? joined, config) }
+    const otherSlices = slices.filter(otherSlice => otherSlice.module !== module)
+    const rules = otherSlices.flatMap(otherSlice => otherSlice.module.tokens?.of(otherSlice.config) ?? [])
+    return {
+      module,
+      config: rules.reduce((joinedAuth, rule) => module.tokens?.join(joinedAuth, rule) ?? joinedAuth, config),
+    }
   })
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { ConfigError } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { effectiveConfig } from '../dev/dev-configs.ts'
-import { listVariables, overlayEnvironment } from './environment.ts'
+import { applyEnvironment, listVariables } from './environment.ts'
 import { findUnsafeSettings } from './production.ts'
 import { parseConfig, readConfigFile } from './read-config.ts'
 import { handleHostOf } from './schema.ts'
@@ -101,7 +101,7 @@ describe('parseConfig()', () => {
 
 test('handleHostOf() is the host of the origin, unless handles have a domain of their own', () => {
   expect(handleHostOf(parseConfig({ ...smallest, origin: 'https://agents.example:8443' }))).toBe('agents.example')
-  const tree = overlayEnvironment(smallest, { POSTERN_HANDLE_HOST: 'BÜRO.example.' })
+  const tree = applyEnvironment(smallest, { POSTERN_HANDLE_HOST: 'BÜRO.example.' })
   expect(handleHostOf(parseConfig(tree))).toBe('xn--bro-hoa.example')
 })
 
@@ -216,14 +216,14 @@ describe('findUnsafeSettings()', () => {
         expect(faults({ email: { providers: { [name]: provider } } })).toContain('must not be empty')
   })
 
-  test('takes a private network of the operator that is not this machine', () => {
+  test('accepts a private network of the operator that is not this machine', () => {
     expect(
       findUnsafeSettings(parseConfig({ ...smallest, network: { allow_private: ['http://10.0.0.5:8080'] } })),
     ).toEqual([])
   })
 })
 
-describe('overlayEnvironment()', () => {
+describe('applyEnvironment()', () => {
   test('has one variable for each plain value of the schema', () => {
     const names = [...listVariables().keys()]
     expect(names).toEqual(
@@ -239,22 +239,22 @@ describe('overlayEnvironment()', () => {
 
   test('lays typed values over the file and leaves the file alone', () => {
     const file = { listen: { host: '127.0.0.1', port: 1 } }
-    const overlaid = overlayEnvironment(file, { POSTERN_LISTEN_PORT: '9000', POSTERN_DEV: 'true', HOME: '/x' })
+    const overlaid = applyEnvironment(file, { POSTERN_LISTEN_PORT: '9000', POSTERN_DEV: 'true', HOME: '/x' })
     expect(overlaid).toEqual({ listen: { host: '127.0.0.1', port: 9000 }, dev: true })
     expect(file.listen.port).toBe(1)
   })
 
   test('leaves a list where members belong, so that the schema refuses it', () => {
-    const tree = overlayEnvironment({ ...smallest, listen: ['80'] }, { POSTERN_LISTEN_PORT: '9000' })
+    const tree = applyEnvironment({ ...smallest, listen: ['80'] }, { POSTERN_LISTEN_PORT: '9000' })
     expect(() => parseConfig(tree)).toThrow(
       expect.objectContaining({ errors: [expect.objectContaining({ key: 'listen' })] }),
     )
   })
 
   test('reads a list of texts at its commas', () => {
-    const tree = overlayEnvironment({ roles: ['ingress'] }, { POSTERN_ROLES: 'worker, ingress' })
+    const tree = applyEnvironment({ roles: ['ingress'] }, { POSTERN_ROLES: 'worker, ingress' })
     expect(tree).toEqual({ roles: ['worker', 'ingress'] })
-    expect(() => parseConfig({ ...smallest, ...overlayEnvironment({}, { POSTERN_ROLES: 'workr' }) })).toThrow()
+    expect(() => parseConfig({ ...smallest, ...applyEnvironment({}, { POSTERN_ROLES: 'workr' }) })).toThrow()
   })
 
   test.each([
@@ -274,7 +274,7 @@ describe('overlayEnvironment()', () => {
       'POSTERN_DEV: "yes" is not of type boolean. Give a value of type boolean.',
     ],
   ])('refuses %s', (_, environment, message) => {
-    expect(() => overlayEnvironment({}, environment)).toThrow(message)
+    expect(() => applyEnvironment({}, environment)).toThrow(message)
   })
 })
 
@@ -284,10 +284,10 @@ describe('resolveSecrets()', () => {
 
   test('reads values from the environment and from files, at any depth', () => {
     const tree = { operator_token: { env: 'TOKEN' }, agents: { py: { secret: { file: 'token' }, name: 'Py' } } }
-    const resolved = resolveSecrets(tree, { baseDir, environment: { TOKEN: 'from outside' } })
+    const resolvedSettings = resolveSecrets(tree, { baseDir, environment: { TOKEN: 'from outside' } })
     const value = { operator_token: 'from outside', agents: { py: { secret: 'from a file', name: 'Py' } } }
     const references = [['operator_token'], ['agents', 'py', 'secret']]
-    expect(resolved).toEqual({ value, missing: [], variables: new Set(['TOKEN']), references })
+    expect(resolvedSettings).toEqual({ value, missing: [], variables: new Set(['TOKEN']), references })
   })
 
   test('names every key whose secret is missing, and leaves it out', () => {
@@ -302,7 +302,7 @@ describe('resolveSecrets()', () => {
 })
 
 describe('readConfigFile()', () => {
-  test('takes a variable that the file itself names, and refuses it where it does not', async () => {
+  test('accepts a variable that the file itself names, and refuses it elsewhere', async () => {
     const workingDir = mkdtempSync(join(tmpdir(), 'postern-named-'))
     const agents = { bot: { use: 'webhook', secret: { env: 'POSTERN_WEBHOOK_SECRET' } } }
     const environment = { POSTERN_WEBHOOK_SECRET: 'shared' }
@@ -367,7 +367,7 @@ describe('effectiveConfig()', () => {
   const of = (tree: Record<string, unknown>) =>
     effectiveConfig({ tree, missing: [], path: '/postern.config.json', baseDir: '/' })
 
-  test('takes a production file as it stands', () => {
+  test('returns a production file unchanged', () => {
     expect(of(smallest)).toMatchObject({ dev: false, origin: smallest.origin })
   })
 

@@ -31,7 +31,7 @@ function variableTypeOf({ type = '', items }: JsonSchema): string | undefined {
 }
 
 /** Overrides values of the file. `referenced`: variables that the file itself refers to, which need not be keys. @throws ConfigError */
-export function overlayEnvironment(
+export function applyEnvironment(
   file: Tree,
   environment: Readonly<Record<string, string | undefined>>,
   referenced: ReadonlySet<string> = new Set(),
@@ -46,8 +46,8 @@ export function overlayEnvironment(
     const variable = variables.get(name)
     if (!variable && referenced.has(name)) continue
     if (!variable) {
-      const meant = suggestName(name, variables.keys())
-      const fix = meant === undefined ? 'Unset it, or correct its spelling.' : `Did you mean ${meant}?`
+      const suggestion = suggestName(name, variables.keys())
+      const fix = suggestion === undefined ? 'Unset it, or correct its spelling.' : `Did you mean ${suggestion}?`
       throw new ConfigError(name, 'is not a known variable', fix)
     }
     tree = writeAt(tree, variable.path, readValue(name, text ?? '', variable.type))
@@ -60,7 +60,7 @@ const outsideConfig = new Set(['POSTERN_CONFIG', 'POSTERN_URL'])
 
 function readValue(name: string, text: string, type: string): unknown {
   if (type === 'string') return text
-  if (type === 'list') return text.split(',').map(each => each.trim())
+  if (type === 'list') return text.split(',').map(item => item.trim())
   if (type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true'
   if (type !== 'boolean' && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text)
   throw new ConfigError(name, `"${text}" is not of type ${type}`, `Give a value of type ${type}.`)

@@ -46,7 +46,7 @@ function listForms(nodes: readonly SchemaNode[], root: SchemaNode): readonly Sch
     return [
       node,
       ...listForms(
-        alternatives.filter(each => each !== undefined),
+        alternatives.filter(alternative => alternative !== undefined),
         root,
       ),
     ]

@@ -6,20 +6,20 @@ import { listSlices } from './channel-slices.ts'
 import type { Config } from './schema.ts'
 
 interface ProductionRule {
-  isBroken(config: Config): boolean
+  isViolated(config: Config): boolean
   readonly error: ConfigError
 }
 
-const loopbackHost = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f.*\]|0\.0\.0\.0|\[::\])$/
+const localHostPattern = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f.*\]|0\.0\.0\.0|\[::\])$/
 
 /** Settings that `start` refuses outside of dev mode. */
-const rules: readonly ProductionRule[] = [
+const productionRules: readonly ProductionRule[] = [
   {
-    isBroken: ({ network }) => Object.keys(network.loopback).length > 0,
+    isViolated: ({ network }) => Object.keys(network.loopback).length > 0,
     error: new ConfigError('network.loopback', 'is for development only', 'Remove it, or set "dev": true.'),
   },
   {
-    isBroken: ({ network }) => network.allow_private.some(origin => loopbackHost.test(new URL(origin).hostname)),
+    isViolated: ({ network }) => network.allow_private.some(origin => localHostPattern.test(new URL(origin).hostname)),
     error: new ConfigError(
       'network.allow_private',
       'opens this machine itself to strangers',
@@ -27,7 +27,8 @@ const rules: readonly ProductionRule[] = [
     ),
   },
   {
-    isBroken: ({ network }) => network.allow_private_push.some(origin => loopbackHost.test(new URL(origin).hostname)),
+    isViolated: ({ network }) =>
+      network.allow_private_push.some(origin => localHostPattern.test(new URL(origin).hostname)),
     error: new ConfigError(
       'network.allow_private_push',
       'opens this machine itself to strangers',
@@ -35,7 +36,7 @@ const rules: readonly ProductionRule[] = [
     ),
   },
   {
-    isBroken: ({ payments }) => payments?.use === 'builtin:test',
+    isViolated: ({ payments }) => payments?.use === 'builtin:test',
     error: new ConfigError(
       'payments.use',
       '"builtin:test" receives no real money',
@@ -43,7 +44,7 @@ const rules: readonly ProductionRule[] = [
     ),
   },
   {
-    isBroken: ({ operator_token }) => isGuessableSecret(operator_token),
+    isViolated: ({ operator_token }) => isGuessableSecret(operator_token),
     error: new ConfigError('operator_token', 'can be guessed', 'Use 16 or more random characters.'),
   },
 ]
@@ -51,7 +52,7 @@ const rules: readonly ProductionRule[] = [
 /** Settings that `start` refuses in a file with "dev": its unsafe switches are for this machine alone. */
 const devRules: readonly ProductionRule[] = [
   {
-    isBroken: ({ listen }) => !isLoopbackHost(listen.host),
+    isViolated: ({ listen }) => !isLoopbackHost(listen.host),
     error: new ConfigError(
       'dev',
       'allows unsafe settings on a gateway that other machines reach by "listen.host"',
@@ -62,11 +63,11 @@ const devRules: readonly ProductionRule[] = [
 
 /** Returns the faults that make a configuration unsafe for `start`. */
 export function findUnsafeSettings(config: Config): readonly ConfigError[] {
-  const broken = (config.dev ? devRules : rules).filter(rule => rule.isBroken(config))
+  const violatedRules = (config.dev ? devRules : productionRules).filter(rule => rule.isViolated(config))
   const channelFaults = config.dev
     ? []
     : listSlices(config).flatMap(slice => slice.module.findUnsafe?.(slice.config) ?? [])
-  return [...findMissingSettings(config), ...broken.map(rule => rule.error), ...channelFaults]
+  return [...findMissingSettings(config), ...violatedRules.map(rule => rule.error), ...channelFaults]
 }
 
 /** Returns faults of settings that production requires and the schema does not. They are reported even if the schema finds faults, too. */

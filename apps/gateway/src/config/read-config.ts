@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { describeLoadFault, importOperatorModule } from '@postern/agents'
 import { ConfigError, parseJsonText } from '@postern/message'
 import type { z } from 'zod'
-import { overlayEnvironment, readAt } from './environment.ts'
+import { applyEnvironment, readAt } from './environment.ts'
 import { listKnownKeys } from './known-keys.ts'
 import { findMissingSettings } from './production.ts'
 import type { Config } from './schema.ts'
@@ -46,12 +46,12 @@ export async function readConfigFile({ path, environment, workingDir, settings }
   if (givenPath && !file && !settings)
     throw new ConfigError('--config', `there is no file "${givenPath}"`, 'Correct the path.')
   const baseDir = file ? dirname(file) : workingDir
-  const loaded = settings ?? (file ? await loadFile(file) : {})
-  if (typeof loaded !== 'object' || loaded === null || Array.isArray(loaded)) {
+  const loadedSettings = settings ?? (file ? await loadFile(file) : {})
+  if (typeof loadedSettings !== 'object' || loadedSettings === null || Array.isArray(loadedSettings)) {
     throw new ConfigError('configuration', 'is not an object', 'Export one object (default export in .ts and .js).')
   }
-  const { value, missing, variables, references } = resolveSecrets(loaded, { baseDir, environment })
-  const tree = overlayEnvironment(value as Record<string, unknown>, environment, variables)
+  const { value, missing, variables, references } = resolveSecrets(loadedSettings, { baseDir, environment })
+  const tree = applyEnvironment(value as Record<string, unknown>, environment, variables)
   // A `POSTERN_*` variable may give a value that a reference in the file lacks.
   const unset = missing.filter(({ path }) => readAt(tree, path) === undefined)
   return { tree, missing: unset, references, baseDir, path: file }
@@ -84,9 +84,9 @@ const uncompiled = { jitless: true } as const
 
 /** Parses a configuration with its schema. @throws AggregateError of ConfigErrors, one for each fault */
 export function parseConfig(tree: unknown, schema: z.ZodType<Config> = configSchema): Config {
-  const parsed = schema.safeParse(tree, uncompiled)
-  if (parsed.success) return parsed.data
-  throw createConfigFaults(toConfigErrors(parsed.error, tree))
+  const result = schema.safeParse(tree, uncompiled)
+  if (result.success) return result.data
+  throw createConfigFaults(toConfigErrors(result.error, tree))
 }
 
 /** Parses like `parseConfig`, and reports every other fault that can be found at once. @throws AggregateError of ConfigErrors, one for each key */
@@ -94,13 +94,13 @@ export function parseConfigFile(
   { tree, missing }: ConfigFile,
   findMore: (config: Config) => readonly ConfigError[],
 ): Config {
-  const parsed = configSchema.safeParse(tree, uncompiled)
-  const errors = parsed.success
-    ? findMore(parsed.data)
-    : [...toConfigErrors(parsed.error, tree), ...findMissingSettings(tree)]
+  const result = configSchema.safeParse(tree, uncompiled)
+  const errors = result.success
+    ? findMore(result.data)
+    : [...toConfigErrors(result.error, tree), ...findMissingSettings(tree)]
   const unset = missing.map(({ error }) => error)
   const faults = [...unset, ...errors.filter(({ key }) => !unset.some(error => error.key === key))]
-  if (parsed.success && faults.length === 0) return parsed.data
+  if (result.success && faults.length === 0) return result.data
   throw createConfigFaults(faults)
 }
 

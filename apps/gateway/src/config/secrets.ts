@@ -19,7 +19,7 @@ export interface MissingSetting {
   readonly error: ConfigError
 }
 
-interface Collected {
+interface CollectedSecrets {
   readonly missing: MissingSetting[]
   /** The variables that the configuration refers to, whether or not they are set. */
   readonly variables: Set<string>
@@ -27,7 +27,7 @@ interface Collected {
   readonly references: (readonly string[])[]
 }
 
-interface ResolvedSettings extends Readonly<Collected> {
+interface ResolvedSettings extends Readonly<CollectedSecrets> {
   /** The configuration without the values that are missing. */
   readonly value: unknown
 }
@@ -37,11 +37,16 @@ const maxDepth = 64
 
 /** Replaces each `{ "env": "NAME" }` and `{ "file": "path" }` with its value. @throws ConfigError */
 export function resolveSecrets(value: unknown, sources: SecretSources): ResolvedSettings {
-  const collected: Collected = { missing: [], variables: new Set(), references: [] }
+  const collected: CollectedSecrets = { missing: [], variables: new Set(), references: [] }
   return { value: resolveAt(value, [], sources, collected), ...collected }
 }
 
-function resolveAt(value: unknown, path: readonly string[], sources: SecretSources, collected: Collected): unknown {
+function resolveAt(
+  value: unknown,
+  path: readonly string[],
+  sources: SecretSources,
+  collected: CollectedSecrets,
+): unknown {
   if (path.length > maxDepth)
     throw new ConfigError(path.slice(0, 3).join('.'), `is nested deeper than ${maxDepth} levels`, 'Correct it.')
   if (Array.isArray(value))
@@ -55,11 +60,11 @@ function resolveAt(value: unknown, path: readonly string[], sources: SecretSourc
     ])
     return Object.fromEntries(entries.filter(([, child]) => child !== undefined))
   }
-  const resolved = reference.read(sources)
+  const resolvedSecret = reference.read(sources)
   if (reference.variable !== undefined) collected.variables.add(reference.variable)
-  if (resolved === undefined) collected.missing.push(describeMissing(path, reference))
+  if (resolvedSecret === undefined) collected.missing.push(describeMissing(path, reference))
   else collected.references.push(path)
-  return resolved
+  return resolvedSecret
 }
 
 interface Reference {
@@ -72,9 +77,9 @@ interface Reference {
 }
 
 function findReference(value: object): Reference | undefined {
-  const [only, ...otherEntries] = Object.entries(value)
-  if (!only || otherEntries.length > 0 || typeof only[1] !== 'string') return undefined
-  return Object.hasOwn(references, only[0]) ? references[only[0]]?.(only[1]) : undefined
+  const [onlyEntry, ...otherEntries] = Object.entries(value)
+  if (!onlyEntry || otherEntries.length > 0 || typeof onlyEntry[1] !== 'string') return undefined
+  return Object.hasOwn(references, onlyEntry[0]) ? references[onlyEntry[0]]?.(onlyEntry[1]) : undefined
 }
 
 const references: Readonly<Record<string, (name: string) => Reference>> = {

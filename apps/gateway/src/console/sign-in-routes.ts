@@ -49,13 +49,13 @@ export function createSignInRoutes({ sessions, codes, token, origin, now }: Sign
     })
     .post('/operator/session', async context => {
       requireOwnPage(context)
-      const who = networkOf((context.env as { clientAddress?: string }).clientAddress ?? '')
-      failures.check(who)
-      const given = await readSignIn(context)
-      const isKnown = 'code' in given ? codes.use(given.code) : isOperator(`Bearer ${given.token}`)
+      const clientNetwork = networkOf((context.env as { clientAddress?: string }).clientAddress ?? '')
+      failures.check(clientNetwork)
+      const credentials = await readSignIn(context)
+      const isKnown = 'code' in credentials ? codes.use(credentials.code) : isOperator(`Bearer ${credentials.token}`)
       if (!isKnown) {
-        failures.consume(who)
-        throw new Rejection('forbidden', describeFailure('code' in given))
+        failures.take(clientNetwork)
+        throw new Rejection('forbidden', describeFailure('code' in credentials))
       }
       const { secret, seconds } = await sessions.begin()
       setCookie(context, sessionCookie, secret, { ...cookieOf(origin, context), maxAge: seconds })
@@ -85,7 +85,7 @@ function cookieOf(origin: string, context: Context) {
 /** Reads the body of a sign-in request. @throws Rejection `malformed`, `too_large` */
 async function readSignIn({ req }: Context): Promise<z.output<typeof signInSchema>> {
   const bytes = await readBody(req.raw, 65_536)
-  const parsed = signInSchema.safeParse(parseBoundedJson(bytes, { maxDepth: 4, what: 'request' }))
-  if (parsed.success) return parsed.data
+  const result = signInSchema.safeParse(parseBoundedJson(bytes, { maxDepth: 4, what: 'request' }))
+  if (result.success) return result.data
   throw new Rejection('malformed', problem)
 }

@@ -6,7 +6,7 @@ import { describeObjection } from '@postern/pipeline'
 import type { Gateway } from '../gateway.ts'
 
 /** A requirement: its id, or the number of the message whose answer asks for it. */
-type NamedRequirement = string | { readonly number?: number | undefined }
+type RequirementReference = string | { readonly number?: number | undefined }
 
 export type DecidingGateway = Pick<Gateway, 'store' | 'requirements'>
 
@@ -20,27 +20,30 @@ interface GivenDecision {
  * Decides a requirement: an operator's approval, a payment and a proof as the operator, a consent as the person who is asked.
  * @returns the number of the decision’s message. @throws Error if there is no such requirement, or it cannot be decided
  */
-export async function decideNamed(
-  reference: NamedRequirement,
+export async function decideByReference(
+  reference: RequirementReference,
   { outcome, args }: GivenDecision,
   gateway: DecidingGateway,
 ): Promise<number> {
   const { requirements } = gateway
-  const requirement = await findNamed(reference, gateway)
+  const requirement = await findRequirement(reference, gateway)
   const isSender = !isForOperator(requirement.policy) && requirement.kind === 'consent_required'
   const approval = await requirements.approvals.find(requirement.id)
   if (args !== undefined && !approval) throw new Error('Cannot decide: there are no arguments to change')
-  const resolved = approval
+  const resolution = approval
     ? await requirements.approvals.decide(approval, { method: 'operator', isGranted: outcome === 'granted', args })
     : await requirements.decide(requirement, { method: isSender ? 'link' : 'operator', outcome })
-  if (resolved.outcome === 'refused') throw new Error(`Cannot decide: ${describeObjection(resolved.reason)}`)
-  return resolved.message
+  if (resolution.outcome === 'refused') throw new Error(`Cannot decide: ${describeObjection(resolution.reason)}`)
+  return resolution.message
 }
 
 /** The number of open requirements to search for a message. */
 const maxOpen = 500
 
-async function findNamed(reference: NamedRequirement, { store }: DecidingGateway): Promise<RequirementRecord> {
+async function findRequirement(
+  reference: RequirementReference,
+  { store }: DecidingGateway,
+): Promise<RequirementRecord> {
   if (typeof reference === 'string') {
     const requirement = await store.forOperators.findRequirement({ id: reference })
     if (requirement) return requirement

@@ -9,30 +9,30 @@ import type { ConfigFile } from '../config/read-config.ts'
 import { createConfigFaults, parseConfig } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
 import type { MissingSetting } from '../config/secrets.ts'
-import type { MadeUpSecret } from './made-up-secrets.ts'
-import { fillSecrets, makeUpSecrets } from './made-up-secrets.ts'
+import type { GeneratedSecret } from './generated-secrets.ts'
+import { fillSecrets, generateSecrets } from './generated-secrets.ts'
 
 /** The configurations of one run in its simulated network. Made-up secrets stay the same when a file changes. */
 interface DevConfigs {
   /** Completes a file with dev mode's values and parses it. @throws AggregateError of ConfigErrors */
   parse(file: ConfigFile): Config
   /** Returns the made-up secrets of the last file. */
-  madeUp(): readonly MadeUpSecret[]
+  madeUp(): readonly GeneratedSecret[]
 }
 
 export function createDevConfigs({ network, mail, a2a }: Simulation): DevConfigs {
   const secret = randomBytes(18).toString('base64url')
   const { dns, loopback } = network
   const issuers = [a2a.issuerConfig, a2a.deadIssuerConfig]
-  const secretsBySource = new Map<string, MadeUpSecret>()
-  let madeUp: readonly MadeUpSecret[] = []
+  const secretsBySource = new Map<string, GeneratedSecret>()
+  let madeUp: readonly GeneratedSecret[] = []
   return {
     parse({ tree, missing }) {
-      madeUp = makeUpSecrets(missing, [...secretsBySource.values()])
+      madeUp = generateSecrets(missing, [...secretsBySource.values()])
       for (const made of madeUp) secretsBySource.set(made.source, made)
-      const filled = fillAll(fillSecrets(tree, madeUp), devDefaults)
-      const access = { submit: mail.submit, issuers, origin: String(filled.origin), secret }
-      return parseFilled(fillAll(filled, simulatedDefaults({ dns, loopback, ...access })), missing)
+      const filledTree = fillAll(fillSecrets(tree, madeUp), devDefaults)
+      const access = { submit: mail.submit, issuers, origin: String(filledTree.origin), secret }
+      return parseFilled(fillAll(filledTree, simulatedDefaults({ dns, loopback, ...access })), missing)
     },
     madeUp: () => madeUp,
   }
@@ -84,18 +84,18 @@ function fillAt(tree: Tree, path: readonly string[], fill: (present: unknown) =>
   return { ...tree, [key]: fillAt(present ?? {}, innerPath, fill) }
 }
 
-function fillBeside(present: unknown, value: unknown, by: string): unknown {
+function fillBeside(present: unknown, value: unknown, neighbor: string): unknown {
   if (!Array.isArray(present) || !Array.isArray(value)) return present
-  const nameOf = (item: unknown) => (isJsonObject(item) ? item[by] : undefined)
+  const nameOf = (item: unknown) => (isJsonObject(item) ? item[neighbor] : undefined)
   const presentNames = new Set(present.map(nameOf))
   return [...present, ...value.filter(item => !presentNames.has(nameOf(item)))]
 }
 
 export function fillAll(tree: Tree, fillings: readonly ConfigFilling[]): Tree {
-  return fillings.reduce((filled, [path, value, by]) => {
+  return fillings.reduce((filledTree, [path, value, by]) => {
     const fill = (present: unknown) =>
       present === undefined ? value : by === undefined ? present : fillBeside(present, value, by)
-    return fillAt(filled, path.split('/'), fill)
+    return fillAt(filledTree, path.split('/'), fill)
   }, tree)
 }
 
@@ -113,7 +113,7 @@ export function isForProduction({ path, tree }: Pick<ConfigFile, 'path' | 'tree'
 
 /** Returns the configuration of a command that runs beside a gateway in dev mode. */
 export function devConfig({ tree, missing }: ConfigFile): Config {
-  return parseFilled(fillAll(fillSecrets(tree, makeUpSecrets(missing)), devDefaults), missing)
+  return parseFilled(fillAll(fillSecrets(tree, generateSecrets(missing)), devDefaults), missing)
 }
 
 /** Parses a filled configuration. The fault of a value from a missing variable or file names that variable or file. */

@@ -15,7 +15,7 @@ interface ReloadDeps {
   /** Folder of the configuration file. */
   readonly folder: string
   /** The configuration at the start of the gateway. */
-  readonly given: Config
+  readonly initialConfig: Config
   /** Reads the files again, and adds dev mode’s values. @throws ConfigError, AggregateError of them */
   readConfig(): Promise<Config>
   /** Applies a configuration. Changes nothing if it fails. @throws ConfigError, AggregateError of ConfigErrors */
@@ -25,7 +25,7 @@ interface ReloadDeps {
 interface Reloading extends ReloadDeps {
   running: Config
   /** The last configuration that was tried. */
-  tried: Config
+  attemptedConfig: Config
   /** Settings that the log has already reported as waiting for a restart. */
   waiting: readonly string[]
 }
@@ -35,10 +35,10 @@ interface Reloading extends ReloadDeps {
  * and the log names the fault. @returns a function that ends the watch
  */
 export function reloadOnChange(deps: ReloadDeps): () => void {
-  const { gateway, folder, given } = deps
-  const reloading: Reloading = { ...deps, running: given, tried: given, waiting: [] }
+  const { gateway, folder, initialConfig } = deps
+  const reloading: Reloading = { ...deps, running: initialConfig, attemptedConfig: initialConfig, waiting: [] }
   const { log } = gateway.system
-  return watchFiles({ folder, data: resolve(folder, given.data), log }, paths => reload(paths, reloading))
+  return watchFiles({ folder, data: resolve(folder, initialConfig.data), log }, paths => reload(paths, reloading))
 }
 
 async function reload(paths: ReadonlySet<string>, reloading: Reloading): Promise<void> {
@@ -54,13 +54,13 @@ async function reload(paths: ReadonlySet<string>, reloading: Reloading): Promise
     const referencedFiles = new Set(listFiles(config, folder))
     const isNamed = otherPaths.some(path => referencedFiles.has(path))
     // A failed configuration is tried again only when a module or a value changes, because agents may write files themselves.
-    const mayDiffer = isModuleChanged || !isDeepStrictEqual(config, reloading.tried)
+    const mayDiffer = isModuleChanged || !isDeepStrictEqual(config, reloading.attemptedConfig)
     if (isNamed || (mayDiffer && !isDeepStrictEqual(config, reloading.running))) {
-      reloading.tried = config
+      reloading.attemptedConfig = config
       await reloading.reload(config)
-      const changed = listChanged(config, reloading.running)
+      const changedSettings = listChanged(config, reloading.running)
       reloading.running = config
-      log.info({ changed }, 'configuration reloaded')
+      log.info({ changed: changedSettings }, 'configuration reloaded')
     } else if (isModuleChanged) {
       subject = 'agents cannot be reloaded; the former ones stay in use'
       await gateway.reloadAgents()
@@ -73,11 +73,14 @@ async function reload(paths: ReadonlySet<string>, reloading: Reloading): Promise
 
 /** Reports each setting once, not with every change. */
 function tellWaiting(waiting: readonly string[], reloading: Reloading): void {
-  const news = waiting.filter(name => !reloading.waiting.includes(name))
+  const newWaiting = waiting.filter(name => !reloading.waiting.includes(name))
   reloading.waiting = waiting
-  if (news.length === 0) return
+  if (newWaiting.length === 0) return
   const fix = 'Restart postern dev to apply them.'
-  reloading.gateway.system.log.warn({ settings: news, fix }, 'these settings cannot change while the gateway runs')
+  reloading.gateway.system.log.warn(
+    { settings: newWaiting, fix },
+    'these settings cannot change while the gateway runs',
+  )
 }
 
 function isModule(path: string, folder: string): boolean {
@@ -119,11 +122,11 @@ interface FixedConfig {
 }
 
 /** Returns a new configuration without the changes that need a restart. */
-function keepFixedSettings(changed: Config, running: Config): FixedConfig {
-  let config: unknown = changed
+function keepFixedSettings(changedConfig: Config, running: Config): FixedConfig {
+  let config: unknown = changedConfig
   const waiting = fixedSettings.filter(name => {
     const path = name.split('.')
-    const [changedValue, runningValue] = [readAt(changed, path), readAt(running, path)]
+    const [changedValue, runningValue] = [readAt(changedConfig, path), readAt(running, path)]
     if (isDeepStrictEqual(changedValue, runningValue)) return false
     config = writeAt(config, path, runningValue)
     return true

@@ -29,10 +29,10 @@ test.each([
   ['as long as the agent may take for one turn', { to: '@slow@agents.test' }, 95_000],
   ['as long as the request says', { to: 'slow', timeout_seconds: 30 }, 30_000],
   ['ten seconds and some for an agent that is not here', { to: 'nobody' }, 15_000],
-])('a request reaches the simulation in its own words and waits %s', async (_, words, timeoutMs) => {
-  const { to } = words
-  const asked = { via: 'email', text: 'hello', ...words }
-  const answer = (await (await send(JSON.stringify(asked))).json()) as object
+])('a request reaches the simulation in its own words and waits %s', async (_, overrides, timeoutMs) => {
+  const { to } = overrides
+  const request = { via: 'email', text: 'hello', ...overrides }
+  const answer = (await (await send(JSON.stringify(request))).json()) as object
   expect(answer).toMatchObject({
     request: { via: 'email', text: 'hello', to, timeoutMs },
     expected: { outcome: 'answered' },

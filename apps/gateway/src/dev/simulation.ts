@@ -20,7 +20,7 @@ import { listSlices } from '../config/channel-slices.ts'
 import type { Config } from '../config/schema.ts'
 import type { Gateway } from '../gateway.ts'
 import type { DecidingGateway } from './decide.ts'
-import { decideNamed } from './decide.ts'
+import { decideByReference } from './decide.ts'
 
 /** The time, beyond the agent’s own, for a turn to start and its answer to arrive, ms. */
 const aroundTurnMs = 5_000
@@ -71,7 +71,7 @@ export function createSimulationRoutes(deps: SimulationRouteDeps): readonly Oper
       const timeoutMs = seconds === undefined ? findWaitMs(request.to, deps) : seconds * 1000
       const leaving = context.req.raw.signal
       const { stored, result } = startSending({ ...request, timeoutMs }, { ...deps, leaving })
-      const answer = result.then((sent): SentMessage => ({ ...sent, expected }))
+      const answer = result.then((sentResult): SentMessage => ({ ...sentResult, expected }))
       if (!context.req.header('accept')?.includes(linesType)) return context.json(await answer)
       const message = await Promise.race([stored, answer.then(() => undefined)])
       const lines = writeLines(message && { ...message, status: 'working', wait_seconds: timeoutMs / 1000 }, answer)
@@ -97,9 +97,11 @@ function createPersonaRoutes({ simulation, findGateway }: SimulationRouteDeps): 
       async ({ body: { requirement, message, outcome, arguments: args } }) => {
         const { store, deciding } = findGateway()
         const record = message === undefined ? undefined : await store.findMessage(message)
-        const number = await decideNamed(requirement ?? { number: record?.number }, { outcome, args }, deciding).catch(
-          refuseAs('forbidden'),
-        )
+        const number = await decideByReference(
+          requirement ?? { number: record?.number },
+          { outcome, args },
+          deciding,
+        ).catch(refuseAs('forbidden'))
         return { message: number }
       },
     ),
@@ -136,14 +138,14 @@ function startSending(
   request: SendRequest,
   { simulation, findGateway, leaving }: SimulationRouteDeps & { readonly leaving: AbortSignal },
 ): Sending {
-  const stored = Promise.withResolvers<AcknowledgedMessage>()
+  const acknowledgement = Promise.withResolvers<AcknowledgedMessage>()
   const [waiting, answered] = [new AbortController(), new AbortController()]
   const signal = AbortSignal.any([waiting.signal, leaving])
   let message: AcknowledgedMessage | undefined
   let isOver = false
   const onStored = (sent: AcknowledgedMessage) => {
     message = sent
-    stored.resolve(sent)
+    acknowledgement.resolve(sent)
     awaitTurn(sent.id, findGateway(), answered.signal).then(
       () => {
         isOver = true
@@ -160,8 +162,10 @@ function startSending(
     .send({ ...request, signal, onStored })
     .catch(explain)
     .finally(() => answered.abort())
-    .then(sent => (sent.status === 'no_reply' && !isOver ? { ...sent, status: 'working' } : sent))
-  return { stored: stored.promise, result }
+    .then(sendResult =>
+      sendResult.status === 'no_reply' && !isOver ? { ...sendResult, status: 'working' } : sendResult,
+    )
+  return { stored: acknowledgement.promise, result }
 }
 
 /** Resolves once the turn of a message has ended and its answer has had time to arrive. @throws Error when `signal` aborts first */
@@ -186,12 +190,12 @@ async function* writeLines(
   answer: Promise<SentMessage>,
 ): AsyncGenerator<Uint8Array> {
   const encode = (line: object) => new TextEncoder().encode(`${JSON.stringify(line)}\n`)
-  let sent: SentMessage | undefined
+  let sentMessage: SentMessage | undefined
   do {
     if (progress) yield encode(progress)
-    sent = await Promise.race([answer, sleep(progressMs, undefined, { ref: false })])
-  } while (!sent)
-  yield encode(sent)
+    sentMessage = await Promise.race([answer, sleep(progressMs, undefined, { ref: false })])
+  } while (!sentMessage)
+  yield encode(sentMessage)
 }
 
 function findEntry(request: SendRequest): ReturnType<typeof findCatalogueEntry> {

@@ -24,11 +24,11 @@ export function watchFiles(
   onChange: (paths: ReadonlySet<string>) => Promise<void>,
 ): () => void {
   let timer: NodeJS.Timeout | undefined
-  let changed = new Set<string>()
+  let changedPaths = new Set<string>()
   let working = Promise.resolve()
-  const tell = () => {
-    const paths = changed
-    changed = new Set()
+  const notify = () => {
+    const paths = changedPaths
+    changedPaths = new Set()
     working = working.then(() => onChange(paths))
   }
   const watcher = watch(folder, {
@@ -36,9 +36,9 @@ export function watchFiles(
     ignored: path => isForeign(relative(folder, path), relative(folder, data)),
   })
   watcher.on('all', (_, path) => {
-    changed.add(resolve(folder, path))
+    changedPaths.add(resolve(folder, path))
     clearTimeout(timer)
-    timer = setTimeout(tell, settleMs)
+    timer = setTimeout(notify, settleMs)
   })
   watcher.on('error', error => log.warn({ err: error }, 'the gateway no longer notices changes of files'))
   return () => {

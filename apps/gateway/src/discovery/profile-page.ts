@@ -62,12 +62,12 @@ function renderPosts(life: PublicProfile | undefined): PageMarkup | '' {
 }
 
 function renderLinks({ name }: AgentProfile, { agents: { origin }, channels, life }: ProfilePage): PageMarkup {
-  const own = listAnnouncedChannels(channels)
+  const announcedChannels = listAnnouncedChannels(channels)
     .flatMap(channel => channel.discovery?.links?.(name) ?? [])
     .filter(({ rel }) => rel === 'self')
   const feed = html`<link rel="alternate" type="application/atom+xml" title="Public posts" href="${life?.feed ?? ''}">`
   return html`<link rel="canonical" href="${origin}/agents/${name}">
-${own.map(({ type, href }) => html`<link rel="alternate" type="${type ?? ''}" href="${href}">\n`)}${life?.feed ? feed : ''}`
+${announcedChannels.map(({ type, href }) => html`<link rel="alternate" type="${type ?? ''}" href="${href}">\n`)}${life?.feed ? feed : ''}`
 }
 
 function renderPreview({ name, displayName, description, iconUrl }: AgentProfile, { agents }: ProfilePage): PageMarkup {
@@ -93,8 +93,8 @@ function renderJsonLd(agent: AgentProfile, { agents, channels }: ProfilePage): P
 
 function renderFieldLine(field: ProfileField): PageMarkup {
   const { name, value } = field
-  const shown = isLinkField(field) ? html`<a href="${value}" rel="me nofollow noopener">${value}</a>` : value
-  return html`<dt>${name}</dt><dd>${shown}</dd>`
+  const shownValue = isLinkField(field) ? html`<a href="${value}" rel="me nofollow noopener">${value}</a>` : value
+  return html`<dt>${name}</dt><dd>${shownValue}</dd>`
 }
 
 /** Returns headers that let the page load only its own style and the agent’s picture. */

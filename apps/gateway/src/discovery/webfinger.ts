@@ -4,7 +4,12 @@ import { escapeHtml, parseIfAddress, Rejection } from '@postern/message'
 import type { AgentDirectory, WebLink } from '@postern/pipeline'
 
 /** The normative order of link relations (Mentionable, WebFinger). Other relations follow. */
-const order = ['self', 'https://mentionable.dev/ns/rel/agent-card', 'http://webfinger.net/rel/profile-page', 'mailto']
+const relationOrder = [
+  'self',
+  'https://mentionable.dev/ns/rel/agent-card',
+  'http://webfinger.net/rel/profile-page',
+  'mailto',
+]
 
 interface Jrd {
   readonly subject: string
@@ -56,8 +61,8 @@ export function readAgentName(
 }
 
 function rank({ rel }: WebLink): number {
-  const position = order.indexOf(rel)
-  return position < 0 ? order.length : position
+  const position = relationOrder.indexOf(rel)
+  return position < 0 ? relationOrder.length : position
 }
 
 /** Finds the name in an account at the handles’ domain or the origin’s host, or in the actor’s address. Ignores case. */

@@ -41,7 +41,7 @@ function openRecords(...kept: readonly (readonly [text: string, mime?: string | 
 }
 
 describe('storeFiles()', () => {
-  test('takes bytes out of files and artifacts, and stores them under their digest', () => {
+  test('moves the bytes of files and artifacts to the store, under their digest', () => {
     const { attachments } = openRecords()
     const bytes = Buffer.from('picture')
     const ref = { kind: 'inline', data_base64: bytes.toString('base64') } as const
@@ -181,7 +181,7 @@ describe('readAttachment()', () => {
     expect([await read(inline), await read(ref)]).toEqual(['a', 'kept'])
   })
 
-  test('says what is wrong when they cannot be had', async () => {
+  test('names the reason when the bytes are not available', async () => {
     const { attachments } = openRecords()
     const url = { kind: 'url', url: 'https://peer.test/a.png' } as const
     const reading = attachments.readAttachment({ kind: 'file', bytes_ref: url }, signal)

@@ -74,9 +74,12 @@ function createAddressSigner({ origin, secret, now }: PublishedAttachmentsOption
       `${base}/attachments/${digest}?token=${expires}.${listSignatures(digest, expires)[0]}`,
     checkToken(digest, token) {
       const [expires = '', signature = ''] = token.split('.')
-      const given = Buffer.from(signature)
-      const expected = listSignatures(digest, Number(expires)).map(each => Buffer.from(each))
-      const isValid = expected.some(each => given.length === each.length && timingSafeEqual(given, each))
+      const givenSignature = Buffer.from(signature)
+      const expected = listSignatures(digest, Number(expires)).map(expectedSignature => Buffer.from(expectedSignature))
+      const isValid = expected.some(
+        expectedSignature =>
+          givenSignature.length === expectedSignature.length && timingSafeEqual(givenSignature, expectedSignature),
+      )
       if (!isValid) throw new Rejection('forbidden', 'Cannot read attachment: the token is not valid')
       if (Number(expires) < now()) throw new Rejection('forbidden', 'Cannot read attachment: the token has expired')
     },
@@ -122,14 +125,14 @@ function createAttachmentRoutes(store: LookupStore, { checkToken }: AddressSigne
 
 function storeFiles(parts: readonly Part[]): { readonly parts: Part[]; readonly blobs: readonly Blob[] } {
   const blobs: Blob[] = []
-  const stored = parts.map(part => {
+  const storedParts = parts.map(part => {
     if ((part.kind !== 'file' && part.kind !== 'artifact') || part.bytes_ref.kind !== 'inline') return part
     const bytes = Buffer.from(part.bytes_ref.data_base64, 'base64')
     const digest = hash('sha256', bytes)
     blobs.push({ digest, bytes, mime: part.mime })
     return { ...part, size: bytes.length, bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } } as const
   })
-  return { parts: stored, blobs }
+  return { parts: storedParts, blobs }
 }
 
 async function findBlob(store: LookupStore, digest: string): Promise<Blob | undefined> {

@@ -22,20 +22,20 @@ export function createFileFetcher(
   const isKeeping = slices.some(({ module, config }) => module.keepsFiles?.(config))
   const [rules] = slices.flatMap(({ module, config }) => module.fileRules?.(config) ?? [])
   if (!isKeeping || !rules) return undefined
-  const spent = createDayBudget(now)
-  const semaphore = createKeyedSemaphore({ maxRunning: atOnce, maxWaiting: Number.POSITIVE_INFINITY })
+  const dailyBytes = createDayBudget(now)
+  const semaphore = createKeyedSemaphore({ width: atOnce, queue: Number.POSITIVE_INFINITY })
   return async (url, signal) => {
     const { host } = new URL(url)
-    if (spent.of(host) >= maxBytesOfHost) return undefined
+    if (dailyBytes.of(host) >= maxBytesOfHost) return undefined
     const options = { ...request, signal, maxBytes: rules.max_bytes }
     // A failed fetch may have received as many bytes as the limit of a file.
     const { status, body } = await semaphore
       .run('', signal, () => fetch(url, options))
       .catch(error => {
-        spent.add(host, rules.max_bytes)
+        dailyBytes.add(host, rules.max_bytes)
         throw error
       })
-    spent.add(host, body.byteLength)
+    dailyBytes.add(host, body.byteLength)
     const mime = detectMedia(body)
     const isKept = status === 200 && body.byteLength > 0 && admitsMedia(rules.types, mime)
     return isKept ? { bytes: body, mime } : undefined

@@ -46,12 +46,12 @@ export function createReadiness({ checkWork, sleep, log }: ReadinessDeps): Readi
     )
     const isReady = await Promise.race([share('', check), isLate])
     over.abort()
-    if (isReady !== wasReady) tell(isReady)
+    if (isReady !== wasReady) notify(isReady)
     wasReady = isReady
     return isReady
   }
 
-  function tell(isReady: boolean): void {
+  function notify(isReady: boolean): void {
     if (isReady) log.warn({}, 'ready again')
     else log.warn({ err: reason }, 'not ready: the database takes no writes, or does not answer, at the moment')
     reason = undefined

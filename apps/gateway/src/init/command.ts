@@ -2,7 +2,7 @@
 
 import type { CommandContext } from '@postern/operator/commands'
 import type { Command } from 'commander'
-import type { GivenAnswers } from './project.ts'
+import type { AnswersFromFlags } from './project.ts'
 
 export function addInitCommand(program: Command, { print }: Pick<CommandContext, 'print'>): void {
   program
@@ -13,7 +13,7 @@ export function addInitCommand(program: Command, { print }: Pick<CommandContext,
       '--origin <url>',
       'public address of the gateway; at a terminal the command asks for it, else https://agents.example',
     )
-    .action(async (folder: string | undefined, options: GivenAnswers) => {
+    .action(async (folder: string | undefined, options: AnswersFromFlags) => {
       const { initProject } = await import('./view.ts')
       await initProject(folder ?? '.', options, { print })
     })

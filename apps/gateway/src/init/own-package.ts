@@ -18,9 +18,9 @@ const ownPath = '/apps/gateway/src/init/own-package.ts'
  * Returns the dependency of a project. A clone may be of a release that npm does not have, so its projects get a packed copy.
  * @throws CommandError in a clone without a packed copy
  */
-export function findOwnPackage(self: string = import.meta.url): OwnPackage {
-  if (!self.endsWith(ownPath)) return { dependency: softwareVersion }
-  const clone = fileURLToPath(self.slice(0, -ownPath.length))
+export function findOwnPackage(moduleUrl: string = import.meta.url): OwnPackage {
+  if (!moduleUrl.endsWith(ownPath)) return { dependency: softwareVersion }
+  const clone = fileURLToPath(moduleUrl.slice(0, -ownPath.length))
   const tarball = join(clone, `build/postern-${softwareVersion}.tgz`)
   if (existsSync(tarball)) return { dependency: `file:${basename(tarball)}`, tarball }
   throw new CommandError(

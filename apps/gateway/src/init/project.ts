@@ -31,7 +31,7 @@ export function describeProject(
     ['package.json', toJson(describeManifest(agent, dependency))],
     ['tsconfig.json', toJson(compilerSettings)],
     ['.env.example', environmentExample],
-    ['.gitignore', ignored],
+    ['.gitignore', gitIgnore],
   ])
 }
 
@@ -130,7 +130,7 @@ const environmentExample = `# Copy this file to .env and fill it in: every comma
 OPERATOR_TOKEN=
 `
 
-const ignored = `node_modules/
+const gitIgnore = `node_modules/
 .postern/
 .env
 `
@@ -152,10 +152,10 @@ export function writeProject(folder: string, files: ReadonlyMap<string, string>)
 }
 
 /** The answers on the command line. The command asks for the others at a terminal, or uses their defaults. */
-export type GivenAnswers = { readonly [Key in keyof ProjectAnswers]?: string | undefined }
+export type AnswersFromFlags = { readonly [Key in keyof ProjectAnswers]?: string | undefined }
 
 interface Question {
-  readonly words: string
+  readonly prompt: string
   readonly fallback: string
   /** Returns the fault of an answer, or undefined if it has none. */
   findFault(answer: string): string | undefined
@@ -163,7 +163,7 @@ interface Question {
 
 const questions: Readonly<Record<keyof ProjectAnswers, Question>> = {
   agent: {
-    words: 'Name of the first agent',
+    prompt: 'Name of the first agent',
     fallback: 'desk',
     findFault: answer =>
       /^[a-z0-9_-]{1,64}$/.test(answer)
@@ -171,7 +171,7 @@ const questions: Readonly<Record<keyof ProjectAnswers, Question>> = {
         : `"${answer}" is not a name of an agent: use 1 to 64 of a-z, 0-9, "_" and "-"`,
   },
   origin: {
-    words: 'Public address of the gateway',
+    prompt: 'Public address of the gateway',
     fallback: 'https://agents.example',
     findFault: answer =>
       isOrigin(answer) ? undefined : `"${answer}" is not an https origin: write it like https://agents.example`,
@@ -189,31 +189,35 @@ interface Terminal {
 }
 
 /** Asks for the missing answers at a terminal, and uses their defaults elsewhere. @throws CommandError for an invalid answer */
-export async function askForProject(given: GivenAnswers, terminal: Terminal): Promise<ProjectAnswers> {
-  const ask = terminal.input.isTTY === true ? openDialogue(terminal) : undefined
+export async function askForProject(givenAnswers: AnswersFromFlags, terminal: Terminal): Promise<ProjectAnswers> {
+  const dialogue = terminal.input.isTTY === true ? openDialogue(terminal) : undefined
   try {
     return {
-      agent: await answerQuestion(questions.agent, given.agent, ask?.read),
-      origin: await answerQuestion(questions.origin, given.origin, ask?.read),
+      agent: await answerQuestion(questions.agent, givenAnswers.agent, dialogue?.read),
+      origin: await answerQuestion(questions.origin, givenAnswers.origin, dialogue?.read),
     }
   } finally {
-    ask?.close()
+    dialogue?.close()
   }
 }
 
 type Read = (question: string) => Promise<string>
 
-async function answerQuestion(question: Question, given: string | undefined, read: Read | undefined): Promise<string> {
-  const { words, fallback, findFault } = question
-  if (given === undefined && read !== undefined) return readAnswer(question, read)
-  const answer = given ?? fallback
+async function answerQuestion(
+  question: Question,
+  givenAnswer: string | undefined,
+  read: Read | undefined,
+): Promise<string> {
+  const { prompt, fallback, findFault } = question
+  if (givenAnswer === undefined && read !== undefined) return readAnswer(question, read)
+  const answer = givenAnswer ?? fallback
   const fault = findFault(answer)
-  if (fault !== undefined) throw new CommandError(`${words}: ${fault}.`)
+  if (fault !== undefined) throw new CommandError(`${prompt}: ${fault}.`)
   return answer
 }
 
 /** Asks until the answer is valid. */
-async function readAnswer({ words, fallback, findFault }: Question, read: Read): Promise<string> {
+async function readAnswer({ prompt: words, fallback, findFault }: Question, read: Read): Promise<string> {
   let prompt = `${words} (${fallback}): `
   for (;;) {
     const answer = (await read(prompt)).trim() || fallback
@@ -225,11 +229,11 @@ async function readAnswer({ words, fallback, findFault }: Question, read: Read):
 
 function openDialogue({ input, output }: Terminal): { readonly read: Read; close(): void } {
   const dialogue = createInterface({ input, output })
-  const gone = new Promise<never>((_, reject) =>
+  const closed = new Promise<never>((_, reject) =>
     dialogue.once('close', () =>
       reject(new CommandError('Nothing was written: the input ended before every question was answered.')),
     ),
   )
-  gone.catch(() => undefined)
-  return { read: question => Promise.race([dialogue.question(question), gone]), close: () => dialogue.close() }
+  closed.catch(() => undefined)
+  return { read: question => Promise.race([dialogue.question(question), closed]), close: () => dialogue.close() }
 }

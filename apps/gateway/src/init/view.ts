@@ -3,16 +3,16 @@ import { copyFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
 import type { Output } from '@postern/operator/commands'
 import { findOwnPackage } from './own-package.ts'
-import type { GivenAnswers } from './project.ts'
+import type { AnswersFromFlags } from './project.ts'
 import { askForProject, describeProject, writeProject } from './project.ts'
 
 export async function initProject(
   folder: string,
-  given: GivenAnswers,
+  givenAnswers: AnswersFromFlags,
   { print }: Pick<Output, 'print'>,
 ): Promise<void> {
   const { stdin: input, stdout: output } = process
-  const answers = await askForProject(given, { input, output })
+  const answers = await askForProject(givenAnswers, { input, output })
   const directory = resolve(folder)
   const { dependency, tarball } = findOwnPackage()
   const files = describeProject(answers, { dependency })

@@ -8,22 +8,22 @@ const maxDepth = 8
 export function maskError(error: unknown, mask: SecretMask, depth = maxDepth): unknown {
   if (!(error instanceof Error)) return mask.hideInAll(error)
   if (depth === 0) return undefined
-  const own = Object.getOwnPropertyNames(error) as (keyof Error)[]
-  const members = own.map(name => {
+  const ownNames = Object.getOwnPropertyNames(error) as (keyof Error)[]
+  const members = ownNames.map(name => {
     const value: unknown = error[name]
-    const hidden = Array.isArray(value)
-      ? value.map(each => maskError(each, mask, depth - 1))
+    const maskedValue = Array.isArray(value)
+      ? value.map(item => maskError(item, mask, depth - 1))
       : maskError(value, mask, depth - 1)
-    return { name, value, hidden }
+    return { name, value, hidden: maskedValue }
   })
   const isSame = members.every(({ value, hidden }) =>
-    Array.isArray(value) ? value.every((each, index) => each === (hidden as unknown[])[index]) : value === hidden,
+    Array.isArray(value) ? value.every((item, index) => item === (hidden as unknown[])[index]) : value === hidden,
   )
   if (isSame) return error
-  const masked: Error = Object.create(Object.getPrototypeOf(error))
+  const maskedError: Error = Object.create(Object.getPrototypeOf(error))
   for (const { name, hidden } of members) {
     const enumerable = Object.prototype.propertyIsEnumerable.call(error, name)
-    Object.defineProperty(masked, name, { value: hidden, enumerable, configurable: true, writable: true })
+    Object.defineProperty(maskedError, name, { value: hidden, enumerable, configurable: true, writable: true })
   }
-  return masked
+  return maskedError
 }

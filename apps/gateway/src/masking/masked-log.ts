@@ -5,8 +5,8 @@ import type { SecretMask } from './secret-mask.ts'
 
 export function maskLog(log: Log, mask: SecretMask): Log {
   const maskFields = (fields: LogFields): LogFields => {
-    const hidden = mask.hideInAll(fields)
-    return hidden.err === undefined ? hidden : { ...hidden, err: maskError(hidden.err, mask) }
+    const maskedFields = mask.hideInAll(fields)
+    return maskedFields.err === undefined ? maskedFields : { ...maskedFields, err: maskError(maskedFields.err, mask) }
   }
   return {
     debug: (fields, text) => log.debug(maskFields(fields), mask.hideIn(text)),

@@ -33,11 +33,11 @@ export function maskRecords<Store extends RecordStore>(store: Store, mask: Secre
     commit: (turn, answer) => store.commit(turn, maskWork(answer)),
     say: (turn, answer) => store.say(turn, maskWork(answer)),
     note: (turn, notes) => store.note(turn, maskNotes(notes)),
-    release: (turn, again) => store.release(turn, maskWork(again)),
+    release: (turn, retry) => store.release(turn, maskWork(retry)),
     settle: (delivery, settlement) => store.settle(delivery, maskWork(settlement)),
     refuse: refusal => store.refuse({ ...refusal, reason: hideIn(refusal.reason) }),
     noteAttempt: (turn, attempt) => store.noteAttempt(turn, hideInAll(attempt)),
     noteLookup: lookup => store.noteLookup(hideInAll(lookup)),
-    findLookup: (key, at) => store.findLookup(hideIn(key), at),
+    findLookup: (key, instant) => store.findLookup(hideIn(key), instant),
   }
 }

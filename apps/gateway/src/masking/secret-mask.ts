@@ -10,7 +10,7 @@ export interface SecretMask {
 }
 
 /** The least length of a masked secret. Shorter values would also match parts of ordinary words. */
-const leastChars = 8
+const minChars = 8
 
 export function createSecretMask(secrets: readonly string[] = []): SecretMask {
   const forms = new Set<string>()
@@ -29,8 +29,8 @@ export function createSecretMask(secrets: readonly string[] = []): SecretMask {
 
 /** Tries the longest form first, so that a form inside it does not leave its remains visible. */
 function createPattern(forms: ReadonlySet<string>): RegExp {
-  const sorted = [...forms].toSorted((left, right) => right.length - left.length)
-  return new RegExp(sorted.map(form => `${escapeForm(form)}${urlStart.test(form) ? urlEnd : ''}`).join('|'), 'g')
+  const sortedForms = [...forms].toSorted((left, right) => right.length - left.length)
+  return new RegExp(sortedForms.map(form => `${escapeForm(form)}${urlStart.test(form) ? urlEnd : ''}`).join('|'), 'g')
 }
 
 function escapeForm(form: string): string {
@@ -44,7 +44,7 @@ const urlStart = /^[a-z][a-z0-9+.-]*(?::\/\/|%3A%2F%2F)/i
 /** Lists the forms in which a text may quote a secret: as it is, in a URL, and in JSON. */
 function listForms(secret: string): readonly string[] {
   const form = urlStart.test(secret) && secret.endsWith('/') ? secret.slice(0, -1) : secret
-  return [form, encodeURIComponent(form), JSON.stringify(form).slice(1, -1)].filter(each => each.length >= leastChars)
+  return [form, encodeURIComponent(form), JSON.stringify(form).slice(1, -1)].filter(each => each.length >= minChars)
 }
 
 function hideInAll(value: unknown, hideIn: (text: string) => string): unknown {
@@ -56,13 +56,13 @@ function hideInAll(value: unknown, hideIn: (text: string) => string): unknown {
     )
   if (!isPlain(value)) return value
   const members = Object.entries(value)
-  const hidden = members.map(([, child]) => hideInAll(child, hideIn))
-  const isSame = hidden.every((child, index) => child === members[index]?.[1])
-  return isSame ? value : Object.fromEntries(members.map(([name], index) => [name, hidden[index]]))
+  const maskedMembers = members.map(([, child]) => hideInAll(child, hideIn))
+  const isSame = maskedMembers.every((child, index) => child === members[index]?.[1])
+  return isSame ? value : Object.fromEntries(members.map(([name], index) => [name, maskedMembers[index]]))
 }
 
-function keepIfSame(items: readonly unknown[], hidden: readonly unknown[]): readonly unknown[] {
-  return hidden.every((item, index) => item === items[index]) ? items : hidden
+function keepIfSame(items: readonly unknown[], maskedItems: readonly unknown[]): readonly unknown[] {
+  return maskedItems.every((item, index) => item === items[index]) ? items : maskedItems
 }
 
 function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {

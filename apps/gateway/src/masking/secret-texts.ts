@@ -12,8 +12,8 @@ interface HiddenValue {
 }
 
 /** Lists the secrets in a value of the configuration. */
-export function findSecretTexts({ text: given, isNamed = false, ...hidden }: HiddenValue): readonly string[] {
-  const text = given.trim()
+export function findSecretTexts({ text: givenText, isNamed = false, ...hidden }: HiddenValue): readonly string[] {
+  const text = givenText.trim()
   if (!isLoneUrl(text)) return isNamed ? [...listNamed(text), ...findLikely(text)] : findLikely(text)
   const isSecretAsItStands = isNamed || (hidden.isReferenced && hasMoreThanHost(text))
   return [
@@ -45,8 +45,8 @@ function listNamed(text: string): readonly string[] {
 
 /** Divides a text into words, and `--name=value`, `name:value` and queries into their values. */
 function findLikely(text: string): readonly string[] {
-  const words = [text, ...text.split(/[\s"'`<>(){}[\],;]+/)].filter(word => !/\s/.test(word))
-  return [...new Set(words)].flatMap(word => {
+  const candidates = [text, ...text.split(/[\s"'`<>(){}[\],;]+/)].filter(word => !/\s/.test(word))
+  return [...new Set(candidates)].flatMap(word => {
     const [, url] = /(?:^|=)([a-z][a-z0-9+.-]*:\/\/.*)$/i.exec(word) ?? []
     return [...[word].filter(isLikelySecret), ...(url === undefined ? findInParameters(word) : findInUrl(url))]
   })
@@ -54,7 +54,7 @@ function findLikely(text: string): readonly string[] {
 
 function findInParameters(text: string): readonly string[] {
   return [...text.matchAll(/(?:^|[&?])-{0,2}([a-z][\w.-]*)[=:]([^&]+)/gi)].flatMap(([, name = '', value = '']) =>
-    [value, decode(value)].filter(each => isSecretName(name) || isLikelySecret(each)),
+    [value, decode(value)].filter(variant => isSecretName(name) || isLikelySecret(variant)),
   )
 }
 
@@ -77,13 +77,13 @@ function findInUser(user: string): readonly string[] {
 }
 
 /** The least length of a segment that may be a secret. A shorter segment of a path is an ordinary word. */
-const leastSegmentChars = 16
+const minSegmentChars = 16
 
 /** Finds the opaque segments in the path of an address. The name of a database is not a secret. */
 function findInPath(url: string): readonly string[] {
   const segments = /^(?:http|ws)s?:/i.test(url) ? (URL.parse(url)?.pathname.split('/') ?? []) : []
   return segments
-    .filter(segment => segment.length >= leastSegmentChars)
+    .filter(segment => segment.length >= minSegmentChars)
     .flatMap(segment => [segment, decode(segment)])
     .filter(isLikelySecret)
 }

@@ -7,12 +7,12 @@ import { stdSerializers } from 'pino'
 const tellEveryMs = 60_000
 
 /** The largest number of remembered causes. Beyond it, the log reports the oldest one and forgets it. */
-const mostCauses = 500
+const maxCauses = 500
 
 type Level = keyof Log
 
-interface Repeated {
-  readonly tell: (fields: LogFields) => void
+interface RepeatedCause {
+  readonly write: (fields: LogFields) => void
   readonly timer: NodeJS.Timeout
   /** The fields of the last line, without its stacks. */
   fields: LogFields
@@ -23,9 +23,9 @@ interface Repeated {
  * Writes a line with an error or a reason at once, and its repetitions within a minute as one line with `repeated`. Passes other lines on unchanged.
  */
 export function joinRepeated(log: Log, { everyMs = tellEveryMs }: { readonly everyMs?: number } = {}): Log {
-  const causes = new Map<string, Repeated>()
+  const causes = new Map<string, RepeatedCause>()
 
-  function close(name: string, { tell, timer, fields, count }: Repeated): void {
+  function close(name: string, { write: tell, timer, fields, count }: RepeatedCause): void {
     clearTimeout(timer)
     causes.delete(name)
     if (count > 0) tell({ ...fields, repeated: count })
@@ -41,15 +41,15 @@ export function joinRepeated(log: Log, { everyMs = tellEveryMs }: { readonly eve
     }
     log[level](fields, text)
     if (name === undefined) return
-    const repeated: Repeated = {
-      tell: last => log[level](last, text),
-      timer: setTimeout(() => close(name, repeated), everyMs).unref(),
+    const repeatedCause: RepeatedCause = {
+      write: last => log[level](last, text),
+      timer: setTimeout(() => close(name, repeatedCause), everyMs).unref(),
       fields: {},
       count: 0,
     }
-    causes.set(name, repeated)
+    causes.set(name, repeatedCause)
     const [oldest] = causes
-    if (causes.size > mostCauses && oldest) close(...oldest)
+    if (causes.size > maxCauses && oldest) close(...oldest)
   }
 
   return {
@@ -69,7 +69,8 @@ function nameCause(level: Level, { err, via, code, reason, host }: LogFields, te
 /** Returns the messages of an error and of its causes. */
 function describeChain(error: unknown): readonly string[] {
   const messages: string[] = []
-  for (let each = error; each instanceof Error && messages.length < 5; each = each.cause) messages.push(each.message)
+  for (let current = error; current instanceof Error && messages.length < 5; current = current.cause)
+    messages.push(current.message)
   return messages.length > 0 || error === undefined ? messages : [String(error)]
 }
 

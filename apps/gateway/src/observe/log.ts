@@ -9,7 +9,7 @@ import { describeLogged, joinRepeated } from './log-causes.ts'
 type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 /** Fields that may carry a secret or somebody's text. The log never writes them, whoever passes them. */
-const redacted = [
+const redactedPaths = [
   'authorization',
   'token',
   'secret',
@@ -25,7 +25,7 @@ const redacted = [
 /** Creates a log that writes structured lines to standard output, or readable ones in dev mode. */
 export function createLog({ level, readable }: { readonly level: LogLevel; readonly readable: boolean }): Log {
   const serializers = { err: describeLogged }
-  const options = { level, base: null, redact: { paths: redacted, remove: true }, serializers }
+  const options = { level, base: null, redact: { paths: redactedPaths, remove: true }, serializers }
   if (!readable) return joinRepeated(pino(options, createLogOutput(1)))
   return joinRepeated(pino(options, { write: line => void process.stdout.write(formatLogLine(line)) }))
 }

@@ -16,10 +16,10 @@ interface RefusedAnswersDeps {
 }
 
 /** Paths that monitoring polls every few seconds. Their failures are reported elsewhere. */
-const watched: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
+const watchedPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 
 /** The console forwards these requests to a channel, which records its own refusals. */
-const forwarded = '/operator/chat/'
+const chatPrefix = '/operator/chat/'
 
 /**
  * Records refused requests to channels, and requests to any route that failed through no fault of the peer. Skips refusals that a channel has
@@ -30,12 +30,12 @@ export function createRefusedAnswers({ findOwner, store, now, addressOf }: Refus
     if (hasRefusal(context.req.raw)) return
     const { status } = context.res
     const { method } = context.req
-    const matched = matchedRoutes(context)
+    const matchedRouterRoutes = matchedRoutes(context)
     const owner = findOwner(context)
     const via = owner?.channel
     if (!(isOurFault(status) || (via !== undefined && isWriting(method, status)))) return
-    const path = owner?.path ?? matched.find(each => each.method !== 'ALL')?.path ?? '*'
-    if (watched.has(path) || path.startsWith(forwarded)) return
+    const path = owner?.path ?? matchedRouterRoutes.find(route => route.method !== 'ALL')?.path ?? '*'
+    if (watchedPaths.has(path) || path.startsWith(chatPrefix)) return
     const request = { via: via ?? ownRoutes, endpoint: `${method} ${path}`, agent: findAgent(path, context.req.path) }
     const problem = context.error ? codeRefusal(context.error) : await readProblem(context.res)
     store.refuse({ at: isoTime(now()), from: addressOf(context), status, ...request, ...problem })
@@ -55,8 +55,8 @@ function isOurFault(status: number): boolean {
 
 /** Returns the agent that a path names at the position of `:agent` in its route pattern. */
 function findAgent(pattern: string, path: string): string | undefined {
-  const at = pattern.split('/').indexOf(':agent')
-  const name = at < 0 ? undefined : path.split('/')[at]
+  const agentIndex = pattern.split('/').indexOf(':agent')
+  const name = agentIndex < 0 ? undefined : path.split('/')[agentIndex]
   return name?.toLowerCase()
 }
 

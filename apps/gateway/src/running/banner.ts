@@ -1,6 +1,6 @@
 // Formats the first lines that a started gateway prints.
 import { simulatedChannels } from '../channels.ts'
-import type { MadeUpSecret } from '../dev/made-up-secrets.ts'
+import type { GeneratedSecret } from '../dev/generated-secrets.ts'
 import { softwareVersion } from '../system/version.ts'
 import type { Running } from './run.ts'
 
@@ -36,11 +36,11 @@ export function formatBanner(
 }
 
 /** Prints the values, because other programs, such as webhook agents, need them, too. */
-function madeUpLines(madeUp: readonly MadeUpSecret[]): string[] {
+function madeUpLines(madeUp: readonly GeneratedSecret[]): string[] {
   if (madeUp.length === 0) return []
   const lines = madeUp.map(({ source, key, value, opensFor }) => {
-    const shown = opensFor === undefined ? key : `${key}; send ${opensFor}`
-    return `  ${source}=${value}  (${shown})`
+    const shownKey = opensFor === undefined ? key : `${key}; send ${opensFor}`
+    return `  ${source}=${value}  (${shownKey})`
   })
   return ['These secrets are not set, so dev mode made them up for this run:', '', ...lines, '']
 }

@@ -44,28 +44,33 @@ interface Printing extends Pick<IncompleteConfig, 'reasons'> {
 }
 
 function printMasked(config: unknown, { references }: ConfigFile, { reasons, output }: Printing): void {
-  const masked = maskSettings({ tree: config, references })
-  const shown = reasons.reduce((tree, { path, reason }) => setAt(tree, path, reason), masked)
-  output.print(JSON.stringify(shown, null, 2))
+  const maskedTree = maskSettings({ tree: config, references })
+  const shownTree = reasons.reduce((tree, { path, reason }) => setAt(tree, path, reason), maskedTree)
+  output.print(JSON.stringify(shownTree, null, 2))
 }
 
 interface SettingSources {
   /** The configuration of the running gateway. */
   readonly config: object
   /** The values of the file and the variables, before defaults. */
-  readonly given: object
+  readonly givenConfig: object
   /** The paths of values that came from variables and files. */
   readonly references?: readonly (readonly string[])[] | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
 /** Lists every value of the configuration with its source. Dev mode is the source of values that are neither given nor defaults. */
-export function listSettings({ config, given, references, environment }: SettingSources): readonly ListedSetting[] {
+export function listSettings({
+  config,
+  givenConfig,
+  references,
+  environment,
+}: SettingSources): readonly ListedSetting[] {
   const variables = new Set(
     [...listVariables()].filter(([name]) => environment[name] !== undefined).map(([, { path }]) => path.join('.')),
   )
-  const inFile = new Map(flatten(given))
-  const defaults = new Map(flatten(findDefaults(given)))
+  const inFile = new Map(flatten(givenConfig))
+  const defaults = new Map(flatten(findDefaults(givenConfig)))
   const raw = new Map(flatten(config))
   return flatten(maskSettings({ tree: config, references }) as object).map(([key, value]) => {
     const isSame = isDeepStrictEqual(defaults.get(key), raw.get(key))
@@ -76,8 +81,8 @@ export function listSettings({ config, given, references, environment }: Setting
 
 /** Returns the defaults that the file would have without dev mode. */
 function findDefaults(given: object): object {
-  const parsed = configSchema.safeParse({ origin: 'https://agents.example', agents: {}, ...given, dev: false })
-  return parsed.success ? parsed.data : {}
+  const result = configSchema.safeParse({ origin: 'https://agents.example', agents: {}, ...given, dev: false })
+  return result.success ? result.data : {}
 }
 
 /** Lists the values of a tree with their paths. Lists count as values. */

@@ -6,7 +6,7 @@ import type { ConfigFile } from '../config/read-config.ts'
 import { parseConfig } from '../config/read-config.ts'
 import { setAt } from '../config/set-at.ts'
 import { devDefaults, fillAll, isForProduction } from '../dev/dev-configs.ts'
-import { makeUpSecrets } from '../dev/made-up-secrets.ts'
+import { generateSecrets } from '../dev/generated-secrets.ts'
 
 export interface IncompleteConfig {
   /** The configuration with its defaults, or the file as it is if it has other faults. */
@@ -28,10 +28,12 @@ export function readIncomplete({
   missing,
   path,
 }: Pick<ConfigFile, 'tree' | 'missing' | 'path'>): IncompleteConfig {
-  const filled = missing.reduce((each, setting) => fillBest(each, setting.path, path), tree as Tree)
-  const madeUp = new Set(isForProduction({ path, tree: filled }) ? [] : makeUpSecrets(missing).map(({ key }) => key))
+  const filledTree = missing.reduce((partial, setting) => fillBest(partial, setting.path, path), tree as Tree)
+  const madeUp = new Set(
+    isForProduction({ path, tree: filledTree }) ? [] : generateSecrets(missing).map(({ key }) => key),
+  )
   const unset = missing.filter(setting => !madeUp.has(setting.path.join('.'))).map(({ error }) => error)
-  const { config, faults } = parse(filled, path)
+  const { config, faults } = parse(filledTree, path)
   return {
     config: config ?? tree,
     reasons: missing.map(({ path: settingPath, problem }) => ({
@@ -45,8 +47,11 @@ export function readIncomplete({
 /** Fills a missing value with the placeholder that causes the fewest faults. Leaves the value absent if no placeholder fits. */
 function fillBest(tree: Tree, missingPath: readonly string[], path: string | undefined): Tree {
   const trees = placeholders.map(placeholder => setAt(tree, missingPath, placeholder) as Tree)
-  const counted = [...trees, tree].map(filled => ({ filled, count: parse(filled, path).faults.length }))
-  return counted.toSorted((a, b) => a.count - b.count)[0]?.filled ?? tree
+  const candidates = [...trees, tree].map(candidate => ({
+    filled: candidate,
+    count: parse(candidate, path).faults.length,
+  }))
+  return candidates.toSorted((a, b) => a.count - b.count)[0]?.filled ?? tree
 }
 
 function parse(tree: Tree, path: string | undefined): { config?: unknown; faults: readonly ConfigError[] } {

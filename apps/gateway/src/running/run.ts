@@ -10,7 +10,7 @@ import type { ConfigFile } from '../config/read-config.ts'
 import { parseConfigFile } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
 import { createDevConfigs, devDefaults, fillAll } from '../dev/dev-configs.ts'
-import type { MadeUpSecret } from '../dev/made-up-secrets.ts'
+import type { GeneratedSecret } from '../dev/generated-secrets.ts'
 import { connectSimulation, createSimulationRoutes, publishKeys } from '../dev/simulation.ts'
 import type { Gateway } from '../gateway.ts'
 import { openGateway } from '../gateway.ts'
@@ -28,7 +28,7 @@ export interface Running {
   readonly config: Config
   readonly listening: readonly Listening[]
   /** Secrets that dev mode made up for this run. */
-  readonly madeUp?: readonly MadeUpSecret[]
+  readonly madeUp?: readonly GeneratedSecret[]
   stop(): Promise<void>
 }
 
@@ -36,7 +36,7 @@ export interface Running {
 export interface SimulatedGateway extends Running {
   readonly simulation: Simulation
   /** The configuration of the file, with dev mode's values. */
-  readonly given: Config
+  readonly initialConfig: Config
   /** Parses another file for the same network. @throws AggregateError of ConfigErrors */
   parse(file: ConfigFile): Config
   /** Applies another configuration to the gateway and the network. @throws ConfigError, AggregateError of them */
@@ -48,16 +48,16 @@ export async function runDev(
   file: ConfigFile,
   { readFile = async () => file, adopts }: RunOptions & { readFile?(): Promise<ConfigFile> } = {},
 ): Promise<SimulatedGateway> {
-  const opened = await openDev(file, { isReloadable: true, adopts })
-  const { gateway, given, parse, reload } = opened
+  const openedGateway = await openDev(file, { isReloadable: true, adopts })
+  const { gateway, initialConfig, parse, reload } = openedGateway
   const readConfig = async () => parse(await readFile())
   const { reloadOnChange } = await import('../dev/reload.ts')
-  const endReload = reloadOnChange({ gateway, folder: file.baseDir, given, readConfig, reload })
+  const endReload = reloadOnChange({ gateway, folder: file.baseDir, initialConfig, readConfig, reload })
   const stop = () => {
     endReload()
-    return opened.stop()
+    return openedGateway.stop()
   }
-  const running = { ...opened, stop }
+  const running = { ...openedGateway, stop }
   ownProcess(running)
   return running
 }
@@ -95,7 +95,7 @@ export async function openDev(file: ConfigFile, options: OpenOptions = {}): Prom
     ...running,
     madeUp: configs.madeUp(),
     simulation,
-    given,
+    initialConfig: given,
     parse: configs.parse,
     async reload(config) {
       const open = await gateway.reload(admitDevCallers(config, { operatorToken: gateway.operatorToken, simulation }))
@@ -117,10 +117,10 @@ async function openSimulated(file: ConfigFile, options: RunningOptions & { reado
   const given = configs.parse(file)
   const mask = createSecretMask(listSecretTexts(file))
   let newest = file
-  const parse = (changed: ConfigFile) => {
-    newest = changed
-    mask.learn(listSecretTexts(changed))
-    return configs.parse(changed)
+  const parse = (changedFile: ConfigFile) => {
+    newest = changedFile
+    mask.learn(listSecretTexts(changedFile))
+    return configs.parse(changedFile)
   }
   const running = await openRunning(given, file, { ...options, mask, readGiven: () => newest })
   return { given, configs: { ...configs, parse }, running }
@@ -175,7 +175,7 @@ async function openRunning(
     },
     listSettings: config => {
       const { tree: given, references } = readGiven()
-      return listSettings({ config, given, references, environment: process.env })
+      return listSettings({ config, givenConfig: given, references, environment: process.env })
     },
   })
   const listening = await openEndpoints(gateway, directory, isSimulating).catch(async error => {

@@ -11,10 +11,12 @@ test('each value shows its source, and secrets stay hidden', () => {
   }
   const config = { ...configSchema.parse(given), data: '/elsewhere' }
   const environment = { POSTERN_LISTEN_PORT: '9000' }
-  const listed = new Map(listSettings({ config, given, environment }).map(({ key, ...rest }) => [key, rest]))
-  expect(listed.get('origin')).toEqual({ value: 'https://agents.example', source: 'file' })
-  expect(listed.get('listen.port')).toEqual({ value: 9000, source: 'environment' })
-  expect(listed.get('operator_token')).toEqual({ value: '(set)', source: 'file' })
-  expect(listed.get('listen.host')?.source).toBe('default')
-  expect(listed.get('data')?.source).toBe('dev')
+  const sourcesByKey = new Map(
+    listSettings({ config, givenConfig: given, environment }).map(({ key, ...rest }) => [key, rest]),
+  )
+  expect(sourcesByKey.get('origin')).toEqual({ value: 'https://agents.example', source: 'file' })
+  expect(sourcesByKey.get('listen.port')).toEqual({ value: 9000, source: 'environment' })
+  expect(sourcesByKey.get('operator_token')).toEqual({ value: '(set)', source: 'file' })
+  expect(sourcesByKey.get('listen.host')?.source).toBe('default')
+  expect(sourcesByKey.get('data')?.source).toBe('dev')
 })

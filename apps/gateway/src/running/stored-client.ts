@@ -21,35 +21,35 @@ export async function openStoredClient(file: ConfigFile): Promise<OperatorClient
   const token = config.operator_token ?? randomBytes(24).toString('base64url')
   const log = createLog({ level: 'error', readable: true })
   const mask = createSecretMask(listSecretTexts(file))
-  const open = (readsOnly: boolean) =>
+  const open = (isReadOnly: boolean) =>
     // Only a start may change the tables, because another release may be using them, or nobody has a backup of them.
-    openGateway(config, { baseDir, configPath, log, mask, operatorToken: token, changesTables: false, readsOnly })
-  let opened: Promise<OpenedStore | undefined> = Promise.resolve(undefined)
+    openGateway(config, { baseDir, configPath, log, mask, operatorToken: token, mayMigrate: false, isReadOnly })
+  let openedStore: Promise<OpenedStore | undefined> = Promise.resolve(undefined)
 
   /** Opens the data once, in the mode of the first operation, because opening and closing runs the agents' own code. */
   function openFor(operation: ApiOperation, input: unknown): Promise<Gateway> {
-    return openAs({ readsOnly: isReading(operation, (input as { readonly body?: unknown }).body) })
+    return openAs({ isReadOnly: isReading(operation, (input as { readonly body?: unknown }).body) })
   }
 
-  function openAs({ readsOnly }: { readonly readsOnly: boolean }): Promise<Gateway> {
-    const opening = opened.then(async current => {
-      if (current && (readsOnly || !current.readsOnly)) return current
+  function openAs({ isReadOnly }: { readonly isReadOnly: boolean }): Promise<Gateway> {
+    const opening = openedStore.then(async current => {
+      if (current && (isReadOnly || !current.isReadOnly)) return current
       await current?.gateway.stop()
-      return { gateway: await open(readsOnly), readsOnly }
+      return { gateway: await open(isReadOnly), isReadOnly }
     })
     // The next operation retries.
-    opened = opening.catch(() => undefined)
+    openedStore = opening.catch(() => undefined)
     return opening.then(({ gateway }) => gateway)
   }
 
   const request: Parameters<typeof createClient>[1] = async (path, init) => {
-    const gateway = await openAs({ readsOnly: true })
+    const gateway = await openAs({ isReadOnly: true })
     return gateway.app.request(path, init)
   }
   const reader = createClient(token, request, {
     isRunning: false,
     isSimulating: false,
-    close: async () => void (await (await opened)?.gateway.stop()),
+    close: async () => void (await (await openedStore)?.gateway.stop()),
   })
   return {
     ...reader,
@@ -66,7 +66,7 @@ export async function openStoredClient(file: ConfigFile): Promise<OperatorClient
 
 interface OpenedStore {
   readonly gateway: Gateway
-  readonly readsOnly: boolean
+  readonly isReadOnly: boolean
 }
 
 function isReading({ method, isReading: decide }: ApiOperation, body: unknown): boolean {

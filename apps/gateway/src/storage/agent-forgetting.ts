@@ -2,7 +2,7 @@
 import type { AgentDeps } from '@postern/agents'
 import type { Json, Log, System } from '@postern/message'
 import { bindLog, makeId, Unavailable } from '@postern/message'
-import type { AgentOutcome, WaitingForget } from '@postern/operator'
+import type { AgentOutcome, PendingForget } from '@postern/operator'
 import type { Channel, ForgottenPerson, PersonMessagesRequest } from '@postern/pipeline'
 import { listForgotten } from '@postern/pipeline'
 import type { GatewayStore } from '@postern/store'
@@ -47,7 +47,7 @@ export interface AgentForgetting {
   /** Makes due calls until `signal` aborts. */
   watch(signal: AbortSignal): Promise<void>
   /** Lists the pending calls. An agent that has forgotten everybody has none. */
-  listWaiting(): Promise<readonly WaitingForget[]>
+  listWaiting(): Promise<readonly PendingForget[]>
 }
 
 export function createAgentForgetting(deps: AgentForgettingDeps): AgentForgetting {

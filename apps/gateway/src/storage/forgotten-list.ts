@@ -63,11 +63,11 @@ export function openForgottenList(path: string): ForgottenList {
       digests: new Set(names.map(name => digestWith(own, name))),
     }),
     append({ id, agent, isOwn = false, digests }) {
-      const whose = { ...(agent !== undefined && { agent }), ...(isOwn && { isOwn }) }
-      const added = formatLine({ key: nameKey(own), id, ...whose, digests: [...digests] })
+      const forgottenBy = { ...(agent !== undefined && { agent }), ...(isOwn && { isOwn }) }
+      const line = formatLine({ key: nameKey(own), id, ...forgottenBy, digests: [...digests] })
       const head = firstKey === undefined ? formatLine({ format: listFormat, key: own }) : ''
       // `appendFileSync` completes a short write, or throws.
-      appendFileSync(path, head + added, { mode: 0o600, flush: true })
+      appendFileSync(path, head + line, { mode: 0o600, flush: true })
     },
   }
 }

@@ -95,7 +95,7 @@ const forgetWith = (store: GatewayStore, part: object) =>
 test.each([
   ['the same word', { agent: 'echo', addresses: [bob], isOwn: true }],
   ['the operator for all agents', { addresses: [ada, bob] }],
-])('what people say after a forgetting that failed once and then succeeds stays: %s', async (_by, second) => {
+])('messages sent after an erasure that failed once and then succeeded remain: %s', async (_by, second) => {
   const { store, idsOf, forgetting } = await openEarlier()
   const failed = forgetWith(store, { forgetPerson: failing })
   await expect(failed.forgetPerson({ agent: 'echo', addresses: [bob], isOwn: true })).rejects.toThrow('busy')

@@ -6,7 +6,7 @@ function openSpace(floor: number | undefined) {
   let [time, free] = [0, 2_000]
   const told: string[] = []
   const log = { ...silentLog, warn: (_: object, line: string) => void told.push(line) }
-  const space = createFreeSpace({ floor, readFree: () => free, now: () => time, log })
+  const space = createFreeSpace({ minFreeBytes: floor, readFree: () => free, now: () => time, log })
   return {
     told,
     set(bytes: number) {

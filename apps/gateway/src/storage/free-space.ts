@@ -14,7 +14,7 @@ interface FreeSpaceOptions {
    * The number of free bytes below which the gateway refuses unproven senders, and below half of which it refuses everybody. Undefined for
    * no limit.
    */
-  readonly floor: number | undefined
+  readonly minFreeBytes: number | undefined
   /** Returns the number of free bytes. */
   readonly readFree: () => number
   readonly now: () => number
@@ -41,8 +41,8 @@ export function readFreeBytes(directory: string): number {
   return bavail * bsize
 }
 
-export function createFreeSpace({ floor, readFree, now, log }: FreeSpaceOptions): FreeSpace {
-  if (!floor) return { check() {} }
+export function createFreeSpace({ minFreeBytes, readFree, now, log }: FreeSpaceOptions): FreeSpace {
+  if (!minFreeBytes) return { check() {} }
   let level: Level = 'enough'
   let measuredAt = Number.NEGATIVE_INFINITY
 
@@ -57,7 +57,7 @@ export function createFreeSpace({ floor, readFree, now, log }: FreeSpaceOptions)
 
   return {
     check({ isProven }) {
-      measure(floor)
+      measure(minFreeBytes)
       if (level === 'full' || (level === 'low' && !isProven)) throw new Unavailable(refusal, { retryAfter })
     },
   }

@@ -17,7 +17,7 @@ function quotaOf(address: string, people: readonly string[] = [], verified = tru
   return rule.admitPeer?.(intake)?.storage
 }
 
-test('what people behind a connector store counts for each of them, and names nobody', () => {
+test('the quota counts separately for each person behind a connector, without naming them', () => {
   const [one, other, again] = ['U1', 'U2', 'U1'].map(person => quotaOf('@slack@connector.test', [person]))
   expect(one).toEqual(again)
   expect(one?.sender).not.toBe(other?.sender)

@@ -55,8 +55,8 @@ export function openLocalFetch({ fetch, openStream }: WaysOut, { app, origins, c
   }
   const call = async (url: string, request: FetchRequest | StreamRequest): Promise<Response> => {
     const { method = 'GET', headers = {}, body } = request
-    const sent = new Request(url, { method, headers, ...(body !== undefined && { body: body as BodyInit }) })
-    const answer = Promise.resolve(app.fetch(sent, ownVisit))
+    const sentRequest = new Request(url, { method, headers, ...(body !== undefined && { body: body as BodyInit }) })
+    const answer = Promise.resolve(app.fetch(sentRequest, ownVisit))
     return endWith(request.signal, answer).catch(error => {
       // The answer of a caller that has left may be a stream, which would continue without a reader.
       void answer.then(late => late.body?.cancel()).catch(() => undefined)
@@ -88,25 +88,25 @@ async function withinTime<Value>(
 ): Promise<Value> {
   const over = new AbortController()
   const expire = () => over.abort(new Unavailable('Cannot fetch: no answer in time'))
-  const leave = () => over.abort(signal?.reason)
+  const abort = () => over.abort(signal?.reason)
   const timer = setTimeout(expire, timeoutMs)
-  if (signal?.aborted) leave()
-  signal?.addEventListener('abort', leave, { once: true })
+  if (signal?.aborted) abort()
+  signal?.addEventListener('abort', abort, { once: true })
   try {
     return await work(over.signal)
   } finally {
     clearTimeout(timer)
-    signal?.removeEventListener('abort', leave)
+    signal?.removeEventListener('abort', abort)
   }
 }
 
 async function readAll(pieces: AsyncIterable<Uint8Array>, maxBytes = defaultMaxBytes): Promise<Uint8Array> {
   const read: Uint8Array[] = []
   let size = 0
-  for await (const piece of pieces) {
-    size += piece.length
+  for await (const chunk of pieces) {
+    size += chunk.length
     if (size > maxBytes) throw new Undeliverable(`Cannot fetch: answer is too large: more than ${maxBytes} bytes`)
-    read.push(piece)
+    read.push(chunk)
   }
   return new Uint8Array(Buffer.concat(read))
 }
@@ -130,7 +130,7 @@ async function* readPieces(
   const abort = () => void reader?.cancel(signal?.reason).catch(() => undefined)
   signal?.addEventListener('abort', abort, { once: true })
   try {
-    for (let piece = await reader?.read(); piece?.value; piece = await reader?.read()) yield piece.value
+    for (let chunk = await reader?.read(); chunk?.value; chunk = await reader?.read()) yield chunk.value
     signal?.throwIfAborted()
   } finally {
     signal?.removeEventListener('abort', abort)

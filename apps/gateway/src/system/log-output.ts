@@ -21,8 +21,8 @@ export function createLogOutput(descriptor: number, write: typeof writeSync = wr
     timer = undefined
     const octets = Buffer.from(waiting)
     try {
-      const written = write(descriptor, octets)
-      waiting = octets.subarray(written).toString()
+      const writtenBytes = write(descriptor, octets)
+      waiting = octets.subarray(writtenBytes).toString()
     } catch (error) {
       const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN' && waiting.length < maxWaiting
       if (!isFull) waiting = ''

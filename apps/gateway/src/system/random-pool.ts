@@ -12,17 +12,17 @@ const maxPooledBytes = 64
  */
 export function createRandomPool(fill: (count: number) => Uint8Array = randomBytes): (count: number) => Uint8Array {
   let pool: Uint8Array = new Uint8Array()
-  let at = 0
+  let position = 0
   return count => {
     if (count > maxPooledBytes) return fill(count)
-    if (at + count > pool.length) {
+    if (position + count > pool.length) {
       pool = fill(poolBytes)
-      at = 0
+      position = 0
     }
     // The `Uint8Array` copies the bytes, while `slice` of a Buffer would share them.
-    const taken = new Uint8Array(pool.subarray(at, at + count))
-    pool.fill(0, at, at + count)
-    at += count
-    return taken
+    const bytes = new Uint8Array(pool.subarray(position, position + count))
+    pool.fill(0, position, position + count)
+    position += count
+    return bytes
   }
 }

@@ -31,16 +31,16 @@ export function createSystem(
 ): GatewaySystem {
   const { allow_private, allow_private_push, loopback, dns } = config.network
   const userAgent = `Postern/${softwareVersion} (+${config.origin}/)`
-  const opened: { close(): void }[] = []
+  const closables: { close(): void }[] = []
   const openFetch = (allowPrivate: readonly string[]) => {
     const fetch = createGuardedFetch({ allowPrivate, loopback, userAgent, now })
-    opened.push(fetch)
+    closables.push(fetch)
     return fetch
   }
   const fetch = openFetch([])
   const configured = openFetch(allow_private)
   const [submitter] = slices.flatMap(({ module, config: own }) => module.openMail?.(own, log) ?? [])
-  if (submitter) opened.push(submitter)
+  if (submitter) closables.push(submitter)
   return {
     fetch,
     openStream: fetch.openStream,
@@ -57,7 +57,7 @@ export function createSystem(
     sleep,
     log,
     close: () => {
-      for (const { close } of opened) close()
+      for (const { close } of closables) close()
     },
   }
 }

@@ -1,6 +1,6 @@
 // Starts runs of the chat like a browser, and reads their answers.
 import { parseJsonText } from '@postern/message'
-import { writeRunContent } from '@postern/simulation'
+import { renderRunContent } from '@postern/simulation'
 import type { ChatEvent, ChatRequest } from './started-gateway.ts'
 
 interface ChatDeps {
@@ -23,7 +23,7 @@ export async function readChatRun(
   { url, token }: ChatDeps,
 ): Promise<ChatRun> {
   const messageId = crypto.randomUUID()
-  const content = writeRunContent({ text, parts })
+  const content = renderRunContent({ text, parts })
   const body = {
     threadId: thread,
     runId: crypto.randomUUID(),
@@ -37,8 +37,8 @@ export async function readChatRun(
   const stream = await answer.text()
   if (!answer.ok) throw new Error(`Cannot chat: the gateway answered ${answer.status} ${stream}`)
   const events = readEvents(stream)
-  const said = events.flatMap(({ type, delta }) => (type === 'TEXT_MESSAGE_CONTENT' ? [String(delta)] : []))
-  return { thread, messageId, text: said.join(''), events }
+  const texts = events.flatMap(({ type, delta }) => (type === 'TEXT_MESSAGE_CONTENT' ? [String(delta)] : []))
+  return { thread, messageId, text: texts.join(''), events }
 }
 
 function readEvents(stream: string): readonly ChatEvent[] {

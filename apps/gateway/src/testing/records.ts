@@ -37,8 +37,8 @@ export async function readAnswerOf(id: string, store: RecordStore): Promise<Answ
 async function fillResponse(record: MessageRecord, store: RecordStore): Promise<MessageRecord['response']> {
   const { response, merged_into } = record
   if (response) return { ...response, parts: await Promise.all(response.parts.map(part => fillBytes(part, store))) }
-  const later = merged_into === undefined ? undefined : await store.forOperators.findMessage(`#${merged_into}`)
-  return later ? fillResponse(later, store) : response
+  const laterMessage = merged_into === undefined ? undefined : await store.forOperators.findMessage(`#${merged_into}`)
+  return laterMessage ? fillResponse(laterMessage, store) : response
 }
 
 function describeKey(message: NamedMessage): string {

@@ -10,7 +10,7 @@ import type { Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import { readConfigFile } from '../config/read-config.ts'
 import type { Settings } from '../config/settings.ts'
-import { decideNamed } from '../dev/decide.ts'
+import { decideByReference } from '../dev/decide.ts'
 import { createLog } from '../observe/log.ts'
 import type { SimulatedGateway } from '../running/run.ts'
 import { openDev } from '../running/run.ts'
@@ -187,7 +187,7 @@ function describeGateway(run: Runs, end: () => Promise<void>): StartedGateway {
     follow: (persona, agent) => run.current().simulation.follow(persona, agent),
     async decide(requirement, outcome, args) {
       const { gateway } = run.current()
-      const number = await decideNamed(requirement, { outcome, args }, gateway)
+      const number = await decideByReference(requirement, { outcome, args }, gateway)
       const { response } = await readRecord(number, gateway.store)
       return { number, parts: response?.parts ?? [] }
     },

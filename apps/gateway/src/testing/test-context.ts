@@ -163,9 +163,9 @@ export function createTestContext<State = Json>(options: TestContextOptions<Stat
     ...{ thread: 1, messageNumber: 1, correlationId: makeId(system), responseId: makeId(system) },
     note: note => void notes.push(note),
     stage: name => void stages.push(name),
-    attach: (bytes, about = {}) => void attached.push({ bytes, ...about }),
+    attach: (bytes, file = {}) => void attached.push({ bytes, ...file }),
     attachment: part => readBytes(part, options),
-    call: (address, content, asked = {}) => callOther(address, toGivenParts(content), { asked, options }),
+    call: (address, content, askOptions = {}) => callOther(address, toGivenParts(content), { askOptions, options }),
   }
 }
 
@@ -243,7 +243,7 @@ async function readBytes(
 }
 
 interface Asking {
-  readonly asked: AgentAskOptions
+  readonly askOptions: AgentAskOptions
   readonly options: Pick<TestContextOptions, 'call'>
 }
 
@@ -251,9 +251,9 @@ interface Asking {
 async function callOther(
   address: string,
   parts: readonly Part[],
-  { asked, options }: Asking,
+  { askOptions, options }: Asking,
 ): Promise<AgentCallAnswer> {
   if (!options.call) throw new Undeliverable(`Cannot call ${address}: set createTestContext({ call })`)
-  const answer = await options.call(address, parts, asked)
+  const answer = await options.call(address, parts, askOptions)
   return { parts: [], status: 'completed', source: { address, card: `${origin}/card` }, ...answer }
 }

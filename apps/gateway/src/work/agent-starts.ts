@@ -27,14 +27,14 @@ const [firstPauseMs, longestPauseMs] = [1_000, 5 * 60_000]
  * start.
  */
 export function startAgents({ agents, system, openPublisher }: StartDeps, signal: AbortSignal): AgentStarts {
-  const failed = new Map<string, FailedStart>()
+  const failedStarts = new Map<string, FailedStart>()
 
   /** Starts an agent. Returns its error instead of throwing it. */
   async function tryStart(name: string): Promise<{ readonly error: unknown } | undefined> {
     const log = bindLog(system.log, { agent: name })
     try {
       await agents.findRunning(name)?.agent.start?.(openPublisher(name, log))
-      if (failed.delete(name)) log.warn({}, 'agent started again')
+      if (failedStarts.delete(name)) log.warn({}, 'agent started again')
       return undefined
     } catch (error) {
       return { error }
@@ -43,9 +43,9 @@ export function startAgents({ agents, system, openPublisher }: StartDeps, signal
 
   function noteFailure(agent: string, { error, ranMs }: { readonly error: unknown; readonly ranMs: number }): number {
     // A long run before the failure means that the agent had started.
-    const earlierFailures = ranMs > longestPauseMs ? 0 : (failed.get(agent)?.failures ?? 0)
+    const earlierFailures = ranMs > longestPauseMs ? 0 : (failedStarts.get(agent)?.failures ?? 0)
     const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** earlierFailures)
-    failed.set(agent, { agent, error, failures: earlierFailures + 1, againAt: system.now() + pauseMs })
+    failedStarts.set(agent, { agent, error, failures: earlierFailures + 1, againAt: system.now() + pauseMs })
     system.log.error({ agent, err: error, again_in_seconds: pauseMs / 1000 }, 'agent failed to start')
     return pauseMs
   }
@@ -63,5 +63,5 @@ export function startAgents({ agents, system, openPublisher }: StartDeps, signal
   }
 
   const firsts = agents.list().map(({ name }) => new Promise<void>(resolve => void keepStarting(name, resolve)))
-  return { listFailed: () => [...failed.values()], firstEnded: Promise.all(firsts) }
+  return { listFailed: () => [...failedStarts.values()], firstEnded: Promise.all(firsts) }
 }

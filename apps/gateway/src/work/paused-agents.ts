@@ -33,10 +33,10 @@ export async function openPausedAgents({
   const { records } = store
   const turnsOf = new Map(concurrency)
   const read = async () => {
-    const listed = await records.list(kind, owner, { limit: maxListed })
+    const storedRecords = await records.list(kind, owner, { limit: maxListed })
     turnsOf.clear()
     for (const [agent, maxTurns] of concurrency) turnsOf.set(agent, maxTurns)
-    for (const { key } of listed) turnsOf.set(key, 0)
+    for (const { key } of storedRecords) turnsOf.set(key, 0)
   }
   await read()
   // While the store does not answer, the last known pauses apply.

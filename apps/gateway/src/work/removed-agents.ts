@@ -30,7 +30,7 @@ async function announceAll({ store, agents, channels, system }: RemovedAgentsDep
   const configured = agents.list().map(({ name }) => name)
   const formerNames = readNames((await store.records.get(recordKey))?.value) ?? (await listRelatedAgents(store))
   const pendingNames: string[] = []
-  for (const name of formerNames.filter(each => !configured.includes(each))) {
+  for (const name of formerNames.filter(formerName => !configured.includes(formerName))) {
     try {
       for (const channel of channels) await channel.actions?.announceRemoval?.(name)
       system.log.info({ agent: name }, 'an agent has left the configuration: told its peers')

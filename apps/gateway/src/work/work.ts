@@ -116,20 +116,20 @@ export function startWork(gateway: WorkDeps): Work {
     turnsOf: gateway.turnsOf,
     turnsElsewhere: gateway.turnsElsewhere,
   })
-  let started = new AbortController()
-  let starts = startOwnAgents(gateway, started.signal)
+  let startController = new AbortController()
+  let starts = startOwnAgents(gateway, startController.signal)
   return {
     starts: () => starts,
     untilTurnsEnd: worker.untilTurnsEnd,
     countTurns: worker.countTurns,
     listLeftAlone: breaker.listLeftAlone,
     restartAgents() {
-      started.abort()
-      started = new AbortController()
-      starts = startOwnAgents(gateway, started.signal)
+      startController.abort()
+      startController = new AbortController()
+      starts = startOwnAgents(gateway, startController.signal)
     },
     stop(graceMs) {
-      started.abort()
+      startController.abort()
       return worker.stop(graceMs)
     },
   }

@@ -18,9 +18,9 @@ export async function openAskingServer(script: Script) {
   const server = createServer(async (request, response) => {
     const run = (await json(request)) as ServerRun
     runs.push(run)
-    const said = script(run)
-    if (typeof said === 'number') return void response.writeHead(said).end()
-    const { text, interrupts } = said
+    const outcome = script(run)
+    if (typeof outcome === 'number') return void response.writeHead(outcome).end()
+    const { text, interrupts } = outcome
     const { threadId, runId } = run
     const events = [
       { type: 'RUN_STARTED', threadId, runId },

@@ -58,7 +58,7 @@ async function ask(agent: string, text = 'refund', transport?: 'JSONRPC' | 'HTTP
   const key = { tenant: '', id: task.id }
   return {
     id: task.id,
-    say: (words: string) => client.sendMessage(describeSendRequest(words, { contextId, taskId: task.id })),
+    say: (message: string) => client.sendMessage(describeSendRequest(message, { contextId, taskId: task.id })),
     cancel: () => client.cancelTask({ ...key, metadata: undefined }),
     get: () => client.getTask({ ...key, historyLength: undefined }),
   }
@@ -67,8 +67,8 @@ async function ask(agent: string, text = 'refund', transport?: 'JSONRPC' | 'HTTP
 /** Returns the message that informed the agent of the canceled task, once its turn has ended. */
 const findTold = (task: string) =>
   eventually(async () => {
-    const shown = await gateway.show(`urn:postern:cancel:${task}`).catch(() => undefined)
-    return shown?.state !== 'received' && shown?.state !== 'working' && shown
+    const record = await gateway.show(`urn:postern:cancel:${task}`).catch(() => undefined)
+    return record?.state !== 'received' && record?.state !== 'working' && record
   })
 
 test.each([
@@ -86,8 +86,8 @@ test.each([
       threadId: server.runs[0]?.threadId,
       resume: [{ interruptId: 'i1', status: 'cancelled' }],
     })
-    const told = await findTold(task.id)
-    expect(told).toMatchObject({
+    const record = await findTold(task.id)
+    expect(record).toMatchObject({
       state: 'answered',
       flags: ['task_canceled'],
       message: { kind: 'cancel', parts: [], sender: { address: '@carol@issuer.test', verified: true } },
@@ -137,12 +137,12 @@ test('a server that is away hears of the canceled task later, also after a resta
 test('replays read the cancel again, and why explains it', async () => {
   const task = await ask('module', 'question')
   await task.cancel()
-  const told = await findTold(task.id)
-  expect(told.response?.parts).toMatchObject([{ content: `closed: ${told.message.in_reply_to}` }])
+  const record = await findTold(task.id)
+  expect(record.response?.parts).toMatchObject([{ content: `closed: ${record.message.in_reply_to}` }])
   const reports = await replayAll(gateway)
   expect(reports.filter(({ outcome }) => outcome !== 'same')).toEqual([])
-  expect(reports.some(({ message }) => message === told.number)).toBe(true)
-  const [why] = (await askWhy(gateway, `#${told.number}`)).explanations
+  expect(reports.some(({ message }) => message === record.number)).toBe(true)
+  const [why] = (await askWhy(gateway, `#${record.number}`)).explanations
   expect(why).toMatchObject({ code: 'answered', sender: '@carol@issuer.test', agent: 'module' })
   expect(why && factsOf(why)).toContain('flags: task_canceled')
 })

@@ -26,8 +26,8 @@ afterAll(async () => {
   await setup.close()
 })
 
-const hold = (...words: readonly string[]) => writeFileSync(join(directory, 'held'), words.join('\n'))
-const begun = () => readFileSync(join(directory, 'begun'), { encoding: 'utf8', flag: 'a+' }).split('\n')
+const holdWords = (...args: readonly string[]) => writeFileSync(join(directory, 'held'), args.join('\n'))
+const readStarted = () => readFileSync(join(directory, 'begun'), { encoding: 'utf8', flag: 'a+' }).split('\n')
 
 async function ask<Answer>(path: string): Promise<Answer> {
   const headers = { authorization: `Bearer ${operatorToken}` }
@@ -40,9 +40,9 @@ interface Row {
   readonly content?: string
 }
 
-async function rowsOf(words: string): Promise<readonly Row[]> {
+async function rowsOf(text: string): Promise<readonly Row[]> {
   const { items: messages } = await ask<{ items: MessageSummary[] }>('/messages?limit=500')
-  const message = messages.find(({ agent, preview }) => agent === 'manager' && preview.includes(words))
+  const message = messages.find(({ agent, preview }) => agent === 'manager' && preview.includes(text))
   const query = new URLSearchParams({ format: 'store', thread: `#${message?.message}` })
   return (await ask<{ messages: readonly Row[] }>(`/transcript?${query}`)).messages
 }
@@ -59,24 +59,24 @@ test('S-31: a delegation survives a kill of its worker; after the second try it 
 }, async () => {
   const { fediverse } = setup.simulation
   for (const [round, delayMs] of delays.entries()) {
-    const words = `apples ${round}`
-    hold(words)
+    const message = `apples ${round}`
+    holdWords(message)
     const text = JSON.stringify([
-      { note: { type: 'task', content: words } },
-      { ask: '@worker@agents.test', say: words },
+      { note: { type: 'task', content: message } },
+      { ask: '@worker@agents.test', say: message },
     ])
     const { objectId } = await fediverse.deliver({ to: '@manager@agents.test', text, visibility: 'direct' })
-    await eventually(async () => begun().includes(words))
+    await eventually(async () => readStarted().includes(message))
     await restart()
-    expect(typesOf(await rowsOf(words))).toEqual(['user_message', 'task', 'delegation'])
-    hold()
+    expect(typesOf(await rowsOf(message))).toEqual(['user_message', 'task', 'delegation'])
+    holdWords()
     // The delays range from before the worker has answered to after the manager has.
     await new Promise(resolve => setTimeout(resolve, delayMs))
     await restart()
     await fediverse.awaitReply(objectId, 30_000)
-    const rows = await rowsOf(words)
+    const rows = await rowsOf(message)
     expect(typesOf(rows)).toEqual(['user_message', 'task', 'delegation', 'observation', 'assistant_message'])
-    expect(rows[3]?.content).toBe(`heard ${words}`)
+    expect(rows[3]?.content).toBe(`heard ${message}`)
     expect(new Set(rows.map(({ turn_id }) => turn_id)).size).toBe(1)
   }
 })

@@ -15,8 +15,8 @@ let gateway: TestGateway
 async function openHook(): Promise<{ readonly url: string; close(): void }> {
   const server = createServer(async (request, response) => {
     const { parts } = JSON.parse(await text(request)) as { parts: readonly { content?: string }[] }
-    const words = parts[0]?.content ?? ''
-    response.writeHead(words.startsWith('{') ? 200 : 204).end(words.startsWith('{') ? words : undefined)
+    const message = parts[0]?.content ?? ''
+    response.writeHead(message.startsWith('{') ? 200 : 204).end(message.startsWith('{') ? message : undefined)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -66,14 +66,14 @@ async function importThread(id: string, format: string, messages: readonly unkno
 }
 
 async function work(steps: readonly unknown[], to = 'manager') {
-  const sent = await gateway.simulation.send({ via: 'activitypub', to, text: JSON.stringify(steps) })
-  return { ...sent, rows: await exportThread(sent.id) }
+  const result = await gateway.simulation.send({ via: 'activitypub', to, text: JSON.stringify(steps) })
+  return { ...result, rows: await exportThread(result.id) }
 }
 
 const typesOf = (rows: readonly Row[]) => rows.map(({ type }) => type)
 
 describe('S-31: a call of an agent to another', () => {
-  test('stands in the caller’s thread, with what came of it, in one turn', async () => {
+  test('appears in the caller’s thread with its result, in one turn', async () => {
     const { rows } = await work([{ ask: '@one@agents.test', say: 'count the apples', broadcast: true }])
     const [asked, ...done] = rows
     expect(asked?.type).toBe('user_message')
@@ -120,9 +120,9 @@ describe('S-31: a call of an agent to another', () => {
     ])
     expect(rows.filter(({ type }) => type === 'delegation')).toHaveLength(1)
     const [inner] = (await gateway.messages()).filter(({ agent }) => agent === 'two')
-    const called = await exportThread(inner?.id ?? '')
-    expect(typesOf(called)).toEqual(['user_message', 'delegation', 'observation', 'assistant_message'])
-    expect(called[1]).toMatchObject({ worker: '@one@agents.test', task: 'x', agent_key: 'two' })
+    const calledRows = await exportThread(inner?.id ?? '')
+    expect(typesOf(calledRows)).toEqual(['user_message', 'delegation', 'observation', 'assistant_message'])
+    expect(calledRows[1]).toMatchObject({ worker: '@one@agents.test', task: 'x', agent_key: 'two' })
     const front = await gateway.simulation.send({ via: 'activitypub', to: 'front', text: 'hello' })
     expect(await exportThread(front.id)).toMatchObject([
       { type: 'user_message' },
@@ -184,9 +184,9 @@ describe('S-31: a call of an agent to another', () => {
     const [{ id = '' } = {}] = await gateway.messages().then(all => all.filter(({ agent }) => agent === 'manager'))
     expect(JSON.stringify(await exportThread(id))).toContain('the secret word')
     await fediverse.send({ to: '@manager@agents.test', type: 'Delete', object: { id: objectId, type: 'Tombstone' } })
-    const left = await exportThread(id)
-    expect(typesOf(left)).not.toContain('delegation')
-    expect(typesOf(left)).not.toContain('observation')
+    const remainingRows = await exportThread(id)
+    expect(typesOf(remainingRows)).not.toContain('delegation')
+    expect(typesOf(remainingRows)).not.toContain('observation')
   })
 })
 
@@ -201,10 +201,13 @@ describe('notes of a webhook', () => {
     ]
     const { id } = await post({ text: 'three', notes })
     const turn_id = expect.stringMatching(/^store-\d+$/)
-    const kept = notes.map(note => ({ ...note, agent_key: 'hook', turn_id }))
-    expect((await exportThread(id)).slice(1)).toMatchObject([...kept, { type: 'assistant_message', content: 'three' }])
+    const storedNotes = notes.map(note => ({ ...note, agent_key: 'hook', turn_id }))
+    expect((await exportThread(id)).slice(1)).toMatchObject([
+      ...storedNotes,
+      { type: 'assistant_message', content: 'three' },
+    ])
     const silent = await post({ notes })
-    expect((await exportThread(silent.id)).slice(1)).toMatchObject(kept)
+    expect((await exportThread(silent.id)).slice(1)).toMatchObject(storedNotes)
   })
 
   test('that are invalid fail its turn, and the operator sees which member is wrong', async () => {

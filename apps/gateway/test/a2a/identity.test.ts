@@ -102,8 +102,8 @@ async function say({ to = 'guard', sub = 'bob', messageId = randomUUID(), mentio
 
 function credential(messageId: string, draft: Partial<CredentialDraft> = {}) {
   const claim = { issuer: did, subject: 'slack:T123/U456', method: member, assurance: 'platform' }
-  const bound = { domain: audience, challenge: messageId, issuedAt: Date.now() }
-  return issuePlatformCredential({ ...claim, ...bound, ...draft }, { privateKey, fragment: 'k1' })
+  const boundClaims = { domain: audience, challenge: messageId, issuedAt: Date.now() }
+  return issuePlatformCredential({ ...claim, ...boundClaims, ...draft }, { privateKey, fragment: 'k1' })
 }
 
 function attestation(draft: Partial<AttestationDraft> = {}) {
@@ -182,9 +182,9 @@ describe('a call with a credential', () => {
     expect(JSON.stringify(record.message.raw)).toContain('this stays')
     const { proofValue } = signed.proof as { readonly proofValue: string }
     const { value = '' } = envelope.proof as { readonly value?: string }
-    const shown = JSON.stringify(record)
+    const text = JSON.stringify(record)
     for (const credentialOfSomebody of [secret, proofValue, value]) {
-      expect(shown).not.toContain(credentialOfSomebody)
+      expect(text).not.toContain(credentialOfSomebody)
       expect(isStored(credentialOfSomebody)).toBe(false)
     }
     // This call shows that the search finds a stored message.
@@ -294,9 +294,9 @@ test('the agent cards name the supported identities, and the answer to a call th
   const wanted = ['v0.1', 'v0.2'].map(version => `https://mentionable.dev/ns/identity/${version}`)
   const read = async (path: string) =>
     (await (await fetch(gateway.url() + path)).json()) as Card & { readonly a2a: Card }
-  const own = await read('/.well-known/agent-card/guard')
+  const ownCard = await read('/.well-known/agent-card/guard')
   const a2a = await read('/agents/guard/.well-known/agent-card.json')
-  for (const { capabilities } of [own.a2a, a2a]) {
+  for (const { capabilities } of [ownCard.a2a, a2a]) {
     expect(capabilities.extensions.map(({ uri }) => uri)).toEqual(expect.arrayContaining(wanted))
   }
   const answer = await fetch(`${gateway.url()}/agents/guard/a2a`, {

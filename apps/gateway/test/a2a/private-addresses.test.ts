@@ -11,7 +11,7 @@ import { openTestGateway } from '../setup/gateway.ts'
 // These tests let peers name the addresses of a service that the operator allowed for the gateway itself.
 
 const apiKey = 'the-key-of-the-tests'
-const asked: string[] = []
+const queries: string[] = []
 let service: Server
 let origin = ''
 let connections = 0
@@ -19,7 +19,7 @@ let gateway: TestGateway | undefined
 
 beforeAll(async () => {
   service = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`)
+    queries.push(`${request.method} ${request.url}`)
     response.writeHead(request.method === 'POST' ? 200 : 404).end()
   }).listen(0, '127.0.0.1')
   service.on('connection', () => {
@@ -32,7 +32,7 @@ afterAll(() => service.close())
 afterEach(async () => {
   await gateway?.close()
   gateway = undefined
-  asked.length = 0
+  queries.length = 0
   connections = 0
 })
 
@@ -62,25 +62,25 @@ const push = () => ({ taskPushNotificationConfig: { url: `${origin}/admin/users/
 test('a caller cannot name a receiver of push that allow_private opened for the operator', async () => {
   const answer = await send(await open(own => ({ allow_private: [own] })), 'echo', push())
   expect(answer.error?.message).toContain('is not an address notifications are sent to')
-  expect(asked).toEqual([])
+  expect(queries).toEqual([])
 })
 
 test('a caller names a receiver of push that allow_private_push opened', async () => {
   const answer = await send(await open(own => ({ allow_private_push: [own] })), 'echo', push())
   expect(answer.error).toBeUndefined()
-  await waitUntil('the push has come', () => asked.includes('POST /admin/users/1/delete'))
+  await waitUntil('the push has come', () => queries.includes('POST /admin/users/1/delete'))
 })
 
 test('an agent cannot read a file that a peer names at an address that allow_private opened', async () => {
   const secure = origin.replace('http:', 'https:')
-  const opened = await open(() => ({ allow_private: [secure], allow_private_push: [secure] }))
+  const openedGateway = await open(() => ({ allow_private: [secure], allow_private_push: [secure] }))
   const file = { url: `${secure}/file.png`, mediaType: 'image/png', filename: 'file.png' }
-  const answer = await send(opened, 'reader', {}, [file])
+  const answer = await send(openedGateway, 'reader', {}, [file])
   expect(JSON.stringify(answer)).toContain('Cannot fetch: port is not 443')
   expect(connections).toBe(0)
 })
 
 test('the gateway reaches an agent of the configuration at an address that allow_private opened', async () => {
   await send(await open(own => ({ allow_private: [own] })), 'front', {})
-  expect(asked).toContain('GET /card')
+  expect(queries).toContain('GET /card')
 })

@@ -9,9 +9,9 @@ let tokens: TokenGateway
 let threadId = ''
 let requirement = ''
 const key = makeProofKey()
-const bound = { cnf: { jkt: key.thumbprint } }
+const boundClaims = { cnf: { jkt: key.thumbprint } }
 /** The token of Ann's client. A thief who has it lacks the key. */
-const stolen = mintFor('ann', { claims: bound })
+const stolen = mintFor('ann', { claims: boundClaims })
 
 const threads: TokenEndpoint = { name: 'threads', method: 'GET', path: '/api/v1/agent/threads' }
 const history = (): TokenEndpoint => ({
@@ -24,7 +24,11 @@ const grant = (): TokenEndpoint => {
   const body = () => describeRun(undefined, { threadId, resume })
   return { name: 'grant', method: 'POST', path: '/api/v1/agent/runs', body }
 }
-const look = (): TokenEndpoint => ({ ...grant(), name: 'look', body: () => describeRun(undefined, { threadId }) })
+const describeRead = (): TokenEndpoint => ({
+  ...grant(),
+  name: 'look',
+  body: () => describeRun(undefined, { threadId }),
+})
 
 const ask = (endpoint: TokenEndpoint, token: string): Promise<TokenCallOutcome> =>
   callWith(tokens, endpoint, { authorization: `Bearer ${token}` })
@@ -39,20 +43,20 @@ beforeAll(async () => {
   const proof = prove(stolen, send, key)
   expect(await callWith(tokens, send, { authorization: `DPoP ${stolen}`, dpop: proof })).toMatchObject({ status: 200 })
   const proven = { authorization: `DPoP ${stolen}`, dpop: prove(stolen, threads, key) }
-  const listed = await callWith(tokens, threads, proven)
-  threadId = JSON.parse(listed.text).threads[0].threadId
-  const shown = await callWith(tokens, history(), {
+  const threadOutcome = await callWith(tokens, threads, proven)
+  threadId = JSON.parse(threadOutcome.text).threads[0].threadId
+  const historyOutcome = await callWith(tokens, history(), {
     authorization: `DPoP ${stolen}`,
     dpop: prove(stolen, history(), key),
   })
-  requirement = JSON.parse(shown.text).messages.at(-1).metadata.requirements[0].id
+  requirement = JSON.parse(historyOutcome.text).messages.at(-1).metadata.requirements[0].id
 })
 afterAll(() => tokens.close())
 
 const isOpen = async () => JSON.parse((await ask(history(), mintFor('ann'))).text).messages.at(-1).metadata.requirements
 
 test('a stolen bound token neither reads A2A conversations in the chat nor grants their requirements', async () => {
-  for (const endpoint of [threads, history(), look(), grant()]) {
+  for (const endpoint of [threads, history(), describeRead(), grant()]) {
     expect(await ask(endpoint, stolen)).toMatchObject({ status: 401, error: 'invalid_dpop_proof' })
   }
   expect(await isOpen()).toHaveLength(1)
@@ -60,9 +64,9 @@ test('a stolen bound token neither reads A2A conversations in the chat nor grant
 
 test('a token that may only send sees no conversation over A2A in the chat, and grants nothing there', async () => {
   const sending = limited('a2a:message.send')
-  const listed = await ask(threads, sending)
-  expect([listed.status, JSON.parse(listed.text)]).toEqual([200, { threads: [] }])
-  for (const endpoint of [history(), look(), grant()]) {
+  const threadOutcome = await ask(threads, sending)
+  expect([threadOutcome.status, JSON.parse(threadOutcome.text)]).toEqual([200, { threads: [] }])
+  for (const endpoint of [history(), describeRead(), grant()]) {
     const answer = await ask(endpoint, sending)
     expect([answer.status, answer.text.includes('secret')]).toEqual([404, false])
   }
@@ -73,19 +77,19 @@ test('a token that may only read sees them, and grants nothing', async () => {
   const reading = limited('a2a:task.read')
   expect((await ask(threads, reading)).text).toContain('consent to my secret order')
   expect((await ask(history(), reading)).text).toContain('consent to my secret order')
-  const refused = { status: 403, error: 'insufficient_scope', scope: 'a2a:message.send' }
-  expect(await ask(grant(), reading)).toMatchObject(refused)
+  const refusal = { status: 403, error: 'insufficient_scope', scope: 'a2a:message.send' }
+  expect(await ask(grant(), reading)).toMatchObject(refusal)
   expect(await isOpen()).toHaveLength(1)
 })
 
 test('a token that may neither read nor send reaches nothing of the chat; one that may not cancel cancels nothing', async () => {
-  const refused = { status: 403, error: 'insufficient_scope' }
+  const refusal = { status: 403, error: 'insufficient_scope' }
   for (const endpoint of [threads, history(), grant()]) {
-    expect(await ask(endpoint, limited('a2a:card.extended'))).toMatchObject(refused)
+    expect(await ask(endpoint, limited('a2a:card.extended'))).toMatchObject(refusal)
   }
   const cancel: TokenEndpoint = { name: 'cancel', method: 'POST', path: '/api/v1/agent/runs/r/cancel' }
   const lacking = limited('a2a:task.read a2a:message.send')
-  expect(await ask(cancel, lacking)).toMatchObject({ ...refused, scope: 'a2a:task.cancel' })
+  expect(await ask(cancel, lacking)).toMatchObject({ ...refusal, scope: 'a2a:task.cancel' })
 })
 
 test('nobody can grant a requirement of another person, whatever their token allows', async () => {

@@ -8,7 +8,7 @@ let tokens: TokenGateway
 const [owner, thief] = [makeProofKey(), makeProofKey()]
 const year = 365 * 24 * 3600
 const seconds = () => Math.floor(Date.now() / 1000)
-const bound = { cnf: { jkt: owner.thumbprint } }
+const boundClaims = { cnf: { jkt: owner.thumbprint } }
 
 type Credentials = Readonly<Record<string, string>>
 type Attack = (target: TokenCallTarget) => Credentials
@@ -30,8 +30,8 @@ const honest: readonly [string, Attack][] = [
   ['an access token of an issuer that has to say so', bearer({ from: 'access' })],
   ['a token with every scope', bearer({ from: 'scoped', claims: { scope: 'a2a:task.read a2a:message.stream' } })],
   ['a token that counts once', bearer({ from: 'single' })],
-  ['a bound token with its proof', withProof({ claims: bound })],
-  ['a bound token of an issuer that binds all', withProof({ from: 'bound', claims: bound })],
+  ['a bound token with its proof', withProof({ claims: boundClaims })],
+  ['a bound token of an issuer that binds all', withProof({ from: 'bound', claims: boundClaims })],
   [
     'a token that ended within the tolerance of clocks',
     () => bearer({ claims: { exp: seconds() - 10 } })({ method: '', path: '' }),
@@ -46,26 +46,26 @@ const invalidToken = { status: 401, error: 'invalid_token' }
 const invalidProof = { status: 401, error: 'invalid_dpop_proof' }
 
 const attacks: readonly [string, Attack, object][] = [
-  ['a stolen bound token without proof', bearer({ claims: bound }), invalidProof],
-  ['a stolen bound token with a proof of the thief', withProof({ claims: bound }, prove, thief), invalidProof],
+  ['a stolen bound token without proof', bearer({ claims: boundClaims }), invalidProof],
+  ['a stolen bound token with a proof of the thief', withProof({ claims: boundClaims }, prove, thief), invalidProof],
   [
     'a bound token with a proof for another target',
-    withProof({ claims: bound }, (token, { method }, key) => prove(token, { method, path: '/elsewhere' }, key)),
+    withProof({ claims: boundClaims }, (token, { method }, key) => prove(token, { method, path: '/elsewhere' }, key)),
     invalidProof,
   ],
   [
     'a bound token with a proof for another method',
-    withProof({ claims: bound }, (token, { path }, key) => prove(token, { method: 'PUT', path }, key)),
+    withProof({ claims: boundClaims }, (token, { path }, key) => prove(token, { method: 'PUT', path }, key)),
     invalidProof,
   ],
   [
     'a bound token with a proof for another token',
-    withProof({ claims: bound }, (_, target, key) => prove('a.b.c', target, key)),
+    withProof({ claims: boundClaims }, (_, target, key) => prove('a.b.c', target, key)),
     invalidProof,
   ],
   [
     'a bound token with an old proof',
-    withProof({ claims: bound }, (token, target, key) => prove(token, target, key, { iat: seconds() - 120 })),
+    withProof({ claims: boundClaims }, (token, target, key) => prove(token, target, key, { iat: seconds() - 120 })),
     invalidProof,
   ],
   ['a proof beside a token that is not bound', withProof({}), invalidProof],
@@ -129,7 +129,7 @@ describe('where callers over A2A have nonces and scopes of their own', () => {
   afterAll(() => tokens.close())
 
   test.each(endpoints)('$name asks for a proof with the nonce it gives', async endpoint => {
-    const token = mintFor('ann', { claims: bound })
+    const token = mintFor('ann', { claims: boundClaims })
     const send = (nonce?: string) =>
       callWith(tokens, endpoint, { authorization: `DPoP ${token}`, dpop: prove(token, endpoint, owner, { nonce }) })
     const { nonce, ...first } = await send()
@@ -153,7 +153,7 @@ describe.each(['a2a', 'web'] as const)('where the rules of the issuers stand in 
   afterAll(() => tokens.close())
 
   describe.each(endpoints)('$name', endpoint => {
-    test.each(honest)('takes %s', async (_, credentials) => {
+    test.each(honest)('accepts %s', async (_, credentials) => {
       expect(await callWith(tokens, endpoint, credentials(endpoint))).toMatchObject({ status: 200 })
     })
 
@@ -167,7 +167,7 @@ describe.each(['a2a', 'web'] as const)('where the rules of the issuers stand in 
     })
 
     test('refuses a proof the second time', async () => {
-      const answers = await twice(endpoint, withProof({ claims: bound }))
+      const answers = await twice(endpoint, withProof({ claims: boundClaims }))
       expect(answers).toMatchObject([{ status: 200 }, invalidProof])
     })
   })

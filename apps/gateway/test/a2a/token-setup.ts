@@ -72,8 +72,8 @@ export interface TokenDraft {
 
 /** Mints an honest token, except for the changes in the draft; `undefined` removes a member. */
 export function mintFor(sub: string, { from = 'plain', claims = {}, header = {} }: TokenDraft = {}): string {
-  const at = seconds()
-  const honest = { iss: issuerOf(from), aud: gatewayOrigin, sub, iat: at, exp: at + 300, jti: randomUUID() }
+  const issuedAt = seconds()
+  const honest = { iss: issuerOf(from), aud: gatewayOrigin, sub, iat: issuedAt, exp: issuedAt + 300, jti: randomUUID() }
   return signJws({ typ: 'at+jwt', kid: 'k1', ...header }, { ...honest, ...claims }, issuerKey)
 }
 

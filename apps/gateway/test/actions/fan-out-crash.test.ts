@@ -16,7 +16,7 @@ import type { GatewayProcess } from '../setup/gateway-process.ts'
 import { createGatewayProcess } from '../setup/gateway-process.ts'
 
 const followers = 1_000
-const hosts = Array.from({ length: 40 }, (_, at) => `f${at}.test`)
+const hosts = Array.from({ length: 40 }, (_, index) => `f${index}.test`)
 
 let simulation: Simulation
 let gateway: GatewayProcess
@@ -35,7 +35,7 @@ const server = createServer(async (request, response) => {
 })
 
 async function follow(store: Store): Promise<void> {
-  const names = Array.from({ length: followers }, (_, at) => `https://${hosts[at % hosts.length]}/users/${at}`)
+  const names = Array.from({ length: followers }, (_, index) => `https://${hosts[index % hosts.length]}/users/${index}`)
   await Promise.all(
     names.map(peer =>
       store.admit(

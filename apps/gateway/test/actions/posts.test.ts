@@ -23,11 +23,11 @@ afterAll(() => setup.close())
 async function perform(act: Parameters<typeof performAction>[2], agent = 'echo'): Promise<string> {
   writeRunFile(setup.dataDir, { url: setup.url(), pid: process.pid, isSimulating: true })
   const tree = describeTestConfig(setup.simulation, setup.dataDir)
-  const printed: string[] = []
+  const lines: string[] = []
   const openClient = () => openOperatorClient({ tree, baseDir: setup.dataDir, missing: [], path: undefined })
-  const output: ApiOutput = { openClient, json: false, print: text => printed.push(text) }
+  const output: ApiOutput = { openClient, json: false, print: text => lines.push(text) }
   await performAction(output, agent, act)
-  return printed.join('\n')
+  return lines.join('\n')
 }
 
 function says(content: string) {
@@ -40,16 +40,16 @@ function awaitActivity(type: string, text: string): Promise<ReceivedActivity> {
 }
 
 test('a post reaches the followers of the agent, then an edit, then a withdrawal', async () => {
-  const printed = await perform({ act: 'post', parts: says('We are *open* again.') })
-  const [, id = ''] = /^post: ([0-9a-f]{32})$/.exec(printed) ?? []
-  const created = await awaitActivity('Create', 'open')
+  const output = await perform({ act: 'post', parts: says('We are *open* again.') })
+  const [, id = ''] = /^post: ([0-9a-f]{32})$/.exec(output) ?? []
+  const createdActivity = await awaitActivity('Create', 'open')
   const post = `${gatewayOrigin}/agents/echo/posts/${id}`
-  expect(created).toMatchObject({
+  expect(createdActivity).toMatchObject({
     host: 'mastodon.test',
     verified: true,
     activity: { actor: `${gatewayOrigin}/agents/echo` },
   })
-  expect(created.activity.object).toMatchObject({ id: post, content: '<p>We are <em>open</em> again.</p>' })
+  expect(createdActivity.activity.object).toMatchObject({ id: post, content: '<p>We are <em>open</em> again.</p>' })
   expect(await setup.show(`post:${id}`)).toMatchObject({ state: 'answered', response: { id }, flags: ['post'] })
 
   expect(await perform({ act: 'edit', response: id, parts: says('We are closed.') })).toBe('edit: done')
@@ -65,10 +65,10 @@ test('a post reaches the followers of the agent, then an edit, then a withdrawal
 
 test('a post goes out though the operator wrote it while no gateway ran', async () => {
   await setup.gateway().stop()
-  const printed = await perform({ act: 'post', parts: says('Written in the dark.') })
+  const output = await perform({ act: 'post', parts: says('Written in the dark.') })
   await setup.restart()
-  const created = await awaitActivity('Create', 'Written in the dark.')
-  expect(JSON.stringify(created.activity)).toContain(printed.replace('post: ', ''))
+  const createdActivity = await awaitActivity('Create', 'Written in the dark.')
+  expect(JSON.stringify(createdActivity.activity)).toContain(output.replace('post: ', ''))
   await eventually(async () => (await setup.deliveries()).every(({ state }) => state === 'sent'))
 })
 
@@ -85,14 +85,14 @@ test('the command says in one line what it cannot do', async () => {
 test('a post that a slow server still takes goes before its withdrawal', async () => {
   const { fediverse } = setup.simulation
   const restore = fediverse.disturb('mastodon.test', { delayMs: 1_500, method: 'POST', times: 1 })
-  const printed = await perform({ act: 'post', parts: says('Said in haste.') })
-  const id = printed.replace('post: ', '')
+  const output = await perform({ act: 'post', parts: says('Said in haste.') })
+  const id = output.replace('post: ', '')
   await eventually(async () =>
     (await setup.deliveries()).some(({ attempts, state }) => attempts === 1 && state === 'queued'),
   )
   expect(await perform({ act: 'delete', response: id })).toBe('delete: done')
   await awaitActivity('Delete', id)
   restore()
-  const said = fediverse.received.filter(({ activity }) => JSON.stringify(activity).includes(id))
-  expect(said.map(({ activity }) => activity.type)).toEqual(['Create', 'Delete'])
+  const activities = fediverse.received.filter(({ activity }) => JSON.stringify(activity).includes(id))
+  expect(activities.map(({ activity }) => activity.type)).toEqual(['Create', 'Delete'])
 })

@@ -38,7 +38,7 @@ async function act({ agent, ...asked }: Asked): Promise<{ readonly given: string
 const bob = { via: 'email', mentions: ['@bob@elsewhere.example'], subject: 'News' }
 
 /** Acts that the gateway refuses, with the code and the text of each refusal. */
-const refused: readonly (readonly [act: string, args: readonly unknown[], code: string, words: RegExp])[] = [
+const refusals: readonly (readonly [act: string, args: readonly unknown[], code: string, words: RegExp])[] = [
   ['post', ['Hello Bob', bob], 'forbidden', /"@bob@elsewhere.example": .*email\.write_to$/],
   ['post', ['Hello', { via: 'email' }], 'no_recipient', /it names nobody/],
   ['post', ['Hello', { via: 'email', mentions: ['nobody'] }], 'malformed', /it is no address of a mailbox/],
@@ -52,9 +52,9 @@ const refused: readonly (readonly [act: string, args: readonly unknown[], code: 
 ]
 
 describe.each(['actor', 'alone'])('an act of the agent "%s" that cannot be done', agent => {
-  test.each(refused)('gives it a refusal, and stands in why: %s %j', async (name, args, code, words) => {
+  test.each(refusals)('gives it a refusal, and stands in why: %s %j', async (name, args, code, pattern) => {
     const { given, facts } = await act({ agent, act: name, args })
-    expect(JSON.parse(given)).toMatchObject({ refused: true, code, message: expect.stringMatching(words) })
+    expect(JSON.parse(given)).toMatchObject({ refused: true, code, message: expect.stringMatching(pattern) })
     expect(facts).toContain(JSON.parse(given).message)
     expect(facts).toMatch(/an act of the agent was refused \((post|edit|delete|like), /)
   })
@@ -67,7 +67,7 @@ describe.each(['actor', 'alone'])('an act of the agent "%s" that cannot be done'
 })
 
 test('An agent that speaks unasked gets the same refusals, and the operator lists them', async () => {
-  for (const [name, args, code, words] of refused) {
+  for (const [name, args, code, words] of refusals) {
     const { given } = await act({ agent: 'unasked', act: name, args })
     const { refused: isRefused, message, ...more } = JSON.parse(given)
     expect([isRefused, more.code, message]).toEqual([true, code, expect.stringMatching(words)])

@@ -52,7 +52,7 @@ test('nothing that waits for a removed agent goes out, not by a retry either, an
   expect(why.explanations[0]?.sentence).toContain('the configuration no longer has the agent "echo"')
 }, 60_000)
 
-test('its last word, the Delete of its actor, goes out all the same', async () => {
+test('the gateway still delivers the Delete of the removed agent’s actor', async () => {
   const farewell = await eventually(async () =>
     (await gateway.deliveries()).find(delivery => !isAnswer(delivery) && delivery.state === 'sent'),
   )

@@ -23,8 +23,8 @@ afterAll(() => people.close())
 const threadOf = ({ text }: { readonly text: string }) => /thread[=":]+([\w-]+)/.exec(text)?.[1] ?? ''
 
 /** Has somebody else ask the agent for it by mail. */
-async function order(words: string): Promise<string> {
-  const { text } = await people.write(words, { from: 'eve@alice.test' })
+async function order(message: string): Promise<string> {
+  const { text } = await people.write(message, { from: 'eve@alice.test' })
   return text.replace(/\s+/g, ' ')
 }
 
@@ -44,16 +44,16 @@ async function callByA2a(method: string, params: object): Promise<string> {
 }
 
 test('a mail goes on in its thread, and the history of the conversation has it', async () => {
-  const asked = await people.write('is my bicycle ready?')
-  expect(await order(`tell ${threadOf(asked)} It is ready now.`)).toMatch(/given=[0-9a-f]{32}/)
+  const question = await people.write('is my bicycle ready?')
+  expect(await order(`tell ${threadOf(question)} It is ready now.`)).toMatch(/given=[0-9a-f]{32}/)
   const mail = await eventually(async () =>
     people.gateway.simulation.mail.received.find(({ text }) => text?.includes('It is ready now.')),
   )
   expect(mail.envelope.to).toEqual(['alice@alice.test'])
-  expect(mail.headers.get('in-reply-to')).toEqual([`<${asked.id}>`])
+  expect(mail.headers.get('in-reply-to')).toEqual([`<${question.id}>`])
   expect(mail.headers.get('subject')).toEqual(['Re: hello'])
   const next = await people.write('thank you', { inReplyTo: mail.messageId })
-  expect(threadOf(next)).toBe(threadOf(asked))
+  expect(threadOf(next)).toBe(threadOf(question))
   expect(next.text.replace(/\s+/g, ' ')).toContain('last=')
   expect(next.text.replace(/\s+/g, ' ')).toContain('It is ready now.')
 })
@@ -61,12 +61,17 @@ test('a mail goes on in its thread, and the history of the conversation has it',
 test('with reply_all a mail goes on for everybody whom the answer went to, and their next mail is in the thread', async () => {
   const { mail } = people.gateway.simulation
   const cc = ['carol@alice.test']
-  const sent = await mail.deliver({ from: 'ida@alice.test', to: 'desk@agents.test', cc, text: 'is our tandem ready?' })
-  const { text } = await mail.awaitReply(sent.mail.messageId, 30_000)
+  const receipt = await mail.deliver({
+    from: 'ida@alice.test',
+    to: 'desk@agents.test',
+    cc,
+    text: 'is our tandem ready?',
+  })
+  const { text } = await mail.awaitReply(receipt.mail.messageId, 30_000)
   const thread = threadOf({ text: text ?? '' })
   expect(await order(`tell ${thread} The tandem is ready.`)).toMatch(/given=[0-9a-f]{32}/)
   const copies = await eventually(async () => {
-    const mails = mail.received.filter(received => received.text?.includes('The tandem is ready.'))
+    const mails = mail.received.filter(receivedMail => receivedMail.text?.includes('The tandem is ready.'))
     return mails.length === 2 && mails
   })
   expect(copies.flatMap(({ envelope }) => envelope.to).toSorted()).toEqual(['carol@alice.test', 'ida@alice.test'])
@@ -77,29 +82,29 @@ test('with reply_all a mail goes on for everybody whom the answer went to, and t
 
 test('no words reach a caller over A2A without a push notification, and the refusal says what to do', async () => {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'is my van ready?' }] }
-  const asked = await callByA2a('SendMessage', { message })
-  const taskId = /"task":\{"id":"([^"]+)"/.exec(asked)?.[1]
-  const thread = threadOf({ text: asked })
-  const refused = await order(`tell ${thread} The van is ready.`)
-  expect(refused).toContain('given=no_recipient')
-  expect(refused).toContain(`the caller has set no push notification for the task ${taskId}`)
-  expect(refused).toContain('Answer when they ask again, or ask them to set one')
+  const query = await callByA2a('SendMessage', { message })
+  const taskId = /"task":\{"id":"([^"]+)"/.exec(query)?.[1]
+  const thread = threadOf({ text: query })
+  const refusal = await order(`tell ${thread} The van is ready.`)
+  expect(refusal).toContain('given=no_recipient')
+  expect(refusal).toContain(`the caller has set no push notification for the task ${taskId}`)
+  expect(refusal).toContain('Answer when they ask again, or ask them to set one')
   const url = 'https://mastodon.test/push'
   expect(await callByA2a('CreateTaskPushNotificationConfig', { taskId, url })).not.toContain('error')
   expect(await order(`tell ${thread} The van is ready.`)).toMatch(/given=[0-9a-f]{32}/)
 })
 
 test('a post goes on below the last post of its conversation', async () => {
-  const asked = await people.dm('and my other one?')
-  const given = await order(`tell ${threadOf(asked)} That one, too.`)
-  expect(given).toMatch(/given=[0-9a-f]{32}/)
+  const secondQuestion = await people.dm('and my other one?')
+  const reply = await order(`tell ${threadOf(secondQuestion)} That one, too.`)
+  expect(reply).toMatch(/given=[0-9a-f]{32}/)
   const note = await eventually(async () =>
     people.gateway.simulation.fediverse.received
       .map(({ activity }) => activity.object as { content?: string; inReplyTo?: string; to?: string[] } | undefined)
       .find(object => object?.content?.includes('That one, too.')),
   )
   expect(note.to).toEqual(['https://mastodon.test/users/alice'])
-  expect(asked.id).toContain(note.inReplyTo ?? 'nothing')
+  expect(secondQuestion.id).toContain(note.inReplyTo ?? 'nothing')
 })
 
 test('a chat has it in its history', async () => {
@@ -109,11 +114,11 @@ test('a chat has it in its history', async () => {
 })
 
 test('a mail whose person goes on in the chat has it in both, once', async () => {
-  const asked = await people.write('is my trailer ready?', { from: 'hal@alice.test' })
+  const thirdQuestion = await people.write('is my trailer ready?', { from: 'hal@alice.test' })
   await people.linkMailbox('hal@alice.test')
   const threadId = (await people.threads()).find(({ via }) => via === 'email')?.threadId ?? ''
   await people.chat('it is urgent', { threadId })
-  expect(await order(`tell ${threadOf(asked)} The trailer is ready.`)).toMatch(/given=[0-9a-f]{32}/)
+  expect(await order(`tell ${threadOf(thirdQuestion)} The trailer is ready.`)).toMatch(/given=[0-9a-f]{32}/)
   const mails = await eventually(async () => {
     const mails = people.gateway.simulation.mail.received.filter(({ text }) => text?.includes('The trailer is ready.'))
     return mails.length > 0 && mails
@@ -128,8 +133,8 @@ test('an agent writes in no conversation of another agent, of nobody, or of an u
     expect(await order(`tell ${thread} Nothing.`)).toContain('given=no_recipient')
   }
   const unproven = await people.write('hello', { from: 'fay@nodmarc.test', sign: false })
-  const refused = await order(`tell ${threadOf(unproven)} Nothing.`)
-  expect(refused).toMatch(/given=forbidden email\.write_to/)
+  const refusal = await order(`tell ${threadOf(unproven)} Nothing.`)
+  expect(refusal).toMatch(/given=forbidden email\.write_to/)
   expect(JSON.stringify(people.gateway.simulation.mail.received.map(({ text }) => text))).not.toContain('Nothing.')
 })
 
@@ -141,7 +146,7 @@ test('a mail of its own reaches correspondents, and no stranger', async () => {
       ({ envelope, text }) => envelope.to.includes('gus@alice.test') && text?.includes('Spring sale'),
     ),
   )
-  const refused = await order('mail stranger@alice.test Spring sale')
-  expect(refused).toContain('given=forbidden email.write_to_days')
-  expect(refused).toContain('within 30 days (email.write_to_days)')
+  const refusal = await order('mail stranger@alice.test Spring sale')
+  expect(refusal).toContain('given=forbidden email.write_to_days')
+  expect(refusal).toContain('within 30 days (email.write_to_days)')
 })

@@ -45,9 +45,9 @@ describe('E-41: an own message that comes back', () => {
     expect([answer.status, await answer.text()]).toEqual([202, ''])
     expect(await takeStock(id)).toEqual(before)
     // An id that only looks like one of the gateway's own is refused, and listed.
-    const forged = { ...create?.activity, id: `${gatewayOrigin}/agents/echo/posts/${'0'.repeat(32)}/activity` }
-    const refused = await postToInbox(forged)
-    expect([refused.status, await refused.json()]).toMatchObject([401, { code: 'signer_mismatch' }])
+    const forgedActivity = { ...create?.activity, id: `${gatewayOrigin}/agents/echo/posts/${'0'.repeat(32)}/activity` }
+    const refusal = await postToInbox(forgedActivity)
+    expect([refusal.status, await refusal.json()]).toMatchObject([401, { code: 'signer_mismatch' }])
     expect(await takeStock(id)).toEqual({ ...before, refused: before.refused + 1 })
   })
 
@@ -74,8 +74,8 @@ describe('E-42: the same external message twice', () => {
     const { id } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'once' })
     const { message } = await gateway.show(id)
     const before = await takeStock(id)
-    const again = await postToInbox(message.raw as object)
-    expect([again.status, await again.text()]).toEqual([202, ''])
+    const secondResponse = await postToInbox(message.raw as object)
+    expect([secondResponse.status, await secondResponse.text()]).toEqual([202, ''])
     expect(await takeStock(id)).toEqual(before)
     expect((await gateway.show(id)).duplicates).toBe(1)
   })

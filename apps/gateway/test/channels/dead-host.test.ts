@@ -29,12 +29,12 @@ interface Sink {
 }
 
 async function openSink(): Promise<Sink> {
-  const taken: string[] = []
+  const acceptedPaths: string[] = []
   let connections = 0
   let isDown = false
   const server: Server = createServer((request, response: ServerResponse) => {
     if (isDown) return
-    taken.push(request.url ?? '')
+    acceptedPaths.push(request.url ?? '')
     response.writeHead(202, { connection: 'close' }).end()
   })
   server.on('connection', () => {
@@ -44,7 +44,7 @@ async function openSink(): Promise<Sink> {
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,
-    taken,
+    taken: acceptedPaths,
     connections: () => connections,
     isDown: () => isDown,
     fall() {
@@ -92,7 +92,7 @@ async function openLine(
 ): Promise<Line> {
   let shift = 0
   const logged: (readonly [string, LogFields])[] = []
-  const keep = (fields: LogFields, text: string) => void logged.push([text, fields])
+  const recordLog = (fields: LogFields, text: string) => void logged.push([text, fields])
   const ports = Object.entries(sinks).map(([host, { port }]) => [host, port] as const)
   const fetch = createGuardedFetch({ userAgent: 'Postern/0', loopback: Object.fromEntries(ports) })
   const system: System = {
@@ -102,7 +102,7 @@ async function openLine(
     now: () => Date.now() + shift,
     randomBytes: count => randomBytes(count),
     sleep: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
-    log: { debug: keep, info: keep, warn: keep, error: keep },
+    log: { debug: recordLog, info: recordLog, warn: recordLog, error: recordLog },
   }
   const store = await openSqliteStore({
     channels: sketchedChannels,
@@ -133,11 +133,11 @@ async function openLine(
       shift += ms
     },
     async queue(host, count, name = '') {
-      for (let at = 0; at < count; at += 1) {
-        const thread = Math.floor(at / 5)
+      for (let index = 0; index < count; index += 1) {
+        const thread = Math.floor(index / 5)
         const message = { thread_source: `${host} ${name}${thread}` }
         const deliveries = [{ to: `https://${host}/${name}${thread}`, target: null }]
-        await store.admit(sketchIntake(`${host} ${name}${at}`, { message, deliveries, disposition: 'keep' }), 'c')
+        await store.admit(sketchIntake(`${host} ${name}${index}`, { message, deliveries, disposition: 'keep' }), 'c')
       }
     },
     async queueNamed(owner, hosts) {
@@ -215,7 +215,7 @@ test('a delivery that waits for a dead host dies with a reason when its time is 
 
 test('fifty hosts that hang do not keep an answer to another one waiting', async () => {
   const [dead, healthy] = [await openSink(), await openSink()]
-  const hosts = Array.from({ length: 50 }, (_, at) => `h${at}.evil.test`)
+  const hosts = Array.from({ length: 50 }, (_, index) => `h${index}.evil.test`)
   const sinks = { ...Object.fromEntries(hosts.map(host => [host, dead])), 'healthy.test': healthy }
   const timeoutMs = 25_000
   const line = await openLine(sinks, { timeoutMs, slots })
@@ -232,8 +232,8 @@ test('fifty hosts that hang do not keep an answer to another one waiting', async
 
 test('the worker reaches twenty hosts that live while 160 hang, which are more than there are slots', async () => {
   const [dead, healthy] = [await openSink(), await openSink()]
-  const hanging = Array.from({ length: 160 }, (_, at) => `h${at}.evil.test`)
-  const living = Array.from({ length: 20 }, (_, at) => `l${at}.good.test`)
+  const hanging = Array.from({ length: 160 }, (_, index) => `h${index}.evil.test`)
+  const living = Array.from({ length: 20 }, (_, index) => `l${index}.good.test`)
   const all = [...hanging.map(host => [host, dead] as const), ...living.map(host => [host, healthy] as const)]
   const line = await openLine(Object.fromEntries(all), { timeoutMs: 60_000 })
   dead.fall()
@@ -249,14 +249,17 @@ test('a caller who names many hosts that hang has few slots, all such callers a 
   // The network layer opens sixteen connections to a port.
   const dead = await Promise.all(Array.from({ length: 20 }, openSink))
   const countConnections = () => dead.reduce((sum, sink) => sum + sink.connections(), 0)
-  const callers = Array.from({ length: 150 }, (_, at) => `caller ${at}`)
-  const hostsOf = (name: string) => Array.from({ length: 4 }, (_, at) => `${name.replace(' ', '-')}-${at}.test`)
-  const many = Array.from({ length: 40 }, (_, at) => `many-${at}.test`)
-  const hosts = [...many, ...callers.flatMap(hostsOf)].map((host, at) => [host, dead[at % dead.length] as Sink])
+  const callers = Array.from({ length: 150 }, (_, index) => `caller ${index}`)
+  const hostsOf = (name: string) => Array.from({ length: 4 }, (_, index) => `${name.replace(' ', '-')}-${index}.test`)
+  const manyHosts = Array.from({ length: 40 }, (_, index) => `many-${index}.test`)
+  const hosts = [...manyHosts, ...callers.flatMap(hostsOf)].map((host, index) => [
+    host,
+    dead[index % dead.length] as Sink,
+  ])
   const sinks = { ...Object.fromEntries(hosts), 'healthy.test': healthy }
   const line = await openLine(sinks, { timeoutMs: 25_000, slots })
   for (const sink of dead) sink.fall()
-  await line.queueNamed('one who names many', many)
+  await line.queueNamed('one who names many', manyHosts)
   line.work()
   await line.queue('healthy.test', 20)
   await expect.poll(() => healthy.taken.length, patience).toBe(20)

@@ -14,9 +14,9 @@ import { ticker } from './ticker/index.ts'
 const modules = [...channelModules, ticker]
 
 const secret = 'sixteen or more characters'
-const heard: string[] = []
+const texts: string[] = []
 const peer = createServer(async (request, response) => {
-  heard.push(await readText(request))
+  texts.push(await readText(request))
   response.writeHead(204).end()
 })
 let gateway: TestGateway
@@ -41,10 +41,10 @@ function post(slip: object, seal?: string, agent = 'echo'): Promise<Response> {
 }
 
 describe('a made-up fifth channel', () => {
-  test('takes a message whole: proven, stored, given to the agent, answered by its own wire', async () => {
+  test('verifies a message, stores it, passes it to the agent, and delivers the answer', async () => {
     expect((await post({ id: 's1', text: 'what is up?' })).status).toBe(202)
-    await eventually(async () => heard.length > 0)
-    expect(JSON.parse(heard[0] ?? '')).toEqual({ text: expect.stringContaining('what is up?') })
+    await eventually(async () => texts.length > 0)
+    expect(JSON.parse(texts[0] ?? '')).toEqual({ text: expect.stringContaining('what is up?') })
     const [summary] = (await gateway.messages()).filter(({ id }) => id === 's1')
     expect(summary).toMatchObject({ via: 'ticker', agent: 'echo', state: 'answered' })
     const { message } = await gateway.show('s1')
@@ -61,12 +61,12 @@ describe('a made-up fifth channel', () => {
   })
 
   test('answers the same message once', async () => {
-    const before = heard.length
+    const before = texts.length
     for (const _ of [1, 2]) expect((await post({ id: 's2', text: 'once' })).status).toBe(202)
-    await eventually(async () => heard.length > before)
+    await eventually(async () => texts.length > before)
     await post({ id: 's3', text: 'and then' })
-    await eventually(async () => heard.length > before + 1)
-    expect(heard.slice(before)).toHaveLength(2)
+    await eventually(async () => texts.length > before + 1)
+    expect(texts.slice(before)).toHaveLength(2)
   })
 
   test.each([
@@ -79,7 +79,7 @@ describe('a made-up fifth channel', () => {
     expect(refusals).toContainEqual(expect.objectContaining({ via: 'ticker', code }))
   })
 
-  test('stands in the card of an agent, in the directory and on its page', async () => {
+  test('appears in the card of an agent, in the directory and on the page', async () => {
     const read = async (path: string) => (await fetch(gateway.url() + path)).text()
     expect(JSON.parse(await read('/.well-known/agent-card/echo'))).toMatchObject({
       mentionable: { supported_inbound: ['activitypub', 'a2a', 'email', 'ticker'] },

@@ -70,23 +70,23 @@ const endpoints: Readonly<Record<'activitypub' | 'a2a' | 'email', Endpoint>> = {
   },
   email: {
     async first() {
-      const sent = await gateway.simulation.mail.deliver({
+      const receipt = await gateway.simulation.mail.deliver({
         to: 'desk@agents.test',
         text: 'first',
         subject: 'Mentionable',
       })
-      mail = sent.mail.messageId.replace(/[<>]/g, '')
+      mail = receipt.mail.messageId.replace(/[<>]/g, '')
       return { id: mail, thread: mail }
     },
     async reply() {
-      const sent = await gateway.simulation.mail.deliver({
+      const receipt = await gateway.simulation.mail.deliver({
         to: 'desk@agents.test',
         text: 'reply',
         subject: 'Re: Mentionable',
         inReplyTo: `<${mail}>`,
         references: [`<${mail}>`],
       })
-      return { id: sent.mail.messageId.replace(/[<>]/g, ''), thread: mail, inReplyTo: mail }
+      return { id: receipt.mail.messageId.replace(/[<>]/g, ''), thread: mail, inReplyTo: mail }
     },
   },
 }
@@ -183,31 +183,31 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
 })
 
 test('MN-5: the gateway trims by the agent’s policy, before it calls the agent (MN-2.4)', async () => {
-  const heard: NormalizedMessage[] = []
+  const messages: NormalizedMessage[] = []
   for (const text of ['one', 'two', 'three']) {
     void call({ messageId: `trim ${text}`, contextId: 'trim' })
-    heard.push(await readNext())
+    messages.push(await readNext())
     await eventually(async () => (await gateway.show(`trim ${text}`)).state === 'answered')
   }
-  expect(heard.map(({ history = [] }) => history.length)).toEqual([0, 2, 2])
-  expect(heard[2]?.history?.map(({ id, role }) => (role === 'user' ? id : role))).toEqual(['trim two', 'assistant'])
+  expect(messages.map(({ history = [] }) => history.length)).toEqual([0, 2, 2])
+  expect(messages[2]?.history?.map(({ id, role }) => (role === 'user' ? id : role))).toEqual(['trim two', 'assistant'])
 })
 
 test('MN-4.2, MN-3: a streamed tool call comes twice under one id, at its beginning and its end; words about tools are words', async () => {
   const { a2a } = gateway.simulation
   const client = await a2a.client(`${gatewayOrigin}/agents/tools/.well-known/agent-card.json`, await a2a.token())
-  const told: { type: string; toolCallId: string }[] = []
-  let words = ''
+  const toolCalls: { type: string; toolCallId: string }[] = []
+  let text = ''
   for await (const { payload } of client.sendMessageStream(describeSendRequest('tool'))) {
     if (payload?.$case !== 'artifactUpdate') continue
     for (const { content } of payload.value.artifact?.parts ?? []) {
-      if (content?.$case === 'data') told.push(content.value as (typeof told)[number])
-      if (content?.$case === 'text') words += content.value
+      if (content?.$case === 'data') toolCalls.push(content.value as (typeof toolCalls)[number])
+      if (content?.$case === 'text') text += content.value
     }
   }
-  expect(told.map(({ type }) => type)).toEqual(['tool-call', 'tool-result'])
-  expect(new Set(told.map(({ toolCallId }) => toolCallId)).size).toBe(1)
-  expect(words).not.toBe('')
+  expect(toolCalls.map(({ type }) => type)).toEqual(['tool-call', 'tool-result'])
+  expect(new Set(toolCalls.map(({ toolCallId }) => toolCallId)).size).toBe(1)
+  expect(text).not.toBe('')
   void call({ messageId: 'calling search(...)', contextId: 'words' })
   expect((await readNext()).parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'calling search(...)' }])
 })
@@ -255,10 +255,10 @@ test('MN-1.4: the card says how to call: endpoint, transport, modes, skills and 
 
 test('MN-1.5: the host’s own card is the default agent’s, and its endpoint is the host’s', async () => {
   const card = (await (await fetch(`${gateway.url()}/.well-known/agent-card.json`)).json()) as { name: string }
-  const own = (await (await fetch(`${gateway.url()}/agents/desk/.well-known/agent-card.json`)).json()) as {
+  const ownCard = (await (await fetch(`${gateway.url()}/agents/desk/.well-known/agent-card.json`)).json()) as {
     name: string
   }
-  expect(card.name).toBe(own.name)
+  expect(card.name).toBe(ownCard.name)
   void gateway.simulation.a2a.deliver({ url: `${gatewayOrigin}/a2a`, text: 'to the host', messageId: 'host' })
   expect(await readNext()).toMatchObject({ id: 'host', recipient: '@desk@agents.test' })
 })

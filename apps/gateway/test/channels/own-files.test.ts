@@ -49,8 +49,8 @@ test.each<['activitypub' | 'a2a' | 'email', (raw: string) => unknown]>([
 test('in the chat people get a link to the gateway, which has the bytes', async () => {
   const threadId = 'own-files'
   await web.say('The plans, please.', { threadId })
-  const said = (await web.readHistory(threadId)).find(({ role }) => role === 'assistant')
-  const [, link = ''] = /\[plans\.pdf\]\((https:[^)]*)\)/.exec(said?.content ?? '') ?? []
+  const row = (await web.readHistory(threadId)).find(({ role }) => role === 'assistant')
+  const [, link = ''] = /\[plans\.pdf\]\((https:[^)]*)\)/.exec(row?.content ?? '') ?? []
   expect(await fetchLocal(link)).toEqual(bytes)
-  expect(JSON.stringify(said)).not.toContain(origin)
+  expect(JSON.stringify(row)).not.toContain(origin)
 })

@@ -93,7 +93,7 @@ describe('the endpoint', () => {
     }
   })
 
-  test('takes mail at the intake only with its secret', async () => {
+  test('the mail intake accepts mail only with the secret', async () => {
     for (const authorization of ['', 'Bearer wrong', `Bearer ${testIntakeSecret}x`]) {
       const answer = await fetch(`${gateway.url()}/email/inbound?to=echo@agents.test`, {
         method: 'POST',

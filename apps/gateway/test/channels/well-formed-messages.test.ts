@@ -23,8 +23,8 @@ beforeAll(async () => {
     for await (const chunk of request) chunks.push(chunk as Buffer)
     posted.push(Buffer.concat(chunks).toString())
     const isModel = request.url === '/v1/chat/completions'
-    const said = isModel ? { choices: [{ message: { role: 'assistant', content: 'heard' } }] } : { text: 'heard' }
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(said))
+    const reply = isModel ? { choices: [{ message: { role: 'assistant', content: 'heard' } }] } : { text: 'heard' }
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -49,8 +49,8 @@ afterAll(async () => {
 })
 
 /** Returns the newest body that was posted to the agent or model, and expects no half of a surrogate pair in it. */
-async function readPosted(words: string): Promise<string> {
-  await expect.poll(() => posted.at(-1)).toContain(words)
+async function readPosted(text: string): Promise<string> {
+  await expect.poll(() => posted.at(-1)).toContain(text)
   const body = posted.at(-1) ?? ''
   expect(body).not.toMatch(halves)
   return body
@@ -59,33 +59,33 @@ async function readPosted(words: string): Promise<string> {
 test.each(['hook', 'runner', 'model'])(
   'a post reaches the agent "%s" as well-formed text, with its raw form',
   async to => {
-    const words = uniqueName('post')
-    const text = `${words} a ${half} b`
+    const message = uniqueName('post')
+    const text = `${message} a ${half} b`
     const { status } = await web.gateway.simulation.fediverse.deliver({ to: `@${to}@agents.test`, text })
     expect(status).toBe(202)
-    const body = await readPosted(words)
+    const body = await readPosted(message)
     expect(body).toContain('a \ufffd b')
     if (to === 'hook') expect(JSON.parse(body).raw.object.content).toContain('a \ufffd b')
   },
 )
 
 test('a run of the chat reaches the agent as well-formed text, names of members too', async () => {
-  const words = uniqueName('run')
-  const messages = [{ id: uniqueName('msg'), role: 'user', name: `ann ${half}`, content: `${words} a ${half} b` }]
+  const text = uniqueName('run')
+  const messages = [{ id: uniqueName('msg'), role: 'user', name: `ann ${half}`, content: `${text} a ${half} b` }]
   const state = { [`name ${half}`]: [half] }
   const context = [{ description: `on ${half}`, value: half }]
   const body = { threadId: uniqueName('thread'), runId: uniqueName('run'), messages, state, context }
   const answer = await web.postRun(body)
   expect(await answer.text()).toContain('heard')
-  expect(await readPosted(words)).toContain('a \ufffd b')
+  expect(await readPosted(text)).toContain('a \ufffd b')
 })
 
 test('an agent gets a history of well-formed text', async () => {
   const threadId = uniqueName('thread')
-  const words = uniqueName('earlier')
-  await web.say(`${words} ${half}`, { threadId })
+  const text = uniqueName('earlier')
+  await web.say(`${text} ${half}`, { threadId })
   await web.say('and now', { threadId })
-  expect(await readPosted('and now')).toContain(`${words} \ufffd`)
+  expect(await readPosted('and now')).toContain(`${text} \ufffd`)
 })
 
 async function callA2a(method: string, params: object): Promise<string> {
@@ -103,10 +103,10 @@ test.each<[string, object]>([
   ['data', { parts: [{ data: { x: [half] } }] }],
   ['metadata', { parts: [{ text: 'x' }], metadata: { x: half } }],
 ])('an A2A message reaches the agent as well-formed text: %s', async (_, content) => {
-  const words = uniqueName('call')
-  const message = { messageId: words, role: 'ROLE_USER', ...content }
+  const text = uniqueName('call')
+  const message = { messageId: text, role: 'ROLE_USER', ...content }
   const answer = await callA2a('SendMessage', { message })
-  const { parts } = JSON.parse(await readPosted(words))
+  const { parts } = JSON.parse(await readPosted(text))
   for (const { bytes_ref } of parts) {
     expect(Buffer.from(bytes_ref?.data_base64 ?? '', 'base64').toString()).not.toMatch(halves)
   }

@@ -53,7 +53,7 @@ test('an emoji that two pieces of a stream part is whole in A2A and in the chat'
   expect(stream).toContain('\u{1f600} done')
   const body = { threadId: uniqueName('thread'), runId: uniqueName('run') }
   const messages = [{ id: uniqueName('msg'), role: 'user', content: 'in pieces' }]
-  const told = await (await web.postRun({ ...body, messages })).text()
-  expect(told).not.toMatch(halves)
-  expect(told).toContain('\u{1f600} done')
+  const text = await (await web.postRun({ ...body, messages })).text()
+  expect(text).not.toMatch(halves)
+  expect(text).toContain('\u{1f600} done')
 })

@@ -102,8 +102,8 @@ describe.each(expectations)('a message by $via', ({ via, sender, method, evidenc
   })
 
   test('has its proofs with their verdicts', () => {
-    const passed = record.proofs.filter(({ verdict }) => verdict === 'pass').map(({ kind }) => kind)
-    expect(passed).toEqual(expect.arrayContaining([...proofs]))
+    const passedKinds = record.proofs.filter(({ verdict }) => verdict === 'pass').map(({ kind }) => kind)
+    expect(passedKinds).toEqual(expect.arrayContaining([...proofs]))
   })
 
   test('has one delivery, sent at the first try, with the document that went out', () => {

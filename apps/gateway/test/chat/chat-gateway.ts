@@ -38,13 +38,13 @@ interface Turning {
   readonly client?: HttpAgent | undefined
 }
 
-const tokenOf = (who: Who) => `token-of-${who}-for-the-tests`
+const tokenOf = (person: Who) => `token-of-${person}-for-the-tests`
 
 export type PeopleChatGateway = Awaited<ReturnType<typeof openPeopleChatGateway>>
 
 /** Opens the gateway. */
 export async function openPeopleChatGateway(overrides: Record<string, unknown> = {}) {
-  const tokens = (['ann', 'bob'] as const).map(who => ({ name: who, sha256: hash('sha256', tokenOf(who)) }))
+  const tokens = (['ann', 'bob'] as const).map(person => ({ name: person, sha256: hash('sha256', tokenOf(person)) }))
   const issuer = 'https://issuer.test'
   const issuers = [{ issuer, audience: 'chat', jwks: `${issuer}/.well-known/jwks.json` }]
   const web = { enabled: true, auth: { tokens, issuers } }

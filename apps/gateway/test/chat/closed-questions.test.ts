@@ -26,8 +26,8 @@ async function run(agent: string, body: object): Promise<readonly BaseEvent[]> {
 /** Has the agent ask a question, and answers it with this entry of `resume`. */
 async function answer(agent: string, content: string, entry: object) {
   const threadId = uniqueName('thread')
-  const asked = await run(agent, { threadId, messages: [{ id: uniqueName('msg'), role: 'user', content }] })
-  const { outcome } = asked.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
+  const events = await run(agent, { threadId, messages: [{ id: uniqueName('msg'), role: 'user', content }] })
+  const { outcome } = events.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
   const [{ id } = { id: '' }] = outcome.interrupts
   return { id, events: await run(agent, { threadId, messages: [], resume: [{ interruptId: id, ...entry }] }) }
 }
@@ -46,30 +46,33 @@ test('a question that a person cancels reaches its agent, which may answer', asy
 
 test('words beside a cancelled question do not count, and its agent hears of the cancel alone', async () => {
   const threadId = uniqueName('thread')
-  const say = (content: string) => [{ id: uniqueName('msg'), role: 'user', content }]
-  const asked = await run('curious', { threadId, messages: say('ask') })
-  const { outcome } = asked.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
+  const userMessage = (content: string) => [{ id: uniqueName('msg'), role: 'user', content }]
+  const askedEvents = await run('curious', { threadId, messages: userMessage('ask') })
+  const { outcome } = askedEvents.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
   const resume = [{ interruptId: outcome.interrupts[0]?.id, status: 'cancelled' }]
-  const events = JSON.stringify(await run('curious', { threadId, messages: say('something else'), resume }))
+  const events = JSON.stringify(await run('curious', { threadId, messages: userMessage('something else'), resume }))
   expect(events).toContain(`closed: ${outcome.interrupts[0]?.id}`)
   expect(events).toContain('what was said beside a decision was left out')
 })
 
 test('an agent hears once of a question that several runs close at the same time', async () => {
   const threadId = uniqueName('thread')
-  const asked = await run('curious', { threadId, messages: [{ id: uniqueName('msg'), role: 'user', content: 'ask' }] })
-  const { outcome } = asked.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
+  const askedEvents = await run('curious', {
+    threadId,
+    messages: [{ id: uniqueName('msg'), role: 'user', content: 'ask' }],
+  })
+  const { outcome } = askedEvents.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
   const [{ id } = { id: '' }] = outcome.interrupts
   const close = () => run('curious', { threadId, messages: [], resume: [{ interruptId: id, status: 'cancelled' }] })
-  const ended = await Promise.all([close(), close(), close()])
-  expect(ended.map(events => events.at(-1)?.type)).toEqual(['RUN_FINISHED', 'RUN_FINISHED', 'RUN_FINISHED'])
-  expect(ended.filter(events => JSON.stringify(events).includes(`closed: ${id}`))).toHaveLength(1)
+  const closings = await Promise.all([close(), close(), close()])
+  expect(closings.map(events => events.at(-1)?.type)).toEqual(['RUN_FINISHED', 'RUN_FINISHED', 'RUN_FINISHED'])
+  expect(closings.filter(events => JSON.stringify(events).includes(`closed: ${id}`))).toHaveLength(1)
 })
 
 test('a person can close a question once more if the gateway broke off before the agent heard of it', async () => {
   const threadId = uniqueName('thread')
-  const asked = await run('curious', { threadId, messages: [{ id: uniqueName('msg'), role: 'user', content: 'ask' }] })
-  const { outcome } = asked.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
+  const events = await run('curious', { threadId, messages: [{ id: uniqueName('msg'), role: 'user', content: 'ask' }] })
+  const { outcome } = events.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
   const [{ id } = { id: '' }] = outcome.interrupts
   const close = () => run('curious', { threadId, messages: [], resume: [{ interruptId: id, status: 'cancelled' }] })
   const { store } = web.gateway.gateway()
@@ -90,6 +93,6 @@ test.each([
   [{ status: 'cancelled' }, 'declined, cancelled: true'],
   [{ status: 'resolved', payload: { approved: false } }, 'declined, cancelled: false'],
   [{ status: 'resolved', payload: { approved: true } }, 'granted, cancelled: false'],
-])('an agent tells a cancelled consent from a no: %j', async (entry, words) => {
-  expect(JSON.stringify((await answer('curious', 'consent', entry)).events)).toContain(words)
+])('an agent tells a cancelled consent from a no: %j', async (entry, text) => {
+  expect(JSON.stringify((await answer('curious', 'consent', entry)).events)).toContain(text)
 })

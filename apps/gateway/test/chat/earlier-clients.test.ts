@@ -111,10 +111,10 @@ test.each(['0.0.36', '0.0.59'])('a cancelled run is no success for the client %s
 
 test('the client 0.0.59 answers an interrupt with resume', async () => {
   const client = await openClient('0.0.59', 'chat')
-  const asked = (await runClient(client, 'consent')).at(-1) as unknown as {
+  const question = (await runClient(client, 'consent')).at(-1) as unknown as {
     readonly outcome: { readonly interrupts: readonly [{ readonly id: string }] }
   }
-  const [{ id }] = asked.outcome.interrupts
+  const [{ id }] = question.outcome.interrupts
   const resume = [{ interruptId: id, status: 'resolved', payload: { approved: true } }]
   expect(textOf(await runClient(client, '', { resume }))).toContain('decided: ')
 })

@@ -25,7 +25,7 @@ const listPage = async (query: string, agent: string) => {
 }
 
 test('the list of threads goes on behind one in which nobody has spoken to the agent', async () => {
-  for (const words of ['first', 'second']) await gateway.chat(words)
+  for (const text of ['first', 'second']) await gateway.chat(text)
   await gateway.chat('linked')
   const seen: string[] = []
   for (let query = 'limit=1', pages = 0; pages < 9; pages += 1) {
@@ -43,8 +43,8 @@ describe('C-30: an account that two people have one after the other', () => {
   test('gives the agent nothing of what the first owner said in their chat', async () => {
     const { thread } = await gateway.dm('my order is late')
     await gateway.linkAccount(account)
-    const own = (await gateway.threads()).find(({ via }) => via === 'activitypub')
-    await gateway.chat('my secret is durian', { threadId: own?.threadId ?? '' })
+    const ownThread = (await gateway.threads()).find(({ via }) => via === 'activitypub')
+    await gateway.chat('my secret is durian', { threadId: ownThread?.threadId ?? '' })
     const still = await gateway.dm('and now?', { inReplyTo: thread })
     expect(readConfided(still.text).past.join()).toContain('durian')
     await gateway.dm('unlink @ann@web.agents.test')
@@ -52,7 +52,7 @@ describe('C-30: an account that two people have one after the other', () => {
     expect(readConfided(post.text).past.join()).toContain('my order is late')
     expect(post.text).not.toContain('durian')
     await gateway.linkAccount(account, { as: 'bob' })
-    const { text } = await gateway.chat('what did I say?', { threadId: own?.threadId ?? '', as: 'bob' })
+    const { text } = await gateway.chat('what did I say?', { threadId: ownThread?.threadId ?? '', as: 'bob' })
     expect(readConfided(text).past.join()).toContain('my order is late')
     expect(text).not.toContain('durian')
   })
@@ -64,28 +64,28 @@ test.each(['desk', 'quiet'])(
     const from = 'bob@mastodon.test'
     await gateway.dm('the safe is behind the picture', { from, to: agent })
     await gateway.linkAccount(from, { agent })
-    const own = (await gateway.threads('ann', agent)).find(({ via }) => via === 'activitypub')
-    const threadId = own?.threadId ?? ''
+    const ownThread = (await gateway.threads('ann', agent)).find(({ via }) => via === 'activitypub')
+    const threadId = ownThread?.threadId ?? ''
     const ask = (content: string) =>
       gateway.postRun(
         { threadId, runId: uniqueName('run'), messages: [{ id: uniqueName('msg'), role: 'user', content }] },
         'ann',
         agent,
       )
-    const held = await ask('hold')
+    const heldResponse = await ask('hold')
     const waiting = await ask('where is the safe?')
-    expect([held.status, waiting.status]).toEqual([200, 200])
+    expect([heldResponse.status, waiting.status]).toEqual([200, 200])
     const { text } = await gateway.dm('unlink @ann@web.agents.test', { from, to: agent })
     expect(text).toContain('is not linked with this address any more')
     await gateway.chat('go', { as: 'bob', agent })
     // The turn got its history when it began.
-    expect(await readAnswer(held)).toContain('behind the picture')
+    expect(await readAnswer(heldResponse)).toContain('behind the picture')
     expect(await readAnswer(waiting)).toBe('{"past":[],"kept":[],"knows":[]}')
   },
 )
 
 async function readAnswer(run: Response): Promise<string> {
   const events = (await run.text()).split('\n\n').filter(line => line.startsWith('data: '))
-  const told = events.map(line => JSON.parse(line.slice(6)) as { readonly type: string; readonly delta?: string })
-  return told.flatMap(({ type, delta }) => (type === 'TEXT_MESSAGE_CONTENT' ? [delta] : [])).join('')
+  const runEvents = events.map(line => JSON.parse(line.slice(6)) as { readonly type: string; readonly delta?: string })
+  return runEvents.flatMap(({ type, delta }) => (type === 'TEXT_MESSAGE_CONTENT' ? [delta] : [])).join('')
 }

@@ -68,8 +68,8 @@ test('C-30: every word gets one answer in the chat and one delivery to the fediv
   timeout: 240_000,
 }, async () => {
   const threadId = await openThread()
-  const words = delays.map((_, round) => `word${round}word`)
-  for (const [round, word] of words.entries()) {
+  const texts = delays.map((_, round) => `word${round}word`)
+  for (const [round, word] of texts.entries()) {
     const said = say(word, threadId).catch(() => undefined)
     // The delays range from before the request is read to after the answer was sent.
     await new Promise(resolve => setTimeout(resolve, delays[round]))
@@ -78,16 +78,16 @@ test('C-30: every word gets one answer in the chat and one delivery to the fediv
     await setup.gateway.start()
     await insist(word, threadId)
   }
-  for (const word of words) await eventually(async () => notes().some(note => note.includes(word)), 30_000)
+  for (const word of texts) await eventually(async () => notes().some(note => note.includes(word)), 30_000)
   const history = (await (await call(`/history?threadId=${threadId}`)).json()) as {
     messages: readonly { role: string; content: string }[]
   }
-  for (const word of words) {
+  for (const word of texts) {
     expect(
       notes().filter(note => note.includes(word)),
       word,
     ).toHaveLength(1)
-    const told = history.messages.filter(({ content }) => content.includes(word))
-    expect(told.map(({ role }) => role)).toEqual(['user', 'assistant'])
+    const matchingMessages = history.messages.filter(({ content }) => content.includes(word))
+    expect(matchingMessages.map(({ role }) => role)).toEqual(['user', 'assistant'])
   }
 })

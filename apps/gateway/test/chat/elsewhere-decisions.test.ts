@@ -28,32 +28,32 @@ interface Outcome {
 
 const outcomeOf = (events: readonly BaseEvent[]) => (events.at(-1) as unknown as Outcome).outcome
 
-const noted = (words: string) =>
+const countNotes = (text: string) =>
   new Set(
     gateway.gateway.simulation.fediverse.received.flatMap(({ activity }) => {
       const note = activity.object as { id: string; content?: string; to?: readonly string[] } | undefined
-      return note?.to?.includes(alice) && note.content?.includes(words) ? [note.id] : []
+      return note?.to?.includes(alice) && note.content?.includes(text) ? [note.id] : []
     }),
   ).size
 
 test('C-30, C-24: a person decides it in the chat, and the answer goes to both, once', async () => {
-  const asked = await gateway.chat('may I do it?', { threadId })
-  const [interrupt] = outcomeOf(asked.events).interrupts ?? []
+  const question = await gateway.chat('may I do it?', { threadId })
+  const [interrupt] = outcomeOf(question.events).interrupts ?? []
   const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: { approved: true } }]
   const body = { threadId, runId: uniqueName('run'), messages: [], resume }
   // Another person can decide nothing, and learns nothing.
   const otherRun = await gateway.postRun({ ...body, runId: uniqueName('run'), threadId: uniqueName('thread') }, 'bob')
   expect(await otherRun.text()).toContain('not_decided')
   expect(await (await gateway.postRun(body)).text()).toContain('decided: granted')
-  await eventually(async () => noted('decided: granted') === 1)
-  const shown = (await gateway.read(threadId)).map(({ role, content, metadata }) => [role, content, metadata.via])
-  expect(shown.slice(-1)).toEqual([['assistant', 'decided: granted', 'activitypub']])
+  await eventually(async () => countNotes('decided: granted') === 1)
+  const messages = (await gateway.read(threadId)).map(({ role, content, metadata }) => [role, content, metadata.via])
+  expect(messages.slice(-1)).toEqual([['assistant', 'decided: granted', 'activitypub']])
   expect((await gateway.postRun(body)).status).toBe(409)
 })
 
 test('C-18: a person cancels a run there like any other, and nothing of it leaves', async () => {
-  const asked = await gateway.chat('may I do it slowly?', { threadId })
-  const [interrupt] = outcomeOf(asked.events).interrupts ?? []
+  const question = await gateway.chat('may I do it slowly?', { threadId })
+  const [interrupt] = outcomeOf(question.events).interrupts ?? []
   const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: { approved: true } }]
   const runId = uniqueName('run')
   const running = await gateway.postRun({ threadId, runId, messages: [], resume })
@@ -61,7 +61,7 @@ test('C-18: a person cancels a run there like any other, and nothing of it leave
   const cancelled = await gateway.call(`/api/v1/agents/desk/runs/${runId}/cancel`, { method: 'POST' })
   expect(await cancelled.json()).toEqual({ cancelled: true })
   expect(await running.text()).toContain('"cancelled"')
-  expect(noted('decided: granted')).toBe(1)
+  expect(countNotes('decided: granted')).toBe(1)
 })
 
 test('C-30: messages from both sides at the same time each get an answer, in order', async () => {

@@ -24,10 +24,10 @@ interface Note {
 }
 
 /** Returns every post to an account with this text, repetitions included. */
-const notesTo = (actor: string, words: string): readonly Note[] =>
+const notesTo = (actor: string, text: string): readonly Note[] =>
   gateway.gateway.simulation.fediverse.received
     .map(({ activity }) => activity.object as Note)
-    .filter(note => note?.to?.includes(actor) && note.content.includes(words))
+    .filter(note => note?.to?.includes(actor) && note.content.includes(text))
 
 describe('a thread that began on the fediverse', () => {
   const alice = 'https://mastodon.test/users/alice'
@@ -71,12 +71,12 @@ describe('a thread that began on the fediverse', () => {
   test('C-30: the next message by either channel finds all earlier words, and C-27: a reload shows them in order', async () => {
     const { text } = await gateway.chat('and by train?', { threadId })
     expect(readConfided(text).past).toEqual(['activitypub: my order is late', 'activitypub: is it on its way?'])
-    const shown = await gateway.read(threadId)
-    expect(shown.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6])
-    expect(shown.map(({ metadata }) => metadata.via)).toEqual([
+    const messages = await gateway.read(threadId)
+    expect(messages.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6])
+    expect(messages.map(({ metadata }) => metadata.via)).toEqual([
       ...['activitypub', 'activitypub', 'web', 'activitypub', 'web', 'activitypub'],
     ])
-    expect(shown[2]).toMatchObject({ role: 'user', content: 'is it on its way?' })
+    expect(messages[2]).toMatchObject({ role: 'user', content: 'is it on its way?' })
   })
 
   test('C-26: starts a run of one id once, whatever the thread', async () => {
@@ -126,8 +126,8 @@ describe('a thread that began on the fediverse', () => {
       runId: uniqueName('run'),
       messages: [{ id: uniqueName('msg'), role: 'user', content: 'still here?' }],
     }
-    const refused = await gateway.postRun(body)
-    expect([refused.status, await refused.json()]).toMatchObject([404, { code: 'no_recipient' }])
+    const refusal = await gateway.postRun(body)
+    expect([refusal.status, await refusal.json()]).toMatchObject([404, { code: 'no_recipient' }])
     await gateway.linkAccount('alice@mastodon.test')
     expect((await gateway.read(threadId)).slice(0, 2).map(({ seq }) => seq)).toEqual([1, 2])
   })
@@ -156,7 +156,7 @@ describe('a thread that began on the fediverse', () => {
 })
 
 test('threads are listed page by page, the newest first, each once', async () => {
-  for (const words of ['one', 'two', 'three']) await gateway.chat(words, { agent: 'plain' })
+  for (const text of ['one', 'two', 'three']) await gateway.chat(text, { agent: 'plain' })
   const list = async (query: string) => {
     const answer = await gateway.call(`/api/v1/agents/plain/threads?${query}`)
     return (await answer.json()) as { threads: readonly Thread[]; next_before?: number }
@@ -189,9 +189,9 @@ describe('a public thread', () => {
     const thread = (await gateway.threads('bob')).find(({ shared }) => shared)
     threadId = thread?.threadId ?? ''
     expect(thread).toMatchObject({ via: 'activitypub', beginning: 'who knows the way?' })
-    const shown = await gateway.read(threadId, 'bob')
-    expect(shown.map(({ role }) => role)).toEqual(['user', 'assistant'])
-    expect(JSON.stringify(shown)).not.toContain('stranger')
+    const messages = await gateway.read(threadId, 'bob')
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
+    expect(JSON.stringify(messages)).not.toContain('stranger')
     // A conversation is not shared with a person who only took part.
     await gateway.linkAccount('alice@snac.test')
     expect((await gateway.threads()).filter(({ shared }) => shared)).toEqual([])
@@ -203,15 +203,15 @@ describe('a public thread', () => {
     const note = await eventually(async () => notesTo(actor, 'who knows the way?').at(-1))
     expect(note).toMatchObject({ to: [actor], cc: [] })
     expect(note.tag.map(({ href }) => href)).toEqual([actor])
-    const again = await gateway.chat('what did I say?', { threadId, as: 'bob' })
-    expect(readConfided(again.text).past.join()).toContain('my secret is durian')
-    const other = await gateway.dm('and what else?', {
+    const secondAnswer = await gateway.chat('what did I say?', { threadId, as: 'bob' })
+    expect(readConfided(secondAnswer.text).past.join()).toContain('my secret is durian')
+    const otherQuestion = await gateway.dm('and what else?', {
       from: 'alice@snac.test',
       visibility: 'public',
       inReplyTo: note.inReplyTo,
     })
-    expect(readConfided(other.text).past.join()).toContain('[said in a chat, not before everybody]')
-    expect(other.text).not.toContain('durian')
+    expect(readConfided(otherQuestion.text).past.join()).toContain('[said in a chat, not before everybody]')
+    expect(otherQuestion.text).not.toContain('durian')
     const published = gateway.gateway.simulation.fediverse.received.filter(({ activity }) =>
       JSON.stringify([activity.to, activity.cc]).includes('#Public'),
     )
@@ -223,8 +223,8 @@ describe('a thread that began as mail', () => {
   const from = 'ann@alice.test'
   const answersTo = (id: string) =>
     gateway.gateway.simulation.mail.received.filter(({ references }) => references?.includes(id))
-  const threadOf = async (words: string) =>
-    (await gateway.threads()).find(({ beginning }) => beginning.includes(words)) ?? { threadId: '', via: '' }
+  const threadOf = async (text: string) =>
+    (await gateway.threads()).find(({ beginning }) => beginning.includes(text)) ?? { threadId: '', via: '' }
 
   test('C-30: goes on in the chat, and the answer is a mail in the same thread', async () => {
     await gateway.linkMailbox(from)
@@ -240,14 +240,14 @@ describe('a thread that began as mail', () => {
   })
 
   test('C-30: belongs to the person who began it; an answer in the chat goes by mail to them alone', async () => {
-    const sent = await gateway.gateway.simulation.mail.deliver({
+    const receipt = await gateway.gateway.simulation.mail.deliver({
       to: 'desk@agents.test',
       cc: ['friend@alice.test'],
       from,
       subject: 'together',
       text: 'we both want to know',
     })
-    const { messageId } = sent.mail
+    const { messageId } = receipt.mail
     await eventually(async () => answersTo(messageId).length === 2)
     const thread = await threadOf('we both want to know')
     expect(thread).toMatchObject({ via: 'email', shared: true })
@@ -280,8 +280,8 @@ describe('a conversation over A2A', () => {
       runId: uniqueName('run'),
       messages: [{ id: uniqueName('msg'), role: 'user', content: 'go on' }],
     }
-    const refused = await ask('/runs', { method: 'POST', body: JSON.stringify(body) })
-    expect(await refused.json()).toMatchObject({
+    const refusal = await ask('/runs', { method: 'POST', body: JSON.stringify(body) })
+    expect(await refusal.json()).toMatchObject({
       code: 'unsupported',
       detail: 'Cannot run: this conversation goes on only where it began (a2a)',
     })

@@ -20,8 +20,8 @@ afterAll(() => gateway.close())
 async function ask(path: string, lifetimeSeconds: number, body?: object): Promise<Response> {
   const token = await gateway.simulation.a2a.token({ sub: 'ann', audience: 'chat', lifetimeSeconds })
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: 'text/event-stream' }
-  const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
-  return fetch(`${gateway.url()}/api/v1/agents/desk/${path}`, { headers, ...sent })
+  const requestInit = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+  return fetch(`${gateway.url()}/api/v1/agents/desk/${path}`, { headers, ...requestInit })
 }
 
 test('a run and a followed conversation end for their reader with the token, and a new token goes on', async () => {
@@ -34,7 +34,7 @@ test('a run and a followed conversation end for their reader with the token, and
   const texts = await Promise.all([run.text(), thread.text()])
   expect(texts[0]).toContain('RUN_STARTED')
   for (const text of texts) expect(text).not.toMatch(/RUN_FINISHED|RUN_ERROR/)
-  const again = await ask(`runs/${runId}/events`, 60)
-  expect(again.status).toBe(200)
-  await again.body?.cancel()
+  const secondResponse = await ask(`runs/${runId}/events`, 60)
+  expect(secondResponse.status).toBe(200)
+  await secondResponse.body?.cancel()
 })

@@ -21,7 +21,7 @@ const user = (content: string) => ({ id: uniqueName('msg'), role: 'user', conten
 interface Reading {
   readonly text: () => string
   /** Waits until the text so far contains or matches `words`. */
-  until(words: string | RegExp): Promise<void>
+  until(pattern: string | RegExp): Promise<void>
   leave(): Promise<void>
 }
 
@@ -29,12 +29,12 @@ function readOn(response: Response): Reading {
   const reader = (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
   const reading = (async () => {
-    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) text += piece.value
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) text += chunk.value
   })().catch(() => undefined)
   return {
     text: () => text,
-    async until(words) {
-      await eventually(async () => (typeof words === 'string' ? text.includes(words) : words.test(text)))
+    async until(pattern) {
+      await eventually(async () => (typeof pattern === 'string' ? text.includes(pattern) : pattern.test(text)))
     },
     async leave() {
       await reader.cancel()
@@ -76,12 +76,12 @@ test('a client whose stream broke off rejoins by the run’s id, and receives ea
   const first = readOn(await web.postRun({ threadId, runId, messages: [user('linger')] }))
   await first.until('begun ')
   await first.leave()
-  const again = readOn(await rejoin(runId))
-  await again.until('MESSAGES_SNAPSHOT')
+  const secondReading = readOn(await rejoin(runId))
+  await secondReading.until('MESSAGES_SNAPSHOT')
   delete process.env.LINGER
-  await again.until('RUN_FINISHED')
-  const events = parseEvents(again.text())
-  await judgeStream(again.text(), events)
+  await secondReading.until('RUN_FINISHED')
+  const events = parseEvents(secondReading.text())
+  await judgeStream(secondReading.text(), events)
   expect(typesOf(events).slice(0, 3)).toEqual(['RUN_STARTED', 'STEP_STARTED', 'MESSAGES_SNAPSHOT'])
   expect(textsOf(events)).toEqual(await historyOf(threadId))
 })
@@ -157,10 +157,10 @@ test('a tab that opens during a run follows it to its end', async () => {
 })
 
 test('a gateway that stops ends the streams of conversations at once', async () => {
-  const other = await openWebGateway()
-  await other.say('count', { threadId: 'open' })
-  const tab = await other.call('/api/v1/agent/threads/open/events')
-  const closed = other.close()
+  const otherGateway = await openWebGateway()
+  await otherGateway.say('count', { threadId: 'open' })
+  const tab = await otherGateway.call('/api/v1/agent/threads/open/events')
+  const closed = otherGateway.close()
   // The gateway ends the stream itself: `text()` would fail on a stream that the shutdown cuts off.
   expect(await tab.text()).toContain('RUN_FINISHED')
   await closed

@@ -25,18 +25,18 @@ const file = (bytes: Uint8Array, name = 'a cat.png') => ({ name, mediaType: 'ima
 
 async function post(text: string, files: readonly ReturnType<typeof file>[], from = 'alice@mastodon.test') {
   const { fediverse } = gateway.gateway.simulation
-  const sent = await fediverse.deliver({ to: 'desk@agents.test', text, from, files, visibility: 'direct' })
-  await fediverse.awaitReply(sent.objectId, 30_000)
-  return sent
+  const receipt = await fediverse.deliver({ to: 'desk@agents.test', text, from, files, visibility: 'direct' })
+  await fediverse.awaitReply(receipt.objectId, 30_000)
+  return receipt
 }
 
 /** Returns the metadata that the chat shows of the message with this text. */
-async function metadataOf(words: string): Promise<Record<string, unknown>> {
+async function metadataOf(text: string): Promise<Record<string, unknown>> {
   for (const { threadId } of await gateway.threads()) {
-    const message = (await gateway.read(threadId)).find(({ content }) => content === words)
+    const message = (await gateway.read(threadId)).find(({ content }) => content === text)
     if (message) return message.metadata
   }
-  throw new Error(`nobody said ${words}`)
+  throw new Error(`nobody said ${text}`)
 }
 
 const sign = ({ bucket, path }: FileLocation, as: 'ann' | 'bob' = 'ann') =>
@@ -58,8 +58,8 @@ test('a picture of a post has bucket, path and type, no address; only its owner 
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/png'])
   expect(Buffer.from(await answer.arrayBuffer())).toEqual(png)
 
-  const refused = await sign(location, 'bob')
-  expect([refused.status, ((await refused.json()) as { detail: string }).detail]).toEqual([
+  const refusal = await sign(location, 'bob')
+  expect([refusal.status, ((await refusal.json()) as { detail: string }).detail]).toEqual([
     404,
     'Cannot sign attachment: there is none of yours',
   ])
@@ -70,21 +70,24 @@ test('a picture of a post has bucket, path and type, no address; only its owner 
   ]) {
     expect((await sign({ ...location, path })).status).toBe(404)
   }
-  const forged = await fetch(
+  const forgedResponse = await fetch(
     `${gateway.gateway.url()}/storage/v1/object/sign/conversations/${location.path}?token=a.b.c`,
   )
-  expect([forged.status, ((await forged.json()) as { detail: string }).detail]).toEqual([
+  expect([forgedResponse.status, ((await forgedResponse.json()) as { detail: string }).detail]).toEqual([
     403,
     'Cannot read attachment: the URL does not hold',
   ])
 })
 
 test('several files are all in the list; a file of another kind, or a large one, stays where it is', async () => {
-  const other = Buffer.concat([png, Buffer.from('more')])
-  await post('look at both', [file(png), file(other, 'The same cat, asleep')])
-  const both = await metadataOf('look at both')
-  expect(both.user_message_attachments_all).toMatchObject([{ mime_type: 'image/png' }, { mime_type: 'image/png' }])
-  const paths = (both.user_message_attachments_all as FileLocation[]).map(({ path }) =>
+  const otherBytes = Buffer.concat([png, Buffer.from('more')])
+  await post('look at both', [file(png), file(otherBytes, 'The same cat, asleep')])
+  const bothFields = await metadataOf('look at both')
+  expect(bothFields.user_message_attachments_all).toMatchObject([
+    { mime_type: 'image/png' },
+    { mime_type: 'image/png' },
+  ])
+  const paths = (bothFields.user_message_attachments_all as FileLocation[]).map(({ path }) =>
     path.split('/').slice(2).join('/'),
   )
   // The fediverse does not name files: the `name` there describes what a picture shows.
@@ -94,16 +97,16 @@ test('several files are all in the list; a file of another kind, or a large one,
   expect((await metadataOf('look at neither')).user_message_attachments).toBeUndefined()
 })
 
-test('it goes with its post, when its author takes that back', async () => {
-  const own = Buffer.concat([png, Buffer.from('cherry')])
-  const { objectId } = await post('look at cherry', [file(own)])
+test('the gateway deletes a stored file with its post when the author withdraws the post', async () => {
+  const ownBytes = Buffer.concat([png, Buffer.from('cherry')])
+  const { objectId } = await post('look at cherry', [file(ownBytes)])
   const location = (await metadataOf('look at cherry')).user_message_attachments as FileLocation
   const { url } = (await (await sign(location)).json()) as { url: string }
   const { pathname, search } = new URL(url)
   await gateway.gateway.simulation.fediverse.send({ to: 'desk@agents.test', type: 'Delete', object: objectId })
-  const gone = await eventually(async () => {
+  const removedResponse = await eventually(async () => {
     const answer = await fetch(gateway.gateway.url() + pathname + search)
     return answer.status === 404 && answer
   })
-  expect(((await gone.json()) as { detail: string }).detail).toBe('Cannot read attachment: it is gone')
+  expect(((await removedResponse.json()) as { detail: string }).detail).toBe('Cannot read attachment: it is gone')
 })

@@ -22,11 +22,11 @@ afterAll(() => web.close())
 test('a page of a named origin may read files by their signed addresses, and the time to come again', async () => {
   const { url } = await web.upload(jpeg)
   const read = (origin: string) => fetch(web.local(url), { headers: { origin } })
-  const own = await read(page)
-  expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([200, page])
+  const ownResponse = await read(page)
+  expect([ownResponse.status, ownResponse.headers.get('access-control-allow-origin')]).toEqual([200, page])
   expect((await read('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
-  const told = await web.call('/v1/usage', { headers: { origin: page } })
-  expect(told.headers.get('access-control-expose-headers')).toBe('retry-after, www-authenticate, dpop-nonce')
+  const response = await web.call('/v1/usage', { headers: { origin: page } })
+  expect(response.headers.get('access-control-expose-headers')).toBe('retry-after, www-authenticate, dpop-nonce')
 })
 
 test('a caller without proof learns which proof to bring', async () => {
@@ -40,10 +40,10 @@ test('a caller without proof learns which proof to bring', async () => {
 
 test('a page may send headers of its own', async () => {
   const headers = { origin: page, 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-trace' }
-  const told = await fetch(web.local('https://agents.test/api/v1/agent/runs'), { method: 'OPTIONS', headers })
+  const response = await fetch(web.local('https://agents.test/api/v1/agent/runs'), { method: 'OPTIONS', headers })
   const allowed = ['authorization', 'dpop', 'content-type', 'accept', '*'].join(', ')
-  expect([told.status, told.headers.get('access-control-allow-headers')]).toEqual([204, allowed])
-  expect(told.headers.get('access-control-allow-credentials')).toBeNull()
+  expect([response.status, response.headers.get('access-control-allow-headers')]).toEqual([204, allowed])
+  expect(response.headers.get('access-control-allow-credentials')).toBeNull()
 })
 
 test('a history with actions comes in pages by positions of its own, without gaps', async () => {
@@ -92,7 +92,7 @@ test('answers that nobody collects are few: a person who leaves them waits for m
   const path = `/api/v1/agent/history?threadId=${threadId}`
   const taken = await web.call(path)
   expect((await taken.text()).length).toBeGreaterThan(12_000_000)
-  const left = await Promise.all(Array.from({ length: 8 }, () => askAndWait(`GET ${path}`)))
+  const remainingSockets = await Promise.all(Array.from({ length: 8 }, () => askAndWait(`GET ${path}`)))
   try {
     let isAnswered = false
     const waiting = web.call('/v1/usage').then(answer => {
@@ -101,52 +101,52 @@ test('answers that nobody collects are few: a person who leaves them waits for m
     })
     expect((await web.call('/v1/usage', { as: 'bob' })).status).toBe(200)
     expect(isAnswered).toBe(false)
-    left[0]?.destroy()
+    remainingSockets[0]?.destroy()
     expect((await waiting).status).toBe(200)
   } finally {
-    for (const socket of left) socket.destroy()
+    for (const socket of remainingSockets) socket.destroy()
   }
 })
 
 test('a finished run counts until its reader takes it: a person with many unread ones gets no more', async () => {
   const open = () => web.postRun({ threadId, runId: uniqueName('run'), messages: [] })
   const body = () => JSON.stringify({ threadId, runId: uniqueName('run'), messages: [] })
-  const left = await Promise.all([0, 1].map(() => askAndWait('POST /api/v1/agent/runs', body())))
+  const remainingSockets = await Promise.all([0, 1].map(() => askAndWait('POST /api/v1/agent/runs', body())))
   try {
-    const refused = await eventually(async () => {
+    const refusal = await eventually(async () => {
       const answer = await open()
       const text = await answer.text()
       return answer.status === 429 && text
     })
-    expect(refused).toContain('Cannot run: too many runs are open')
+    expect(refusal).toContain('Cannot run: too many runs are open')
   } finally {
-    for (const socket of left) socket.destroy()
+    for (const socket of remainingSockets) socket.destroy()
   }
-  const again = await eventually(async () => {
+  const secondText = await eventually(async () => {
     const answer = await open()
     const text = await answer.text()
     return answer.status === 200 && text
   })
   // A client that has just joined receives the whole of a long conversation.
-  expect(again.length).toBeGreaterThan(12_000_000)
-  expect(again).toContain('RUN_FINISHED')
+  expect(secondText.length).toBeGreaterThan(12_000_000)
+  expect(secondText).toContain('RUN_FINISHED')
 })
 
 test('files that nobody collects are few: others of that network wait until one of them is free', async () => {
   const bytes = new Uint8Array(10_000_000).fill(0x78)
   const { url } = await web.upload(bytes)
   const { pathname, search } = new URL(url)
-  const left = await Promise.all(Array.from({ length: 32 }, () => askAndWait(`GET ${pathname}${search}`)))
+  const remainingSockets = await Promise.all(Array.from({ length: 32 }, () => askAndWait(`GET ${pathname}${search}`)))
   try {
     const next = await askOnly(`GET ${pathname}${search}`)
-    left.push(next)
+    remainingSockets.push(next)
     expect((await web.call('/v1/usage')).status).toBe(200)
     expect(next.readableLength).toBe(0)
     const begun = once(next, 'readable')
-    left[0]?.destroy()
+    remainingSockets[0]?.destroy()
     await begun
     expect(String(next.read(12))).toBe('HTTP/1.1 200')
   } finally {
-    for (const socket of left) socket.destroy()
+    for (const socket of remainingSockets) socket.destroy()
   }
 })

@@ -34,10 +34,10 @@ describe('a person who chats', () => {
     expect(readConfided(text).past).toEqual([])
     await gateway.chat('linked', { client })
     expect(readConfided((await gateway.chat('and now?', { client })).text).past).toEqual(['web: hello'])
-    const shown = await gateway.read(client.threadId)
-    expect(shown.map(({ content }) => content)).toContain('Linked with this address: ann@alice.test.')
-    expect(shown.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6])
-    expect(shown[3]?.metadata).toMatchObject({ stage: 'gateway' })
+    const messages = await gateway.read(client.threadId)
+    expect(messages.map(({ content }) => content)).toContain('Linked with this address: ann@alice.test.')
+    expect(messages.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6])
+    expect(messages[3]?.metadata).toMatchObject({ stage: 'gateway' })
   })
 
   test('is known by mail from then on, with what they say in a chat', async () => {
@@ -62,7 +62,8 @@ describe('a person who chats', () => {
     await gateway.chat('link victim@alice.test', { as: 'bob' })
     const code = await gateway.mailedCode('victim@alice.test')
     expect((await gateway.chat(`confirm ${code}`)).text).toContain('There is no code to wait for')
-    for (let left = 4; left >= 0; left -= 1) await gateway.chat('confirm AAAAA-AAAAA', { as: 'bob' })
+    for (let attemptsLeft = 4; attemptsLeft >= 0; attemptsLeft -= 1)
+      await gateway.chat('confirm AAAAA-AAAAA', { as: 'bob' })
     expect((await gateway.chat(`confirm ${code}`, { as: 'bob' })).text).toContain('There is no code to wait for')
   })
 
@@ -77,7 +78,7 @@ describe('"forget me" in a chat', () => {
     await gateway.linkMailbox('bob@alice.test', { as: 'bob' })
     const { client } = await gateway.chat('keep this in mind', { as: 'bob' })
     await gateway.write('and this', mailbox)
-    const other = await gateway.chat('for another agent', { as: 'bob', agent: 'plain' })
+    const otherChat = await gateway.chat('for another agent', { as: 'bob', agent: 'plain' })
     const upload = await uploadAs('bob')
     const session = await gateway.call('/v1/sessions', { as: 'bob', method: 'POST', body: '{"title":"notes"}' })
     expect([upload.status, session.status]).toEqual([200, 200])
@@ -96,7 +97,7 @@ describe('"forget me" in a chat', () => {
     const left = (await gateway.gateway.messages()).map(({ sender }) => sender)
     expect(left.filter(sender => sender.includes('bob@alice.test'))).toHaveLength(1)
     expect(left.filter(sender => sender === '@bob@web.agents.test')).toHaveLength(2)
-    expect(await gateway.read(other.client.threadId, 'bob', 'plain')).toHaveLength(2)
+    expect(await gateway.read(otherChat.client.threadId, 'bob', 'plain')).toHaveLength(2)
   })
 
   test('said by mail, it takes the chats of the same person with it', async () => {

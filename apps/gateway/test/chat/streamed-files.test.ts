@@ -21,17 +21,17 @@ test.each(['between', 'first', 'last', 'bare', 'together', 'whole', 'called'])(
     await withoutWarnings(() =>
       client.runAgent({ runId: uniqueName('run') }, { onEvent: ({ event }) => void events.push(event) }),
     )
-    const said = client.messages.filter(({ role, content }) => role === 'assistant' && content)
+    const messages = client.messages.filter(({ role, content }) => role === 'assistant' && content)
     const history = (await web.readHistory(client.threadId)).filter(({ role }) => role === 'assistant')
-    expect(said.map(({ id, content }) => ({ id, content }))).toEqual(
+    expect(messages.map(({ id, content }) => ({ id, content }))).toEqual(
       history.map(({ id, content }) => ({ id, content })),
     )
-    const words = said.map(({ content }) => String(content)).join(' ')
-    expect(words.match(/\[hello\.txt\]/g)).toHaveLength(1)
-    const link = /\((https:[^)]*)\)/.exec(words)?.[1] ?? ''
+    const text = messages.map(({ content }) => String(content)).join(' ')
+    expect(text.match(/\[hello\.txt\]/g)).toHaveLength(1)
+    const link = /\((https:[^)]*)\)/.exec(text)?.[1] ?? ''
     expect(await (await fetch(link.replace('https://agents.test', web.gateway.url()))).text()).toBe('hello')
     // A call ends the message before it, so only the current messages contain the link that belongs there.
-    const later = events.slice(events.findIndex(({ type }) => type === EventType.TEXT_MESSAGE_START))
-    expect(later.some(({ type }) => type === EventType.MESSAGES_SNAPSHOT)).toBe(word === 'called')
+    const laterEvents = events.slice(events.findIndex(({ type }) => type === EventType.TEXT_MESSAGE_START))
+    expect(laterEvents.some(({ type }) => type === EventType.MESSAGES_SNAPSHOT)).toBe(word === 'called')
   },
 )

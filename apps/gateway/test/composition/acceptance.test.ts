@@ -27,7 +27,7 @@ beforeAll(async () => {
     if (last.includes('please')) return call('refund', { order: '17' })
     return last.includes('stock') ? call('navigate_to_stock', {}) : replyWith('Which order is it?')
   })
-  const desk = {
+  const agentConfig = {
     use: 'swarm',
     default_agent: 'triage',
     model: { base_url: model.baseUrl, model: 'test-model' },
@@ -43,7 +43,7 @@ beforeAll(async () => {
     },
   }
   gateways = await openGateways({
-    'a.test': { agents: { desk } },
+    'a.test': { agents: { desk: agentConfig } },
     'b.test': { agents: { two: { use: '../agents/calling/courier.ts' } } },
   })
 })
@@ -81,13 +81,13 @@ test('fediverse → swarm → a call that is allowed → an agent elsewhere → 
   const first = await simulation.send({ via: 'activitypub', to: 'desk', text: 'My lamp is broken' })
   expect(first.reply?.text).toContain('Which order is it?')
 
-  const asked = await simulation.send({
+  const result = await simulation.send({
     via: 'activitypub',
     to: 'desk',
     text: 'Number 17, please',
     thread: first.thread,
   })
-  expect(asked.reply?.text).toContain('Give 20.00 back for order 17?')
+  expect(result.reply?.text).toContain('Give 20.00 back for order 17?')
   const [, path = ''] =
     /https:\/\/a\.test(\/actions\/[\w-]{43})/.exec(JSON.stringify(simulation.fediverse.received)) ?? []
   const page = await fetch(gateways.url('a.test') + path)
@@ -96,14 +96,14 @@ test('fediverse → swarm → a call that is allowed → an agent elsewhere → 
     fetch(gateways.url('a.test') + path, { method: 'POST', body: new URLSearchParams({ decision: 'grant' }) })
   expect((await grant()).status).toBeLessThan(400)
   await grant()
-  const paid = await waitForAnswer('The money is on its way')
-  expect(paid.message.policy_resolution).toMatchObject({ outcome: 'granted' })
-  expect(paid.message.received_via).toBe('activitypub')
+  const paidRecord = await waitForAnswer('The money is on its way')
+  expect(paidRecord.message.policy_resolution).toMatchObject({ outcome: 'granted' })
+  expect(paidRecord.message.received_via).toBe('activitypub')
   expect(readFileSync(till, 'utf8')).toBe('begun 17\ndone 17\n')
 
   const elsewhere = { via: 'activitypub', to: 'desk', text: 'Is another one in stock?', thread: first.thread } as const
-  const answered = await simulation.send(elsewhere)
-  expect(answered.reply?.text).toContain('two@b.test heard desk@a.test by a2a at hop 1')
+  const answeredResult = await simulation.send(elsewhere)
+  expect(answeredResult.reply?.text).toContain('two@b.test heard desk@a.test by a2a at hop 1')
 
   const transcript = await exchange({ thread: first.id, format: 'jsonl' })
   const kinds = transcript.messages.map(({ kind }) => kind)

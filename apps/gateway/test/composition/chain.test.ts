@@ -16,14 +16,14 @@ afterAll(() => gateways.close())
 
 test('MN-8.3: a conversation of three agents crosses ActivityPub, A2A and email, and ends at the hop limit (MN-8.2, MN-2.1)', async () => {
   const { simulation } = gateways
-  const sent = await simulation.send({
+  const result = await simulation.send({
     via: 'activitypub',
     to: 'one',
     text: 'call:@two@b.test mail:@three@c.test Hello three.',
     timeoutMs: 60_000,
   })
-  expect(sent.reply?.text).toContain('one@a.test heard')
-  expect(sent.reply?.text).toContain('two@b.test heard one@a.test by a2a at hop 1 of 5, wrote to three@c.test')
+  expect(result.reply?.text).toContain('one@a.test heard')
+  expect(result.reply?.text).toContain('two@b.test heard one@a.test by a2a at hop 1 of 5, wrote to three@c.test')
   await settle(gateways, ['a.test', 'b.test', 'c.test'])
   expect(describeRecords(await gateways.records('c.test', 'three'))).toEqual([
     '@two@b.test email hop 2 answered from_agent',
@@ -59,8 +59,8 @@ test('the operator sees the number of stopped messages', async () => {
 test('the answer to a mail comes back to the thread of the mail', async () => {
   const [, first, second] = await gateways.records('b.test', 'two')
   expect(first?.thread).toBe(second?.thread)
-  const sent = gateways.simulation.mail.received.find(mail => mail.envelope.to.includes('three@c.test'))
-  expect(sent?.headers.get('auto-submitted')).toEqual(['auto-generated'])
-  expect(sent?.headers.get('subject')).toEqual(['An errand'])
-  expect(first?.message.in_reply_to).toBe(sent?.messageId)
+  const sentMail = gateways.simulation.mail.received.find(mail => mail.envelope.to.includes('three@c.test'))
+  expect(sentMail?.headers.get('auto-submitted')).toEqual(['auto-generated'])
+  expect(sentMail?.headers.get('subject')).toEqual(['An errand'])
+  expect(first?.message.in_reply_to).toBe(sentMail?.messageId)
 })

@@ -50,21 +50,21 @@ test('An empty text is no post', async () => {
 
 test('Blanks are no mail', async () => {
   const { mail } = web.gateway.simulation
-  const sent = await mail.deliver({
+  const receipt = await mail.deliver({
     to: 'desk@agents.test',
     from: 'alice@alice.test',
     subject: 'hello',
     text: 'blanks',
   })
-  await expectEmptyAnswer(sent.mail.messageId)
+  await expectEmptyAnswer(receipt.mail.messageId)
   expect(mail.received).toEqual([])
 })
 
-test.each(['blanks', 'pieces'])('A run of the chat ends without words: %s', async what => {
-  const events = await web.say(what, { id: `id-of-${what}` })
+test.each(['blanks', 'pieces'])('A run of the chat ends without words: %s', async label => {
+  const events = await web.say(label, { id: `id-of-${label}` })
   expect(typesOf(events).filter(type => type.startsWith('TEXT_'))).toEqual([])
   expect(typesOf(events).at(-1)).toBe('RUN_FINISHED')
-  await expectEmptyAnswer(`id-of-${what}`)
+  await expectEmptyAnswer(`id-of-${label}`)
 })
 
 test.each([

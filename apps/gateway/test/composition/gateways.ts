@@ -37,13 +37,13 @@ export interface Gateways {
 }
 
 const apiKey = 'the-key-of-the-tests'
-const many = 1_000_000
+const manyBytes = 1_000_000
 /** Without these budgets, only the guards of `limits.loop` stop a loop. */
 const noMailBudgets = Object.fromEntries(
   [
     ...['correspondent_per_hour', 'thread_per_hour', 'thread_per_day', 'rapid_per_hour', 'repeats_per_hour'],
     ...['unverified_per_day', 'unverified_per_hour', 'reply_all_per_hour'],
-  ].map(name => [name, many]),
+  ].map(name => [name, manyBytes]),
 )
 
 /** Opens several gateways on loopback, each with a domain and keys of its own, in one simulation whose post office knows them all. */
@@ -94,16 +94,16 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
     await publishKeys(simulation, gateway)
   }
 
-  let taken = 0
+  let acceptedCount = 0
   /** Carries the mail that gateways have sent to the gateway of its domain. */
   async function bringMail(): Promise<void> {
     // A mail counts once it was carried.
-    for (; taken < simulation.mail.received.length; taken += 1) {
+    for (; acceptedCount < simulation.mail.received.length; acceptedCount += 1) {
       const {
         octets,
         envelope,
         messageId = '',
-      } = simulation.mail.received[taken] as Simulation['mail']['received'][number]
+      } = simulation.mail.received[acceptedCount] as Simulation['mail']['received'][number]
       for (const to of envelope.to) {
         const port = gateways.get(to.slice(to.lastIndexOf('@') + 1))?.smtp
         const mail = {
@@ -130,15 +130,15 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
     underWay = underWay.then(bringMail).catch(() => undefined)
   }, 20)
 
-  const at = (host: string) => {
+  const gatewayAt = (host: string) => {
     const gateway = gateways.get(host)
     if (!gateway) throw new Error(`there is no gateway ${host}`)
     return gateway.gateway
   }
   return {
     simulation,
-    at,
-    isMailUnderWay: () => taken < simulation.mail.received.length,
+    at: gatewayAt,
+    isMailUnderWay: () => acceptedCount < simulation.mail.received.length,
     url: host => `http://127.0.0.1:${ports[host]}`,
     async say(host, agent, text, overrides = {}) {
       const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...overrides }
@@ -153,7 +153,7 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
       return (result.task.artifacts ?? []).flatMap(({ parts }) => parts.map(part => part.text))
     },
     async records(host, agent) {
-      const { store } = at(host)
+      const { store } = gatewayAt(host)
       const list = (await store.listMessages({ limit: 500 })).filter(summary => summary.agent === agent).toReversed()
       const records = await Promise.all(list.map(({ message }) => store.findMessage(`#${message}`)))
       return records.flatMap(record => (record && !record.flags.includes('post') ? [record] : []))

@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateways.close())
 
-const streamedAt = (who: string, hop: number) => `${who} heard host@a.test by a2a at hop ${hop} of 5`
+const streamedAt = (person: string, hop: number) => `${person} heard host@a.test by a2a at hop ${hop} of 5`
 
 test('MN-8.1 none: over A2A the gateway calls each mentioned agent, here and elsewhere, and its joint answer names unreachable ones', async () => {
   const parts = await gateways.say(

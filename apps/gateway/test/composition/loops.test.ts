@@ -14,8 +14,8 @@ async function countStopped(host: string): Promise<number> {
 test('MN-8.1 addressing: local agents that mention each other on the fediverse wake with all proof, and stop within the budget', async () => {
   gateways = await openGateways({ 'a.test': { agents: { one: parrot, two: parrot } } })
   const wake = { via: 'activitypub', to: 'one', text: 'wake @two@a.test please', timeoutMs: 60_000 } as const
-  const sent = await gateways.simulation.send(wake)
-  expect(sent.status).toBe('answered')
+  const result = await gateways.simulation.send(wake)
+  expect(result.status).toBe('answered')
   await settle(gateways, ['a.test'])
   const [one, two] = [await gateways.records('a.test', 'one'), await gateways.records('a.test', 'two')]
   expect(two[0]).toMatchObject({
@@ -132,16 +132,18 @@ test('one message causes a bounded number of calls, and the operator reads of th
   expect(said).toMatch(/^30 refused Cannot call agent: message #\d+ has caused 100 calls/)
   expect(await gateways.records('a.test', ends)).toHaveLength(100)
   const [record] = await gateways.records('a.test', 'one')
-  const refused = record?.steps?.filter(({ error }) => error !== undefined)
-  expect(refused).toMatchObject([{ kind: 'call', name: '@echo@a.test', error: expect.stringContaining('100 calls') }])
+  const refusedSteps = record?.steps?.filter(({ error }) => error !== undefined)
+  expect(refusedSteps).toMatchObject([
+    { kind: 'call', name: '@echo@a.test', error: expect.stringContaining('100 calls') },
+  ])
   const { items } = await askOperator<{ items: object[] }>('a.test', '/refusals?limit=50')
   expect(items).toMatchObject([
     { code: 'forbidden', agent: 'one', endpoint: 'call: @echo@a.test', claimed_sender: '@one@a.test' },
   ])
   const why = await askOperator<{ explanations: { code: string }[] }>('a.test', `/why/${record?.number}`)
   expect(JSON.stringify(why)).toContain('which failed: Cannot call agent: message #')
-  const asked = await askOperator<{ explanations: { code: string }[] }>('a.test', '/why/@one@a.test')
-  expect(asked.explanations.map(({ code }) => code)).toContain('call_limit')
+  const explanation = await askOperator<{ explanations: { code: string }[] }>('a.test', '/why/@one@a.test')
+  expect(explanation.explanations.map(({ code }) => code)).toContain('call_limit')
 })
 
 test('the calls of called agents count for the same message, so that they do not multiply', async () => {
@@ -168,8 +170,8 @@ test('the hourly limit of a pair stops agents that begin a new thread each time'
   gateways = await openGateways({
     'a.test': { agents: { one: poster, two: poster }, limits: { loop: { pair_turns_per_hour: 6 } } },
   })
-  const sent = await gateways.simulation.fediverse.deliver({ to: '@one@a.test', text: 'Talk with @two@a.test' })
-  expect(sent.status).toBe(202)
+  const receipt = await gateways.simulation.fediverse.deliver({ to: '@one@a.test', text: 'Talk with @two@a.test' })
+  expect(receipt.status).toBe(202)
   await settle(gateways, ['a.test'])
   const records = [...(await gateways.records('a.test', 'one')), ...(await gateways.records('a.test', 'two'))]
   const ofAgents = records.filter(({ flags }) => flags.includes('from_agent'))

@@ -32,9 +32,9 @@ const text =
   'Please tell @guest@b.test, wake @two@a.test and wake @far@b.test and wake @one@a.test and wake @third@b.test'
 
 test('MN-8.1 addressing: both halves go out to all, and mentioned agents wake, here and elsewhere', async () => {
-  const sent = await gateways.simulation.send({ via: 'activitypub', to: 'one', text })
-  expect(sent.status).toBe('answered')
-  const { object } = (sent.reply as { readonly raw: unknown }).raw as {
+  const result = await gateways.simulation.send({ via: 'activitypub', to: 'one', text })
+  expect(result.status).toBe('answered')
+  const { object } = (result.reply as { readonly raw: unknown }).raw as {
     object: Record<string, unknown> & { tag: { href: string; name: string }[] }
   }
   const [two, far] = ['https://a.test/agents/two', 'https://b.test/agents/far']
@@ -130,10 +130,10 @@ test('local agents reach each other without configuration in production mode, wh
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': key },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
   })
-  const told = JSON.stringify(await answer.json())
-  expect(told).toContain('@two@unreachable.example:')
-  expect(told).toContain('**Verified:** yes')
-  expect(told).toContain('@one@unreachable.example')
+  const reportedText = JSON.stringify(await answer.json())
+  expect(reportedText).toContain('@two@unreachable.example:')
+  expect(reportedText).toContain('**Verified:** yes')
+  expect(reportedText).toContain('@one@unreachable.example')
   await gateway.stop()
   rmSync(data, { recursive: true })
 })

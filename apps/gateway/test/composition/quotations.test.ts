@@ -28,8 +28,8 @@ beforeAll(async () => {
   })
   await new Promise<void>(resolve => model.listen(0, '127.0.0.1', resolve))
   const base_url = `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`
-  const desk = { use: 'openai', base_url, model: 'test-model' }
-  web = await openWebGateway({}, { agents: { desk }, default_agent: 'desk' })
+  const agentConfig = { use: 'openai', base_url, model: 'test-model' }
+  web = await openWebGateway({}, { agents: { desk: agentConfig }, default_agent: 'desk' })
 })
 afterAll(async () => {
   await web.close()

@@ -32,7 +32,7 @@ beforeAll(async () => {
     if (String(content).includes('refunded')) return replyWith('The money for your lamp is on its way.')
     return call('refund', { order: '17' })
   })
-  const desk = {
+  const agentConfig = {
     use: 'swarm',
     default_agent: 'triage',
     people: { link: true, mail: 'decided' },
@@ -50,7 +50,7 @@ beforeAll(async () => {
   const token = (name: string, text: string) => ({ name, sha256: hash('sha256', text) })
   gateways = await openGateways({
     'a.test': {
-      agents: { desk, ledger: worker },
+      agents: { desk: agentConfig, ledger: worker },
       email: { write_to: [eve] },
       web: {
         enabled: true,
@@ -108,10 +108,10 @@ const mailsTo = (address: string) =>
 /** Links Alice’s account, her mailbox and her chat as one person, with the codes that each of them received. */
 async function linkAll(): Promise<void> {
   const { fediverse } = gateways.simulation
-  const tell = (text: string) => fediverse.deliver({ to: 'desk@a.test', text, visibility: 'direct' })
-  await tell('link alice@alice.test')
+  const deliverText = (text: string) => fediverse.deliver({ to: 'desk@a.test', text, visibility: 'direct' })
+  await deliverText('link alice@alice.test')
   const mailed = await eventually(async () => mailsTo('alice@alice.test').map(({ text }) => codeIn(text ?? ''))[0])
-  const { objectId } = await tell(`confirm ${mailed}`)
+  const { objectId } = await deliverText(`confirm ${mailed}`)
   await fediverse.awaitReply(objectId, 30_000)
   const linking = openChat(url('/api/v1/agents/desk/runs'), annsToken)
   linking.addMessage({ id: newName('msg'), role: 'user', content: 'link acct:alice@mastodon.test' })
@@ -137,9 +137,9 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
     visibility: 'public',
     files: [{ name: 'the lamp', mediaType: 'image/png', bytes: png }],
   })
-  const asked = await fediverse.awaitReply(objectId, 30_000)
-  expect((asked.activity.object as unknown as Note).content).toContain('A person has to allow this first.')
-  expect(JSON.stringify(asked.activity)).not.toMatch(/actions\/|Give 20/)
+  const activity = await fediverse.awaitReply(objectId, 30_000)
+  expect((activity.activity.object as unknown as Note).content).toContain('A person has to allow this first.')
+  expect(JSON.stringify(activity.activity)).not.toMatch(/actions\/|Give 20/)
 
   // The agent gets the post, here and on the other host.
   const records = await gateways.records('a.test', 'desk')
@@ -184,11 +184,11 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
     metadata: { address: '@alice@mastodon.test', via: 'activitypub', tool: 'refund', arguments: { order: '17' } },
   })
   const payload = { approved: true, editedArgs: { order: '18' } }
-  const decided = await runChat(operator, [{ interruptId: String(interrupt?.id), status: 'resolved', payload }])
-  expect(findEvents(decided, 'TOOL_CALL_RESULT')).toMatchObject([
+  const decisionEvents = await runChat(operator, [{ interruptId: String(interrupt?.id), status: 'resolved', payload }])
+  expect(findEvents(decisionEvents, 'TOOL_CALL_RESULT')).toMatchObject([
     { toolCallId: interrupt?.toolCallId, content: '{"refunded":"18"}' },
   ])
-  expect(outcomeOf(decided).type).toBe('success')
+  expect(outcomeOf(decisionEvents).type).toBe('success')
   await settle(gateways, ['a.test', 'b.test'])
   expect(readFileSync(till, 'utf8')).toBe('begun 18\ndone 18\n')
 
@@ -211,10 +211,13 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
   const location = (first?.metadata as Record<string, Record<string, string>> | undefined)?.user_message_attachments
   expect(location).toEqual({ bucket: expect.any(String), path: expect.any(String), mime_type: 'image/png' })
   const { bucket = '', path = '' } = location ?? {}
-  const signed = await fetch(url(`/api/v1/agent/attachments/signed-url?${new URLSearchParams({ bucket, path })}`), {
-    headers: { authorization: `Bearer ${annsToken}` },
-  })
-  const { pathname, search } = new URL(((await signed.json()) as { url: string }).url)
+  const signedResponse = await fetch(
+    url(`/api/v1/agent/attachments/signed-url?${new URLSearchParams({ bucket, path })}`),
+    {
+      headers: { authorization: `Bearer ${annsToken}` },
+    },
+  )
+  const { pathname, search } = new URL(((await signedResponse.json()) as { url: string }).url)
   expect(Buffer.from(await (await fetch(url(pathname + search))).arrayBuffer())).toEqual(png)
   expect(history.at(-1)).toMatchObject({ role: 'assistant', content: words, metadata: { via: 'activitypub' } })
 
@@ -270,21 +273,23 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
 
   // The conversation has the same text wherever it is read.
   const waiting = 'A person has to allow this first. The answer follows as soon as that is decided.'
-  const said = ['user: My lamp is broken, look', 'user: An operator agreed: Allow refund?', `assistant: ${words}`]
+  const texts = ['user: My lamp is broken, look', 'user: An operator agreed: Allow refund?', `assistant: ${words}`]
   const tell = (role: unknown, content: unknown) => {
     const [first] = Array.isArray(content) ? (content as readonly Row[]) : []
     return `${role}: ${first?.content ?? content}`
   }
-  expect(history.map(({ role, content }) => tell(role, content))).toEqual(said.toSpliced(1, 0, `assistant: ${waiting}`))
-  expect(conversation.map(({ type, content }) => tell(String(type).replace('_message', ''), content))).toEqual(said)
+  expect(history.map(({ role, content }) => tell(role, content))).toEqual(
+    texts.toSpliced(1, 0, `assistant: ${waiting}`),
+  )
+  expect(conversation.map(({ type, content }) => tell(String(type).replace('_message', ''), content))).toEqual(texts)
   const spoken = envelopes.filter(
     ({ type, role }) => /^(text|multimodal_part)$/.test(String(type)) && role !== 'system',
   )
-  expect(spoken.map(({ role, content }) => tell(role, content))).toEqual(said)
+  expect(spoken.map(({ role, content }) => tell(role, content))).toEqual(texts)
   const synthesis = global.at(-1)?.content
   const rows = swarm.filter(({ role, content }) => /^(user|assistant)$/.test(String(role)) && content !== '')
   expect(rows.filter(({ content }) => content !== synthesis).map(({ role, content }) => tell(role, content))).toEqual(
-    said,
+    texts,
   )
 
   // Importing each export again changes nothing.

@@ -15,7 +15,7 @@ beforeAll(async () => {
   passing = await openModelServer(({ body }) =>
     body.tools ? call('navigate_to_other', {}) : replyWith('It ends with me.'),
   )
-  const desk = {
+  const agentConfig = {
     use: 'swarm',
     default_agent: 'triage',
     model: { base_url: model.baseUrl, model: 'test-model' },
@@ -29,7 +29,7 @@ beforeAll(async () => {
     members: { passer: { prompt: 'I am passer.', navigates_to: ['other'] }, other: { address } },
   })
   gateways = await openGateways({
-    'a.test': { agents: { desk, ping: pass('@pong@b.test') } },
+    'a.test': { agents: { desk: agentConfig, ping: pass('@pong@b.test') } },
     'b.test': { agents: { two: { use: '../agents/calling/courier.ts' }, pong: pass('@ping@a.test') } },
   })
 })
@@ -40,21 +40,21 @@ afterAll(async () => {
 })
 
 test('W-24: a hand-over to an agent on another host is an A2A call, one hop further; the same address answers', async () => {
-  const sent = await gateways.simulation.send({ via: 'activitypub', to: 'desk', text: 'Hello there' })
-  expect(sent.reply?.text).toContain('two@b.test heard desk@a.test by a2a at hop 1 of 5')
-  const again = await gateways.simulation.send({
+  const result = await gateways.simulation.send({ via: 'activitypub', to: 'desk', text: 'Hello there' })
+  expect(result.reply?.text).toContain('two@b.test heard desk@a.test by a2a at hop 1 of 5')
+  const secondResult = await gateways.simulation.send({
     via: 'activitypub',
     to: 'desk',
     text: 'And again',
-    thread: sent.thread,
+    thread: result.thread,
   })
-  expect(again.reply?.text).toContain('two@b.test heard desk@a.test by a2a')
+  expect(secondResult.reply?.text).toContain('two@b.test heard desk@a.test by a2a')
   expect(model.requests).toHaveLength(1)
 })
 
 test('W-24: two swarms that hand over to each other stop at the ceiling of the chain, and the last one answers', async () => {
-  const sent = await gateways.simulation.send({ via: 'activitypub', to: 'ping', text: 'Hello there' })
-  expect(sent.reply?.text).toContain('It ends with me.')
+  const result = await gateways.simulation.send({ via: 'activitypub', to: 'ping', text: 'Hello there' })
+  expect(result.reply?.text).toContain('It ends with me.')
   const turns = [...(await gateways.records('a.test', 'ping')), ...(await gateways.records('b.test', 'pong'))]
   const hops = turns.map(({ message }) => message.recipient_capabilities.agent_chain?.hop ?? 0)
   expect(hops.sort()).toEqual([0, 1, 2, 3, 4, 5])

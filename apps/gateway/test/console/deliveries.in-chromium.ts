@@ -7,13 +7,13 @@ import type { ConsoleGateway, ConsolePage } from './console-gateway.ts'
 import { openConsoleGateway } from './console-gateway.ts'
 
 let gateway: ConsoleGateway
-let opened: ConsolePage
+let openedPage: ConsolePage
 let page: Page
 beforeAll(async () => {
   gateway = await openConsoleGateway()
-  opened = await gateway.openPage()
-  ;({ page } = opened)
-  await opened.show('deliveries')
+  openedPage = await gateway.openPage()
+  ;({ page } = openedPage)
+  await openedPage.show('deliveries')
   await page.getByText('Everything is delivered').waitFor()
 })
 afterAll(() => gateway.close())
@@ -45,9 +45,9 @@ test('the screen shows a host that asks for time with the named instant, and the
     .poll(() => panel.textContent())
     .toMatch(/asked for time1 delivery · next attempt in \d+ (min|h).*Retry-After: nothing is sent to it before/)
   await expect.poll(() => panel.locator('.item').textContent()).toMatch(/503.*1 attempt · next in/)
-  const listed = await findListed(host)
-  expect(listed?.breaker).toBe('closed')
-  expect(Date.parse(listed?.retry_after ?? '') - Date.now()).toBeGreaterThan(3_000_000)
+  const listedHost = await findListed(host)
+  expect(listedHost?.breaker).toBe('closed')
+  expect(Date.parse(listedHost?.retry_after ?? '') - Date.now()).toBeGreaterThan(3_000_000)
   endBusy()
 })
 
@@ -110,5 +110,5 @@ test('the console goes on to the next delivery when one is over, and when one fa
   await expect.poll(listLate).toEqual([])
   expect(await retryAll([one, other, sent])).toBe(1)
   await page.getByText('There was nothing left to change').waitFor()
-  expect(opened.faults).toEqual([])
+  expect(openedPage.faults).toEqual([])
 })

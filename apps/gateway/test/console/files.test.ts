@@ -48,14 +48,12 @@ test('pages of any origin may read the chat for other pages with all that it loa
     const chat = await read(path)
     expect([path, chat.status, chat.headers.get('access-control-allow-origin')]).toEqual([path, 200, '*'])
     const imports = [...(await chat.text()).matchAll(/^import .* from '([^']+)'$/gm)].map(([, from = '']) => from)
-    loaded.push(
-      ...imports.map(from => new URL(from, `http://x${path}`).pathname).filter(each => !loaded.includes(each)),
-    )
+    loaded.push(...imports.map(from => new URL(from, `http://x${path}`).pathname).filter(url => !loaded.includes(url)))
   }
   expect(loaded).toContain('/postern-chat/vendor/markdown-it.js')
-  const own = await read('/operator/app/main.js')
-  expect(own.headers.get('access-control-allow-origin')).toBeNull()
-  expect(own.headers.get('cross-origin-resource-policy')).toBe('same-origin')
+  const ownResponse = await read('/operator/app/main.js')
+  expect(ownResponse.headers.get('access-control-allow-origin')).toBeNull()
+  expect(ownResponse.headers.get('cross-origin-resource-policy')).toBe('same-origin')
 })
 
 test('the address without its slash leads to the page', async () => {

@@ -5,12 +5,12 @@ import type { ConsoleGateway, ConsolePage } from './console-gateway.ts'
 import { openConsoleGateway } from './console-gateway.ts'
 
 let gateway: ConsoleGateway
-let opened: ConsolePage
+let openedPage: ConsolePage
 let page: Page
 beforeAll(async () => {
   gateway = await openConsoleGateway()
-  opened = await gateway.openPage()
-  ;({ page } = opened)
+  openedPage = await gateway.openPage()
+  ;({ page } = openedPage)
 })
 afterAll(async () => {
   await gateway.close()
@@ -42,12 +42,12 @@ test('messages of all four channels appear on the open screen, each with its pro
 
 test('refusals stand among the messages, in grey, with their reason', async () => {
   await gateway.simulation.send({ via: 'activitypub', to: 'desk', text: 'I am somebody else', fault: 'forged' })
-  const refused = page.locator('.rows .refused').filter({ hasText: 'Refused:' })
-  await refused.first().waitFor()
-  await expect.poll(() => refused.first().textContent()).toContain('signature')
+  const refusedElement = page.locator('.rows .refused').filter({ hasText: 'Refused:' })
+  await refusedElement.first().waitFor()
+  await expect.poll(() => refusedElement.first().textContent()).toContain('signature')
   const [grey, plain] = await Promise.all(
-    [refused.first(), rowOf('from an agent').locator('a')].map(row =>
-      row.evaluate(each => getComputedStyle(each).color),
+    [refusedElement.first(), rowOf('from an agent').locator('a')].map(row =>
+      row.evaluate(element => getComputedStyle(element).color),
     ),
   )
   expect(grey).not.toBe(plain)
@@ -70,7 +70,7 @@ test('a channel of the strip filters, and typed filters become removable chips',
 })
 
 test('the figures above the rows cover all messages of the last hour, under any filter', async () => {
-  await opened.show('flow?state=failed')
+  await openedPage.show('flow?state=failed')
   await expect.poll(() => rows().count()).toBe(1)
   const strip = page.locator('.strip > button')
   await expect
@@ -81,13 +81,13 @@ test('the figures above the rows cover all messages of the last hour, under any 
       expect.stringMatching(/^email2\/h·p95/),
       expect.stringMatching(/^chat1\/h·p95/),
     ])
-  await opened.show('flow')
+  await openedPage.show('flow')
 })
 
 test('the screen explains an invalid filter with a valid one', async () => {
-  await opened.show('flow?since=yesterday')
+  await openedPage.show('flow?since=yesterday')
   await expect.poll(() => page.getByRole('alert').textContent()).toContain('since')
-  await opened.show('flow')
+  await openedPage.show('flow')
   await expect.poll(() => rows().count()).toBe(6)
 })
 
@@ -114,7 +114,7 @@ test('by the keyboard alone one reads down the list, opens a message and comes b
 })
 
 test('the focus goes with the mark at once, so that Enter opens the row that bears it', async () => {
-  await opened.show('flow')
+  await openedPage.show('flow')
   await rows().nth(1).waitFor()
   await page.locator('#main').focus()
   const focused = await page.evaluate(() => {
@@ -146,7 +146,7 @@ test('held rows stay as they are until the operator resumes them', async () => {
   expect(await rows().count()).toBe(count)
   await page.getByRole('button', { name: /^Resume/ }).click()
   await rowOf('while it is held').waitFor()
-  expect(opened.faults).toEqual([])
+  expect(openedPage.faults).toEqual([])
 })
 
 test('the screen also explains a refusal without a message, with the fix', async () => {

@@ -5,12 +5,12 @@ import type { ConsoleGateway, ConsolePage } from './console-gateway.ts'
 import { openConsoleGateway } from './console-gateway.ts'
 
 let gateway: ConsoleGateway
-let opened: ConsolePage
+let openedPage: ConsolePage
 let page: Page
 beforeAll(async () => {
   gateway = await openConsoleGateway({ activitypub: { follows: 'manual' } })
-  opened = await gateway.openPage()
-  ;({ page } = opened)
+  openedPage = await gateway.openPage()
+  ;({ page } = openedPage)
 })
 afterAll(() => gateway.close())
 
@@ -23,7 +23,7 @@ const answersTo = (type: string) =>
   gateway.simulation.fediverse.received.filter(({ activity }) => activity.type === type).length
 
 test('a new follower waits for the operator, and learns of the decision', async () => {
-  await opened.show('waiting')
+  await openedPage.show('waiting')
   await page.getByText('Nothing waits for you').waitFor()
   await follow('alice@mastodon.test')
   await follow('bob@gotosocial.test')
@@ -40,7 +40,7 @@ test('a new follower waits for the operator, and learns of the decision', async 
 })
 
 test('the operator rotates keys after a question, and the new ones are in the list', async () => {
-  await opened.show('settings')
+  await openedPage.show('settings')
   await page.getByRole('tab', { name: 'keys' }).click()
   const panel = page.getByRole('region', { name: 'Public keys' })
   const listIds = () => panel.locator('.item code').allTextContents()
@@ -67,5 +67,5 @@ test('the operator revokes stolen keys at once', async () => {
   await expect
     .poll(async () => (await panel.locator('.item code').allTextContents()).filter(id => before.includes(id)).length)
     .toBeLessThan(before.length)
-  expect(opened.faults).toEqual([])
+  expect(openedPage.faults).toEqual([])
 })

@@ -8,12 +8,12 @@ import type { ConsoleGateway, ConsolePage } from './console-gateway.ts'
 import { openConsoleGateway } from './console-gateway.ts'
 
 let gateway: ConsoleGateway
-let opened: ConsolePage
+let openedPage: ConsolePage
 let page: Page
 beforeAll(async () => {
   gateway = await openConsoleGateway()
-  opened = await gateway.openPage()
-  ;({ page } = opened)
+  openedPage = await gateway.openPage()
+  ;({ page } = openedPage)
   await gateway.simulation.send({ via: 'email', to: 'desk', text: 'When are you open?' })
   await gateway.simulation.send({ via: 'email', to: 'desk', text: 'please fail' })
 })
@@ -26,7 +26,7 @@ const numberOf = async (text: string) => {
 const why = () => page.getByRole('region', { name: 'Why' })
 
 test('the sentence names the outcome, and the waterfall each stage from the bytes to the delivery', async () => {
-  await opened.show(`message/${await numberOf('open')}`)
+  await openedPage.show(`message/${await numberOf('open')}`)
   await expect.poll(() => why().textContent()).toMatch(/^Answered/)
   const order = [
     /^bytes received/,
@@ -45,13 +45,13 @@ test('the sentence names the outcome, and the waterfall each stage from the byte
 })
 
 test('an agent that failed is named with its error and the fix', async () => {
-  await opened.show(`message/${await numberOf('fail')}`)
+  await openedPage.show(`message/${await numberOf('fail')}`)
   await expect.poll(() => why().textContent()).toContain('ECONNREFUSED')
   await expect.poll(() => why().locator('.fix').textContent()).toMatch(/agent/)
 })
 
 test('the screen shows one answer as mail, post, task and chat, as the gateway writes each; arrows move the tabs', async () => {
-  await opened.show(`message/${await numberOf('open')}`)
+  await openedPage.show(`message/${await numberOf('open')}`)
   const before = (await gateway.gateway.store.listDeliveries({ limit: 50 })).length
   const tabs = page.getByRole('tablist', { name: 'The answer by channel' })
   const panel = page.locator('.previews [role=tabpanel]')
@@ -79,8 +79,8 @@ test('the four stand side by side', async () => {
   await page.getByRole('button', { name: 'Side by side' }).click()
   const dialog = page.getByRole('dialog', { name: 'The answer side by side' })
   for (const name of ['post', 'mail']) {
-    const shown = dialog.getByRole('region', { name, exact: true }).frameLocator('iframe').locator('strong')
-    await expect.poll(() => shown.textContent()).toBe('open')
+    const element = dialog.getByRole('region', { name, exact: true }).frameLocator('iframe').locator('strong')
+    await expect.poll(() => element.textContent()).toBe('open')
   }
   await dialog.getByRole('region', { name: 'task', exact: true }).getByText('"artifactId"').waitFor()
   await dialog.getByRole('region', { name: 'chat', exact: true }).locator('.bubble strong').waitFor()
@@ -96,7 +96,7 @@ async function runShell(command: string): Promise<{ readonly words: readonly str
 }
 
 async function copyCurl(text: string): Promise<string> {
-  await opened.show(`message/${await numberOf(text)}`)
+  await openedPage.show(`message/${await numberOf(text)}`)
   await page.getByRole('region', { name: 'Message and answer' }).getByText(text).first().waitFor()
   await page.evaluate(() => navigator.clipboard.writeText(''))
   await page.getByRole('button', { name: 'Copy as curl' }).click()
@@ -129,7 +129,7 @@ test('a command for curl sends a request with its signature, and runs nothing in
 })
 
 test('the screen shows the raw mail byte for byte', async () => {
-  await opened.show(`message/${await numberOf('When are you open')}`)
+  await openedPage.show(`message/${await numberOf('When are you open')}`)
   await page.getByRole('tab', { name: 'raw .eml' }).click()
   await expect
     .poll(() => page.getByLabel('raw mail').textContent())
@@ -137,7 +137,7 @@ test('the screen shows the raw mail byte for byte', async () => {
 })
 
 test('a redacted trace has the stages, and neither a person nor their words', async () => {
-  await opened.show(`message/${await numberOf('When are you open')}`)
+  await openedPage.show(`message/${await numberOf('When are you open')}`)
   await expect.poll(() => why().textContent()).toMatch(/^Answered.*alice\.test/)
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -164,7 +164,7 @@ test('a replay says what is different, and sends nothing', async () => {
 const sendNewAnswer = async () => {
   const dialog = page.getByRole('dialog', { name: 'Replay' })
   const [request] = await Promise.all([
-    page.waitForRequest(sent => sent.postDataJSON()?.commit === true),
+    page.waitForRequest(sentRequest => sentRequest.postDataJSON()?.commit === true),
     dialog.getByRole('button', { name: 'Send the new answer' }).click(),
   ])
   return request.postDataJSON() as { readonly use?: string }
@@ -183,7 +183,7 @@ test('the replay says why the gateway sends no new answer, and stays open', asyn
 })
 
 test('the operator sends the new answer of a replay where the channel can change the old one', async () => {
-  await opened.show(`message/${await numberOf('$HOME')}`)
+  await openedPage.show(`message/${await numberOf('$HOME')}`)
   await page.getByRole('region', { name: 'Message and answer' }).getByText('$HOME').first().waitFor()
   await page.keyboard.press('r')
   const dialog = page.getByRole('dialog', { name: 'Replay' })
@@ -193,5 +193,5 @@ test('the operator sends the new answer of a replay where the channel can change
   await sendNewAnswer()
   await page.getByText('The new answer is queued').waitFor()
   await expect.poll(() => dialog.count()).toBe(0)
-  expect(opened.faults).toEqual([])
+  expect(openedPage.faults).toEqual([])
 })

@@ -10,12 +10,12 @@ import { openChromium, openSignedIn } from './console-gateway.ts'
 
 let people: PeopleTestGateway
 let browser: Browser
-let opened: ConsolePage
+let openedPage: ConsolePage
 beforeAll(async () => {
   people = await openPeopleGateway()
   browser = await openChromium()
   const { gateway } = people
-  opened = await openSignedIn(browser, { url: gateway.url(), code: gateway.gateway().makeSignInCode() })
+  openedPage = await openSignedIn(browser, { url: gateway.url(), code: gateway.gateway().makeSignInCode() })
 })
 afterAll(async () => {
   await browser.close()
@@ -29,7 +29,7 @@ interface Exported {
 }
 
 async function exportPerson(address: string): Promise<Exported> {
-  const { page, show } = opened
+  const { page, show } = openedPage
   await show(`people/${encodeURIComponent(address)}`)
   const button = page.getByRole('button', { name: 'Export' })
   await expect.poll(() => button.isEnabled()).toBe(true)
@@ -39,8 +39,9 @@ async function exportPerson(address: string): Promise<Exported> {
 
 test('an export has every message of a person, whatever their number, and none of anybody else', async () => {
   const { store } = people.gateway.gateway()
-  const many = 520
-  for (let at = 0; at < many; at += 1) await store.admit(sketchIntake(`m${at}`, { disposition: 'keep' }), `c${at}`)
+  const messageCount = 520
+  for (let index = 0; index < messageCount; index += 1)
+    await store.admit(sketchIntake(`m${index}`, { disposition: 'keep' }), `c${index}`)
   const sender = {
     address: '@ada@peer.test.example',
     display_name: 'Ada',
@@ -48,24 +49,24 @@ test('an export has every message of a person, whatever their number, and none o
     verified: false,
   } as const
   await store.admit(sketchIntake('other', { disposition: 'keep', message: { sender } }), 'c')
-  const { page, show } = opened
+  const { page, show } = openedPage
   await show(`people/${encodeURIComponent('@ada@peer.test')}`)
   await expect.poll(() => page.locator('.item.said').count()).toBe(199)
   await page.getByRole('button', { name: 'Older messages' }).click()
   await expect.poll(() => page.locator('.item.said').count()).toBe(399)
   const { records } = await exportPerson('@ada@peer.test')
-  expect(new Set(records.map(({ number }) => number)).size).toBe(many)
+  expect(new Set(records.map(({ number }) => number)).size).toBe(messageCount)
   expect(new Set(records.map(({ message }) => message.sender.address))).toEqual(new Set(['@ada@peer.test']))
 })
 
 async function forgetPerson(address: string): Promise<void> {
-  const { page, show } = opened
+  const { page, show } = openedPage
   await show(`people/${encodeURIComponent(address)}`)
   await page.getByRole('heading', { name: address }).waitFor()
   await page.getByRole('button', { name: 'Forget' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Forget' }).click()
 }
-const saysToast = (text: string, kind = '') => opened.page.locator(`.toast${kind}`, { hasText: text }).waitFor()
+const saysToast = (text: string, kind = '') => openedPage.page.locator(`.toast${kind}`, { hasText: text }).waitFor()
 const countOf = async (address: string) => {
   const { store } = people.gateway.gateway()
   return (await store.listMessages({ limit: 500, sender: address })).filter(({ sender }) => sender === address).length
@@ -75,7 +76,7 @@ test('the operator forgets somebody who calls by A2A, and the screen says how mu
   expect(await countOf('@ada@peer.test')).toBe(499)
   await forgetPerson('@ada@peer.test')
   await saysToast('Forgotten: 520 messages')
-  await opened.page.getByText('They have not written').waitFor()
+  await openedPage.page.getByText('They have not written').waitFor()
   expect([await countOf('@ada@peer.test'), await countOf('@ada@peer.test.example')]).toEqual([0, 1])
 })
 
@@ -83,8 +84,8 @@ test('the operator forgets somebody whose mail is not on the page', async () => 
   await people.write('a mail from before', { from: 'carol@alice.test' })
   const { store } = people.gateway.gateway()
   const sender = { address: '@carol@alice.test.example', auth_method: 'none', verified: false } as const
-  for (let at = 0; at < 210; at += 1)
-    await store.admit(sketchIntake(`carol${at}`, { disposition: 'keep', message: { sender } }), `carol${at}`)
+  for (let index = 0; index < 210; index += 1)
+    await store.admit(sketchIntake(`carol${index}`, { disposition: 'keep', message: { sender } }), `carol${index}`)
   await forgetPerson('@carol@alice.test')
   await saysToast('Forgotten: 1 message')
   expect(await countOf('@carol@alice.test')).toBe(0)
@@ -104,7 +105,7 @@ test('addresses that a person has linked are one person: exported together, forg
   expect(links).toHaveLength(1)
   const senders = new Set(records.map(({ message }) => message.sender.address))
   expect([...senders].toSorted()).toEqual(['@alice@alice.test', alice])
-  const { page } = opened
+  const { page } = openedPage
   const linked = page.getByRole('region', { name: 'Linked addresses' })
   await linked.getByRole('link', { name: 'alice@alice.test' }).first().waitFor()
   await page.getByRole('button', { name: 'Forget' }).click()
@@ -113,5 +114,5 @@ test('addresses that a person has linked are one person: exported together, forg
   await expect.poll(() => linked.count()).toBe(0)
   const left = (await people.gateway.messages()).map(({ sender }) => sender)
   expect(left.filter(sender => sender.startsWith('@alice'))).toEqual([])
-  expect(opened.faults).toEqual([])
+  expect(openedPage.faults).toEqual([])
 })

@@ -55,11 +55,14 @@ test('a link that somebody pastes into an open tab signs in, too, and leaves no 
 })
 
 test('the foot says when the gateway does not answer any more', async () => {
-  const other = await openConsoleGateway()
-  const { page } = await openSignedIn(gateway.browser, { url: other.url, code: other.gateway.makeSignInCode() })
+  const otherGateway = await openConsoleGateway()
+  const { page } = await openSignedIn(gateway.browser, {
+    url: otherGateway.url,
+    code: otherGateway.gateway.makeSignInCode(),
+  })
   const foot = page.locator('.foot')
   await expect.poll(() => foot.textContent()).toContain('ready')
-  await other.close()
+  await otherGateway.close()
   await expect.poll(() => foot.textContent()).toContain('does not answer')
   expect(await foot.textContent()).not.toContain('ready')
   await page.context().close()
@@ -125,16 +128,16 @@ test('no page can show the console in a frame, and no page that it opens can rea
   )
   try {
     const evil = await page.context().newPage()
-    const told: string[] = []
-    evil.on('console', message => told.push(message.text()))
+    const texts: string[] = []
+    evil.on('console', message => texts.push(message.text()))
     await evil.goto(site.origin)
-    await expect.poll(() => told.join()).toMatch(/frame-ancestors/)
+    await expect.poll(() => texts.join()).toMatch(/frame-ancestors/)
     expect(await evil.frameLocator('iframe').getByRole('navigation').count()).toBe(0)
-    const opened = await evil.evaluate(url => {
-      const other = window.open(`${url}/operator/`)
-      return new Promise(resolve => setTimeout(() => resolve(other?.closed ?? 'cut off'), 1_000))
+    const outcome = await evil.evaluate(url => {
+      const otherWindow = window.open(`${url}/operator/`)
+      return new Promise(resolve => setTimeout(() => resolve(otherWindow?.closed ?? 'cut off'), 1_000))
     }, gateway.url)
-    expect(opened).toBe(true)
+    expect(outcome).toBe(true)
   } finally {
     site.close()
   }
@@ -158,12 +161,12 @@ test('nothing that a peer writes runs or becomes markup, in any field and on any
     headers: { 'content-type': 'application/activity+json' },
     body: JSON.stringify({ id: attack, type: 'Create', actor: attack, object: { content: attack } }),
   })
-  const listed = () => gateway.gateway.store.listMessages({ limit: 50 })
-  await expect.poll(async () => (await listed()).filter(({ state }) => state === 'answered').length).toBe(4)
+  const listMessages = () => gateway.gateway.store.listMessages({ limit: 50 })
+  await expect.poll(async () => (await listMessages()).filter(({ state }) => state === 'answered').length).toBe(4)
   await expect.poll(async () => (await gateway.gateway.store.count()).deliveries.dead).toBe(1)
   endRefusal()
   await page.getByText('<img src=x').first().waitFor()
-  for (const { message } of (await listed()).filter(({ state }) => state === 'answered')) {
+  for (const { message } of (await listMessages()).filter(({ state }) => state === 'answered')) {
     await show(`message/${message}`)
     await page.getByRole('region', { name: 'What happened' }).waitFor()
     await page.locator('.previews [role=tabpanel] .faint').first().waitFor()
@@ -203,9 +206,9 @@ test('the screen shows mail with scripts, forms and foreign pictures without any
   const context = await gateway.browser.newContext()
   const page = await context.newPage()
   // A separate server sees all requests that leave the browser. Chromium itself also reports requests that the page's policy stops.
-  const asked: (string | undefined)[] = []
+  const authorizations: (string | undefined)[] = []
   const evil = createServer((request, response) => {
-    asked.push(request.url)
+    authorizations.push(request.url)
     response.end()
   })
   await new Promise<void>(resolve => evil.listen(0, '127.0.0.1', resolve))
@@ -224,6 +227,6 @@ test('the screen shows mail with scripts, forms and foreign pictures without any
   await page.waitForTimeout(500)
   expect(page.url()).toBe(`${gateway.url}/operator/`)
   expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined()
-  expect(asked).toEqual([])
+  expect(authorizations).toEqual([])
   await context.close()
 })

@@ -5,17 +5,17 @@ import type { ConsoleGateway, ConsolePage } from './console-gateway.ts'
 import { openConsoleGateway } from './console-gateway.ts'
 
 let gateway: ConsoleGateway
-let opened: ConsolePage
+let openedPage: ConsolePage
 let page: Page
 beforeAll(async () => {
   gateway = await openConsoleGateway()
-  opened = await gateway.openPage()
-  ;({ page } = opened)
+  openedPage = await gateway.openPage()
+  ;({ page } = openedPage)
 })
 afterAll(() => gateway.close())
 
 test('the composer sends a message, and its outcome opens beside it', async () => {
-  await opened.show('compose')
+  await openedPage.show('compose')
   await page.getByRole('combobox', { name: 'Channel' }).selectOption('email')
   await page.getByRole('combobox', { name: 'To' }).selectOption('desk')
   await page.getByRole('textbox', { name: 'Text' }).fill('Are you open today?')
@@ -36,7 +36,7 @@ test('the gateway refuses a message with one fault, and the composer names the f
 })
 
 test('the screen shows all words of a person on a page, and one button forgets the person', async () => {
-  await opened.show('people')
+  await openedPage.show('people')
   await page.getByRole('link', { name: /@alice@alice\.test/ }).click()
   await page.getByRole('link', { name: /Are you open today/ }).waitFor()
   await page.getByRole('button', { name: 'Forget' }).click()
@@ -51,7 +51,7 @@ test('a delivery that a host defers waits with its reason, and goes out at once 
   const { mail } = gateway.simulation
   const endRefusal = mail.refuse({ code: 451, message: '4.7.1 greylisted', at: 'rcpt' })
   await gateway.simulation.send({ via: 'email', to: 'desk', text: 'will you wait?', timeoutMs: 1 })
-  await opened.show('deliveries')
+  await openedPage.show('deliveries')
   const host = page.getByRole('region', { name: 'alice.test' })
   await expect.poll(() => host.textContent()).toMatch(/failing1 delivery · next attempt in \d+ min/)
   endRefusal()
@@ -83,7 +83,7 @@ test('the operator chooses dead letters, and dismisses or retries them together'
 })
 
 test('the chat of an agent answers in the session of the console', async () => {
-  await opened.show('agents/desk')
+  await openedPage.show('agents/desk')
   const chat = page.locator('postern-chat')
   await chat.getByRole('textbox').fill('hello from the console')
   await chat.getByRole('textbox').press('Enter')
@@ -95,26 +95,26 @@ test('the chat of an agent answers in the session of the console', async () => {
 })
 
 test('the chat of an agent asks for no conversation before its first words, also after "New conversation"', async () => {
-  const fresh = await gateway.openPage()
-  const refused: string[] = []
-  fresh.page.on('response', answer => answer.status() >= 400 && refused.push(`${answer.status()} ${answer.url()}`))
-  const chat = fresh.page.locator('postern-chat')
-  await fresh.show('agents/desk')
-  for (const words of ['the first words', 'words of another conversation']) {
-    await chat.getByRole('textbox').fill(words)
+  const freshPage = await gateway.openPage()
+  const refusals: string[] = []
+  freshPage.page.on('response', answer => answer.status() >= 400 && refusals.push(`${answer.status()} ${answer.url()}`))
+  const chat = freshPage.page.locator('postern-chat')
+  await freshPage.show('agents/desk')
+  for (const text of ['the first words', 'words of another conversation']) {
+    await chat.getByRole('textbox').fill(text)
     await chat.getByRole('textbox').press('Enter')
     await expect.poll(() => chat.locator('.message').count()).toBe(2)
-    await fresh.page.reload()
+    await freshPage.page.reload()
     await expect.poll(() => chat.locator('.message').count()).toBe(2)
-    expect(await chat.locator('.own').allTextContents()).toEqual([words])
-    await fresh.page.getByRole('button', { name: 'New conversation' }).click()
+    expect(await chat.locator('.own').allTextContents()).toEqual([text])
+    await freshPage.page.getByRole('button', { name: 'New conversation' }).click()
     await expect.poll(() => chat.locator('.message').count()).toBe(0)
   }
-  await fresh.page.reload()
+  await freshPage.page.reload()
   await chat.getByRole('textbox').waitFor()
-  await fresh.page.waitForLoadState('networkidle')
-  expect(refused).toEqual([])
-  await fresh.page.context().close()
+  await freshPage.page.waitForLoadState('networkidle')
+  expect(refusals).toEqual([])
+  await freshPage.page.context().close()
 })
 
 test('the operator pauses and resumes an agent', async () => {
@@ -125,21 +125,21 @@ test('the operator pauses and resumes an agent', async () => {
 })
 
 test('the screen lists the checks of going live with their fixes, and the operator can copy records', async () => {
-  await opened.show('go-live')
+  await openedPage.show('go-live')
   await page.getByRole('region', { name: 'Checks' }).waitFor({ timeout: 60_000 })
   await expect.poll(() => page.getByRole('region', { name: 'Checks' }).locator('.item').count()).toBeGreaterThan(20)
   await page.getByRole('region', { name: 'DNS records' }).getByText('_domainkey.agents.test').first().waitFor()
 })
 
 test('the screen looks up an address as a peer does', async () => {
-  await opened.show('look-up')
+  await openedPage.show('look-up')
   await page.getByRole('textbox', { name: 'Address' }).fill('@desk@agents.test')
   await page.keyboard.press('Enter')
   await page.getByRole('region', { name: 'What was found' }).getByText('WebFinger is at').waitFor()
 })
 
 test('each setting has its source, and no secret is in the page', async () => {
-  await opened.show('settings')
+  await openedPage.show('settings')
   const row = page.getByRole('row', { name: /operator_token/ })
   await row.waitFor()
   await expect.poll(() => row.textContent()).toBe('operator_token"(set)"file')
@@ -149,5 +149,5 @@ test('each setting has its source, and no secret is in the page', async () => {
     .first()
     .waitFor()
   expect(await page.content()).not.toContain(gateway.gateway.operatorToken)
-  expect(opened.faults).toEqual([])
+  expect(openedPage.faults).toEqual([])
 })

@@ -20,15 +20,15 @@ function askAsPage(
   path: string,
   { body, cookie, headers = {}, method = 'POST' }: SignInRequest = {},
 ): Promise<Response> {
-  const own: Record<string, string> = {
+  const ownFields: Record<string, string> = {
     origin: gateway.url(),
     'x-postern-console': '1',
     'content-type': 'application/json',
     ...(cookie !== undefined && { cookie }),
     ...headers,
   }
-  const sent = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== ''))
-  return fetch(`${gateway.url()}${path}`, { method, headers: sent, ...(body && { body: JSON.stringify(body) }) })
+  const sentHeaders = Object.fromEntries(Object.entries(ownFields).filter(([, value]) => value !== ''))
+  return fetch(`${gateway.url()}${path}`, { method, headers: sentHeaders, ...(body && { body: JSON.stringify(body) }) })
 }
 
 async function signIn(): Promise<string> {
@@ -62,8 +62,8 @@ test('a cookie that somebody else has chosen never becomes a session', async () 
   expect(own).not.toBe(chosen)
   expect([await isListed(own), await isListed(chosen)]).toEqual([200, 401])
   // Each sign-in has a session of its own, and ends no other session.
-  const again = await signIn()
-  expect(again).not.toBe(own)
+  const secondText = await signIn()
+  expect(secondText).not.toBe(own)
   expect(await isListed(own)).toBe(200)
 })
 
@@ -127,10 +127,12 @@ test('the gateway refuses a wrong token beside a session: neither helps the othe
 
 test('failed attempts are limited, and nobody who knows the token waits for it elsewhere', async () => {
   const statuses: number[] = []
-  for (let at = 0; at < 12; at += 1)
-    statuses.push((await askAsPage('/operator/session', { body: { token: `wrong-${at}` } })).status)
+  for (let index = 0; index < 12; index += 1)
+    statuses.push((await askAsPage('/operator/session', { body: { token: `wrong-${index}` } })).status)
   expect(statuses.slice(0, 10)).toEqual(Array(10).fill(403))
   expect(statuses.at(-1)).toBe(429)
-  const other = { 'x-forwarded-for': '192.0.2.9' }
-  expect((await askAsPage('/operator/session', { body: { token: operatorToken }, headers: other })).status).toBe(200)
+  const otherNetwork = { 'x-forwarded-for': '192.0.2.9' }
+  expect((await askAsPage('/operator/session', { body: { token: operatorToken }, headers: otherNetwork })).status).toBe(
+    200,
+  )
 })

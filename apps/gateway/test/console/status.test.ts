@@ -25,10 +25,10 @@ test('the status says what runs and how much waits', async () => {
 test('messages of a paused agent wait, while those of others do not, and the agent answers them after it resumes', async () => {
   const { fediverse } = gateway.simulation
   expect(await post('/agents/echo/pause')).toEqual({ status: 200, body: { agent: 'echo', is_paused: true } })
-  const paused = await fediverse.deliver({ to: '@echo@agents.test', text: 'while you are away' })
-  const other = await fediverse.deliver({ to: '@other@agents.test', text: 'are you there?' })
-  await fediverse.awaitReply(other.objectId, 30_000)
-  expect(paused.status).toBe(202)
+  const pausedReceipt = await fediverse.deliver({ to: '@echo@agents.test', text: 'while you are away' })
+  const otherReceipt = await fediverse.deliver({ to: '@other@agents.test', text: 'are you there?' })
+  await fediverse.awaitReply(otherReceipt.objectId, 30_000)
+  expect(pausedReceipt.status).toBe(202)
   expect((await gateway.messages()).map(({ agent, state }) => [agent, state])).toEqual([
     ['other', 'answered'],
     ['echo', 'received'],
@@ -40,7 +40,7 @@ test('messages of a paused agent wait, while those of others do not, and the age
     ['other', false],
   ])
   expect(await post('/agents/echo/resume')).toEqual({ status: 200, body: { agent: 'echo', is_paused: false } })
-  await fediverse.awaitReply(paused.objectId, 30_000)
+  await fediverse.awaitReply(pausedReceipt.objectId, 30_000)
 })
 
 test('nobody pauses an agent that is not there', async () => {

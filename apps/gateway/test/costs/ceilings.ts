@@ -31,12 +31,12 @@ const [steady, loose] = [0.8, 0.6]
  */
 const timed = 0.15
 /** On a fast machine, all messages of a wave share one round trip. */
-const shared = 0.05
+const sharedShare = 0.05
 const statementAims = { activitypub: 6, a2a: 7, delivery: 3 }
 const forMessages = (aim: number) => ({ activitypub: aim, a2a: aim, email: aim, web: aim })
 
 /**
- * Today's figures, rounded up. Those with the floors `timed` and `shared` are a slow machine's; no other figure depends on speed. A change
+ * Today's figures, rounded up. Those with the floors `timed` and `sharedShare` are a slow machine's; no other figure depends on speed. A change
  * that makes a message cheaper must lower its figure, and one that makes it more expensive must give the reason.
  */
 export const ceilings: readonly Ceiling[] = [
@@ -109,7 +109,7 @@ export const ceilings: readonly Ceiling[] = [
     kind: 'rounds',
     ceilings: { activitypub: 1.5, a2a: 1, email: 5, web: 3, delivery: 5 },
     aims: forMessages(0.2),
-    floor: shared,
+    floor: sharedShare,
   },
 ]
 

@@ -66,8 +66,8 @@ function emptyLogs(): void {
 
 function answer(request: unknown): void {
   if (request === 'empty') emptyLogs()
-  const told: CountsAnswer = { ...counts, turns: readTurnCount() }
-  process.send?.(told)
+  const countsAnswer: CountsAnswer = { ...counts, turns: readTurnCount() }
+  process.send?.(countsAnswer)
 }
 
 if (isMainThread) {

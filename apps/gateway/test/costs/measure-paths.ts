@@ -31,13 +31,13 @@ function nameCosts({ answered, ...costs }: Readonly<Record<TrafficName, MessageC
   return { ...costs, delivery: subtract(answered, costs.activitypub) }
 }
 
-function subtract(cost: MessageCost, other: MessageCost): MessageCost {
+function subtract(cost: MessageCost, otherCost: MessageCost): MessageCost {
   return {
-    statements: cost.statements - other.statements,
-    commits: cost.commits - other.commits,
-    kibibytes: cost.kibibytes - other.kibibytes,
-    promises: cost.promises - other.promises,
-    rounds: cost.rounds - other.rounds,
+    statements: cost.statements - otherCost.statements,
+    commits: cost.commits - otherCost.commits,
+    kibibytes: cost.kibibytes - otherCost.kibibytes,
+    promises: cost.promises - otherCost.promises,
+    rounds: cost.rounds - otherCost.rounds,
   }
 }
 

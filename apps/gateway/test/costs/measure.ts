@@ -103,18 +103,18 @@ function prepareWave(
 /** Sends one prepared request. @throws Error when it is refused */
 async function send(port: number, agent: Agent, prepared: PreparedRequest): Promise<void> {
   const answer = await exchange(port, agent, prepared)
-  const answered = await text(answer)
+  const answerText = await text(answer)
   const status = answer.statusCode ?? 0
-  if (status < 300 && !answered.includes('"error"')) return
-  throw new Error(`${prepared.path} was refused: ${status} ${answered}`)
+  if (status < 300 && !answerText.includes('"error"')) return
+  throw new Error(`${prepared.path} was refused: ${status} ${answerText}`)
 }
 
 /** Sends a request, and repeats it if the gateway closed an idle connection in the moment of its use. */
 function exchange(port: number, agent: Agent, prepared: PreparedRequest): Promise<IncomingMessage> {
   const { path, headers, body } = prepared
-  const own = { host: 'agents.test', ...headers, 'content-length': body.length }
+  const ownHeaders = { host: 'agents.test', ...headers, 'content-length': body.length }
   return new Promise((resolve, reject) => {
-    const outgoing = request({ port, agent, path, method: 'POST', headers: own })
+    const outgoing = request({ port, agent, path, method: 'POST', headers: ownHeaders })
     outgoing.once('response', resolve)
     outgoing.once('error', (error: NodeJS.ErrnoException) => {
       if (outgoing.reusedSocket && error.code === 'ECONNRESET') resolve(exchange(port, agent, prepared))

@@ -61,10 +61,10 @@ function describeNote({ fediverse }: Simulation, agent: string, number: number):
   if (!actor) throw new Error(`nobody is called ${author}`)
   const id = `${actor.id}/statuses/${number}`
   const href = `${gatewayOrigin}/agents/${agent}`
-  const shared = { to: [asPublic], cc: [href], published: new Date().toISOString() }
+  const sharedFields = { to: [asPublic], cc: [href], published: new Date().toISOString() }
   const content = `<p><a href="${href}" class="u-url mention">@${agent}@agents.test</a> ${question}</p>`
   const tag = [{ type: 'Mention', href, name: `@${agent}@agents.test` }]
-  const object = { id, type: 'Note', attributedTo: actor.id, content, tag, ...shared }
+  const object = { id, type: 'Note', attributedTo: actor.id, content, tag, ...sharedFields }
   const context = 'https://www.w3.org/ns/activitystreams'
-  return { '@context': context, id: `${id}/activity`, type: 'Create', actor: actor.id, object, ...shared }
+  return { '@context': context, id: `${id}/activity`, type: 'Create', actor: actor.id, object, ...sharedFields }
 }

@@ -61,9 +61,9 @@ const peers: Record<string, Peer> = {
   email: {
     send: name =>
       untilAcknowledged(async () => {
-        const composed = mails.get(name) ?? simulation.mail.compose({ to: 'echo@agents.test', text: wordsOf(name) })
-        mails.set(name, composed)
-        return (await simulation.mail.sendSmtp(await composed)).code === 250
+        const pendingMail = mails.get(name) ?? simulation.mail.compose({ to: 'echo@agents.test', text: wordsOf(name) })
+        mails.set(name, pendingMail)
+        return (await simulation.mail.sendSmtp(await pendingMail)).code === 250
       }),
     async countAnswers(name) {
       const answers = simulation.mail.received.filter(({ text }) => text?.includes(wordsOf(name)))
@@ -79,8 +79,8 @@ const peers: Record<string, Peer> = {
         return true
       }),
     async countAnswers(name) {
-      const own = [...tasks].filter(([key]) => key.startsWith(`${name} `))
-      const texts = await Promise.all(own.map(([key, text]) => text || readTask(key.slice(name.length + 1))))
+      const ownTasks = [...tasks].filter(([key]) => key.startsWith(`${name} `))
+      const texts = await Promise.all(ownTasks.map(([key, text]) => text || readTask(key.slice(name.length + 1))))
       return texts.filter(text => text.includes(wordsOf(name))).length
     },
   },
@@ -99,7 +99,7 @@ test('a gateway that dies at random moments loses no acknowledged message and an
   timeout: 1_500_000,
 }, async () => {
   const fewestKills = drawCount({ quick: 2, long: 30 })
-  const sent: string[] = []
+  const sentNames: string[] = []
   let kills = 0
   let isSending = true
   // The current slowness of the machine: a machine that starts slowly is slow at everything, and gets that much more time between kills.
@@ -126,7 +126,7 @@ test('a gateway that dies at random moments loses no acknowledged message and an
     // A few messages are sent at a time, as peers do, so that kills meet messages in every stage.
     const workers = Array.from({ length: 4 }, async () => {
       for (let name = nextName(); name; name = nextName()) {
-        sent.push(name)
+        sentNames.push(name)
         await send(name)
         await pause(Math.random() * 600)
       }
@@ -139,14 +139,14 @@ test('a gateway that dies at random moments loses no acknowledged message and an
   expect(kills).toBeGreaterThanOrEqual(fewestKills)
 
   for (const [via, { countAnswers }] of Object.entries(peers)) {
-    for (const name of sent.filter(each => each.startsWith(`${via}-`))) {
+    for (const name of sentNames.filter(messageName => messageName.startsWith(`${via}-`))) {
       const answers = await eventually(async () => (await countAnswers(name)) || false, 120_000).catch(() => 'none')
       expect(`${name}: ${answers}`).toBe(`${name}: 1`)
     }
   }
 
   const states = await listStates()
-  expect(states).toHaveLength(sent.length)
+  expect(states).toHaveLength(sentNames.length)
   expect(states.every(state => state === 'answered')).toBe(true)
 })
 

@@ -30,15 +30,15 @@ test.concurrent('a gateway whose file another program has locked is alive and no
     })
   // With its issuer's keys in memory, a token needs no request to a system that is blocked along with the file.
   expect(await send('m0')).toMatchObject({ status: 200 })
-  const other = new DatabaseSync(join(gateway.dataDir, 'postern.db'))
-  other.exec('BEGIN IMMEDIATE')
+  const otherDatabase = new DatabaseSync(join(gateway.dataDir, 'postern.db'))
+  otherDatabase.exec('BEGIN IMMEDIATE')
   expect(await probe('/readyz')).toEqual({ status: 503, retry: '5', text: '{"status":"not ready"}' })
   expect(await probe('/healthz')).toMatchObject({ status: 200 })
-  const refused = await send('m1')
-  expect(refused).toMatchObject({ status: 503, retry: '5' })
-  expect(refused.text).toContain('Cannot store: the database does not take writes now')
-  other.exec('ROLLBACK')
-  other.close()
+  const refusal = await send('m1')
+  expect(refusal).toMatchObject({ status: 503, retry: '5' })
+  expect(refusal.text).toContain('Cannot store: the database does not take writes now')
+  otherDatabase.exec('ROLLBACK')
+  otherDatabase.close()
   expect(await probe('/readyz')).toMatchObject({ status: 200 })
   expect(await send('m1')).toMatchObject({ status: 200 })
   await gateway.close()
@@ -61,19 +61,19 @@ test.concurrent.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
     const accepted = { activitypub: 202, a2a: 200, email: 250 }
     expect(await sendAll('before')).toEqual(accepted)
     const letGo = await holdFile(join(gateway.dataDir, 'postern.db'), mode)
-    const refused = sendAll('meanwhile')
+    const rejectedSends = sendAll('meanwhile')
     const waits: number[] = []
     const until = performance.now() + 10_000
     while (performance.now() < until) {
-      const asked = performance.now()
+      const requestedAt = performance.now()
       expect((await fetch(`${gateway.url()}/healthz`)).status).toBe(200)
-      waits.push(performance.now() - asked)
+      waits.push(performance.now() - requestedAt)
       await delay(50)
     }
     // A wait within SQLite would last five seconds each time; a busy machine is occasionally late.
     expect(waits.toSorted((a, b) => a - b)[Math.floor(waits.length / 2)]).toBeLessThan(4_500)
     expect((await fetch(`${gateway.url()}/readyz`)).status).toBe(503)
-    expect(await refused).toEqual({ activitypub: 503, a2a: 503, email: 451 })
+    expect(await rejectedSends).toEqual({ activitypub: 503, a2a: 503, email: 451 })
     await letGo()
     await eventually(async () => (await fetch(`${gateway.url()}/readyz`)).status === 200)
     expect(await sendAll('after')).toEqual(accepted)
@@ -85,10 +85,10 @@ test.concurrent.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
 test.concurrent('a file that another process holds for a moment refuses nobody', async () => {
   const gateway = await openTestGateway()
   const letGo = await holdFile(join(gateway.dataDir, 'postern.db'), 'IMMEDIATE')
-  const sent = gateway.simulation.a2a.deliver({ url: `${gatewayOrigin}/agents/echo/a2a`, text: 'hello' })
+  const pendingReceipt = gateway.simulation.a2a.deliver({ url: `${gatewayOrigin}/agents/echo/a2a`, text: 'hello' })
   await delay(300)
   await letGo()
-  expect(await sent).toMatchObject({ status: 200 })
+  expect(await pendingReceipt).toMatchObject({ status: 200 })
   await gateway.close()
 }, 60_000)
 
@@ -97,19 +97,19 @@ test.concurrent('a gateway commits an answer soon after another process frees th
     agents: { gated: { use: join(import.meta.dirname, '../agents/waiting/gated.ts') } },
   }))
   const folder = mkdtempSync(join(tmpdir(), 'postern-gated-'))
-  const sent = await gateway.simulation.fediverse.deliver({ to: '@gated@agents.test', text: `wait at ${folder}` })
-  expect(sent.status).toBe(202)
+  const receipt = await gateway.simulation.fediverse.deliver({ to: '@gated@agents.test', text: `wait at ${folder}` })
+  expect(receipt.status).toBe(202)
   await eventually(async () => existsSync(join(folder, 'calls')))
   const letGo = await holdFile(join(gateway.dataDir, 'postern.db'), 'EXCLUSIVE')
   writeFileSync(join(folder, 'go'), '')
   // This is longer than a write waits by itself.
   await delay(8_000)
   await letGo()
-  const begun = performance.now()
+  const startedAt = performance.now()
   const isDelivered = async () => (await gateway.deliveries()).some(({ state }) => state === 'sent')
   await eventually(isDelivered)
   // A lease lasts a minute.
-  expect(performance.now() - begun).toBeLessThan(50_000)
+  expect(performance.now() - startedAt).toBeLessThan(50_000)
   expect(readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n')).toHaveLength(1)
   await gateway.close()
 }, 120_000)

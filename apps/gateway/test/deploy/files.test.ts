@@ -38,23 +38,25 @@ describe('the images', () => {
     '%s names its bases by version, and fetches nothing by ADD',
     name => {
       const instructions = readInstructions(join(deploy, name))
-      expect(instructions.filter(each => each.name === '' || each.name === 'ADD')).toEqual([])
-      const bases = instructions.filter(each => each.name === 'FROM').map(({ words }) => words.split(' ')[0])
+      expect(instructions.filter(instruction => instruction.name === '' || instruction.name === 'ADD')).toEqual([])
+      const bases = instructions
+        .filter(instruction => instruction.name === 'FROM')
+        .map(({ words }) => words.split(' ')[0])
       for (const base of bases) expect(base).toMatch(/^docker\.io\/library\/\w+:[\w.-]+$/)
       for (const base of bases) expect(base).not.toMatch(/:latest$/)
-      expect(instructions.some(each => each.name === 'HEALTHCHECK')).toBe(true)
+      expect(instructions.some(instruction => instruction.name === 'HEALTHCHECK')).toBe(true)
     },
   )
 
   test('the gateway runs as a user who owns only its data, with the Node of the repository', () => {
     const last = listStages(readInstructions(join(deploy, 'Containerfile'))).at(-1) ?? []
-    const find = (name: string) => last.filter(each => each.name === name).map(({ words }) => words)
+    const find = (name: string) => last.filter(instruction => instruction.name === name).map(({ words }) => words)
     expect(find('USER')).toEqual(['10001:10002'])
     expect(find('FROM')[0]).toContain(`node:${readFileSync(join(root, '.nvmrc'), 'utf8').trim()}-`)
-    expect(last.findIndex(each => each.name === 'USER')).toBeGreaterThan(
-      last.findLastIndex(each => each.name === 'RUN'),
+    expect(last.findIndex(instruction => instruction.name === 'USER')).toBeGreaterThan(
+      last.findLastIndex(instruction => instruction.name === 'RUN'),
     )
-    expect(find('COPY').filter(words => words.includes('--chown'))).toEqual([])
+    expect(find('COPY').filter(text => text.includes('--chown'))).toEqual([])
   })
 
   test('a build gets the sources, and no tests, secrets, data or installed packages', () => {
@@ -103,12 +105,12 @@ describe.each([
 
   test('names nothing that is not there', () => {
     const all = Object.values(services)
-    const sources = all.flatMap(each => each.volumes ?? []).map(volume => volume.split(':')[0] ?? '')
+    const sources = all.flatMap(service => service.volumes ?? []).map(volume => volume.split(':')[0] ?? '')
     const isFile = (source: string) => source.startsWith('.')
     expect(sources.filter(isFile).filter(source => !existsSync(join(deploy, source)))).toEqual([])
     const expected = {
-      secrets: all.flatMap(each => each.secrets ?? []),
-      services: all.flatMap(each => Object.keys(each.depends_on ?? {})),
+      secrets: all.flatMap(service => service.secrets ?? []),
+      services: all.flatMap(service => Object.keys(service.depends_on ?? {})),
       volumes: sources.filter(source => !isFile(source)),
     }
     expect(Object.keys(secrets)).toEqual(expect.arrayContaining(expected.secrets))
@@ -125,7 +127,7 @@ describe.each([
     expect(config.network.trusted_proxies).toEqual([proxy])
     expect(networks.inside.ipam.config[0]?.subnet).toBe(proxy?.replace(/\.\d+$/, '.0/24'))
     const upstreams = services.caddy?.environment.POSTERN_UPSTREAM?.split(' ')
-    expect(upstreams).toEqual(gateways.map(each => `${each}:8787`))
+    expect(upstreams).toEqual(gateways.map(gateway => `${gateway}:8787`))
   })
 })
 

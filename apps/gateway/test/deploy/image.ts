@@ -21,9 +21,9 @@ export function readInstructions(path: string): readonly Instruction[] {
 
 /** Lists the stages of a Containerfile, each beginning with its FROM. */
 export function listStages(instructions: readonly Instruction[]): readonly (readonly Instruction[])[] {
-  return instructions.reduce<Instruction[][]>((stages, each) => {
-    if (each.name === 'FROM') stages.push([])
-    stages.at(-1)?.push(each)
+  return instructions.reduce<Instruction[][]>((stages, instruction) => {
+    if (instruction.name === 'FROM') stages.push([])
+    stages.at(-1)?.push(instruction)
     return stages
   }, [])
 }
@@ -45,8 +45,8 @@ function toPattern(glob: string): RegExp {
 }
 
 /** Copies files into a plain folder, as COPY of a build stage does. */
-export function copyContext(root: string, target: string, words: string): void {
-  const names = words.split(/\s+/)
+export function copyContext(root: string, target: string, text: string): void {
+  const names = text.split(/\s+/)
   const isTaken = createContextFilter(root)
   const destination = names.pop() ?? '.'
   for (const name of names) {

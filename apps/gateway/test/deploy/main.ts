@@ -73,7 +73,7 @@ const mostExposure = '20'
 
 async function rateUnits(): Promise<void> {
   await requireSystemd()
-  for (const name of readdirSync(units).filter(each => each.endsWith('.service'))) {
+  for (const name of readdirSync(units).filter(fileName => fileName.endsWith('.service'))) {
     const flags = ['security', '--offline=true', '--no-pager', `--threshold=${mostExposure}`]
     await runCommand('systemd-analyze', [...flags, join(units, name)])
   }
@@ -100,8 +100,9 @@ async function buildImage(stage: Stage): Promise<void> {
   const folder = join(stage.directory, 'opt')
   mkdirSync(folder)
   await runInstructions(build, { source: root, folder })
-  const find = (name: string) => image.find(each => each.name === name)?.words.replaceAll('/opt/postern', folder) ?? ''
-  const readList = (words: string) => JSON.parse(words.slice(words.indexOf('['))) as readonly string[]
+  const find = (name: string) =>
+    image.find(instruction => instruction.name === name)?.words.replaceAll('/opt/postern', folder) ?? ''
+  const readList = (text: string) => JSON.parse(text.slice(text.indexOf('['))) as readonly string[]
   const [, ...entry] = [...readList(find('ENTRYPOINT')), ...readList(find('CMD'))]
   const project = find('WORKDIR')
   mkdirSync(project)
@@ -233,8 +234,8 @@ function requireEarlier({ image, written }: Stage): { readonly image: PlainImage
   return { image, written }
 }
 
-const readVariables = (words: string) =>
-  Object.fromEntries(words.split(/\s+/).map(word => word.split(/=(.*)/s, 2) as [string, string]))
+const readVariables = (text: string) =>
+  Object.fromEntries(text.split(/\s+/).map(word => word.split(/=(.*)/s, 2) as [string, string]))
 
 /** A step that cannot run on this machine reports so, and does not count as failed. */
 const tolerant = steps.map(({ name, run }) => ({

@@ -56,12 +56,12 @@ test('a browser that opens a post of the agent sees it, and the page of the agen
     (await ask(`${gatewayOrigin}/agents/echo/outbox?page=true`, 'application/activity+json')).body.toString(),
   )
   const post = String(outbox.orderedItems[0].object.id)
-  const shown = await ask(post, 'text/html,application/xhtml+xml,*/*;q=0.8')
-  expect({ status: shown.status, type: shown.headers.get('content-type') }).toEqual({
+  const response = await ask(post, 'text/html,application/xhtml+xml,*/*;q=0.8')
+  expect({ status: response.status, type: response.headers.get('content-type') }).toEqual({
     status: 200,
     type: 'text/html; charset=UTF-8',
   })
-  expect(shown.body.toString()).toContain(`<p>${text}</p>`)
+  expect(response.body.toString()).toContain(`<p>${text}</p>`)
   const page = await ask(`${gatewayOrigin}/agents/echo`, 'text/html')
   expect(page.body.toString()).toContain(`<a rel="nofollow noopener noreferrer" href="${post}">`)
   expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'none'; /)

@@ -25,7 +25,7 @@ test.each(['acct:nobody@agents.test', 'acct:echo@other.test'])('WebFinger does n
   expect((await answerOf(`/.well-known/webfinger?resource=${resource}`)).status).toBe(404)
 })
 
-test('its actor, its posts and its page are gone', async () => {
+test('the posts and page of a former agent answer 410, and its actor is a Tombstone', async () => {
   expect(await (await answerOf('/agents/echo', actor)).json()).toMatchObject({ type: 'Tombstone' })
   expect((await answerOf('/agents/echo/posts/1')).status).toBe(410)
   const page = await answerOf('/agents/echo', 'text/html')

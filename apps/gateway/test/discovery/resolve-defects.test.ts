@@ -207,8 +207,8 @@ describe('MN-1.3: redirects of WebFinger', () => {
     ['http', { status: 302, location: 'http://other.test/' }, 'it redirects to an address without https'],
     ['a private address', { status: 302, location: 'https://10.0.0.1/' }, 'Cannot fetch: address is not public'],
     ['nothing', { status: 302, location: 'https://' }, 'it redirects to an invalid address'],
-  ])('%s fails', async (what, answer, reason) => {
-    pages[webfinger] = what === 'a second one' ? { status: 302, location: `https://other.test${webfinger}` } : answer
+  ])('%s fails', async (label, answer, reason) => {
+    pages[webfinger] = label === 'a second one' ? { status: 302, location: `https://other.test${webfinger}` } : answer
     elsewhere[webfinger] = answer
     const { outcome, findings } = await resolve()
     expect(outcome).toBe('unresolved')

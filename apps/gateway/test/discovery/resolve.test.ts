@@ -46,8 +46,8 @@ describe('postern resolve', () => {
   ])('prints %s with exit code %s', async (address, exitCode) => {
     writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
     const tree = { data: gateway.dataDir, operator_token: operatorToken, email: { listen: { port: 0 } } }
-    const printed: string[] = []
-    const keep = (text: string) => void printed.push(text)
+    const lines: string[] = []
+    const keep = (text: string) => void lines.push(text)
     vi.stubGlobal('process', Object.create(process, { exitCode: { value: undefined, writable: true } }))
     try {
       const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
@@ -57,24 +57,26 @@ describe('postern resolve', () => {
     } finally {
       vi.unstubAllGlobals()
     }
-    expect(printed[0]).toContain(exitCode === undefined ? '✓ webfinger.subject' : '✗')
+    expect(lines[0]).toContain(exitCode === undefined ? '✓ webfinger.subject' : '✗')
   })
 
   test('a peer cannot paint on the terminal', () => {
     const finding = { id: 'x', section: '§1', severity: 'error', message: 'a\u001b[2Jb', fix: 'c\u202ed' } as const
-    const resolved = { asked: '@a@b.test', outcome: 'faulty', found: {}, findings: [finding] } as const
-    const text = formatResolved(resolved, { columns: 80, hasColour: false })
+    const resolvedAddress = { asked: '@a@b.test', outcome: 'faulty', found: {}, findings: [finding] } as const
+    const text = formatResolved(resolvedAddress, { columns: 80, hasColour: false })
     expect(text).toBe('@a@b.test\n\n✗ x a\\u{1b}[2Jb (§1)\n    → c\\u{202e}d')
   })
 
-  test('its lines fit a terminal of 80 columns, and colours are for terminals only', () => {
+  test('prints lines of at most 80 columns, with colours only on a terminal', () => {
     const message = `a ${'long and '.repeat(20)}longer sentence`
     const finding = { id: 'webfinger.links', section: '§1.3', severity: 'error', message, fix: message } as const
-    const resolved = { asked: '@a@b.test', outcome: 'faulty', found: {}, findings: [finding] } as const
-    const lines = formatResolved(resolved, { columns: 80, hasColour: false }).split('\n')
+    const resolvedAddress = { asked: '@a@b.test', outcome: 'faulty', found: {}, findings: [finding] } as const
+    const lines = formatResolved(resolvedAddress, { columns: 80, hasColour: false }).split('\n')
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80)
     expect(lines.slice(3).every(line => line.startsWith(' '.repeat('✗ webfinger.links '.length)))).toBe(true)
-    expect(formatResolved(resolved, { columns: 80, hasColour: true })).toContain('\u001b[31m✗\u001b[0m webfinger.links')
+    expect(formatResolved(resolvedAddress, { columns: 80, hasColour: true })).toContain(
+      '\u001b[31m✗\u001b[0m webfinger.links',
+    )
   })
 
   test('the command fails without an address', async () => {

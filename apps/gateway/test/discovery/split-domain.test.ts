@@ -19,10 +19,10 @@ afterAll(() => gateway.close())
 test.each([`@echo@${handleHost}`, '@echo@agents.test'])(
   'another server resolves %s, confirms the actor and gets an answer',
   async address => {
-    const sent = await gateway.simulation.send({ via: 'activitypub', to: address, text: `hello ${address}` })
-    expect(sent).toMatchObject({ status: 'answered', reply: { text: expect.stringContaining('hello') } })
-    expect(sent.reply?.raw).toMatchObject({ actor: `${gatewayOrigin}/agents/echo` })
-    const { message } = await gateway.show(sent.id)
+    const result = await gateway.simulation.send({ via: 'activitypub', to: address, text: `hello ${address}` })
+    expect(result).toMatchObject({ status: 'answered', reply: { text: expect.stringContaining('hello') } })
+    expect(result.reply?.raw).toMatchObject({ actor: `${gatewayOrigin}/agents/echo` })
+    const { message } = await gateway.show(result.id)
     expect(message.recipient).toBe(`@echo@${handleHost}`)
   },
 )
@@ -72,14 +72,14 @@ test.each([
 
 test('a server that looks up the name of its reader gets an answer, and the gateway checks its proof', async () => {
   const from = 'alice@gotosocial.test'
-  const sent = await gateway.simulation.send({
+  const result = await gateway.simulation.send({
     via: 'activitypub',
     to: `@echo@${handleHost}`,
     text: 'who reads me?',
     from,
   })
-  expect(sent).toMatchObject({ status: 'answered', reply: { text: expect.stringContaining('who reads me?') } })
-  expect((await gateway.show(sent.id)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
+  expect(result).toMatchObject({ status: 'answered', reply: { text: expect.stringContaining('who reads me?') } })
+  expect((await gateway.show(result.id)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
 })
 
 test('host-meta says where WebFinger is', async () => {
@@ -90,20 +90,20 @@ test('host-meta says where WebFinger is', async () => {
 
 test('the agent gets a message that names it by the host of its actor without that name', async () => {
   const text = '@echo@agents.test: which one are you?'
-  const sent = await gateway.simulation.send({ via: 'activitypub', to: `@echo@${handleHost}`, text })
-  const { message } = await gateway.show(sent.id)
+  const result = await gateway.simulation.send({ via: 'activitypub', to: `@echo@${handleHost}`, text })
+  const { message } = await gateway.show(result.id)
   expect(message.parts).toMatchObject([{ content: 'which one are you?' }])
 })
 
 test('mail goes to the domain of the handles, and comes from there', async () => {
-  const sent = await gateway.simulation.send({ via: 'email', to: 'echo', text: 'hello by mail' })
-  expect(sent.status).toBe('answered')
+  const result = await gateway.simulation.send({ via: 'email', to: 'echo', text: 'hello by mail' })
+  expect(result.status).toBe('answered')
   const record = await eventually(async () => {
-    const shown = await gateway.show(sent.id)
-    return shown.response !== null && shown
+    const shownRecord = await gateway.show(result.id)
+    return shownRecord.response !== null && shownRecord
   })
   expect(record.message.recipient).toBe(`@echo@${handleHost}`)
-  expect(sent.reply?.raw).toMatch(/^From: .*echo@example\.test/m)
+  expect(result.reply?.raw).toMatch(/^From: .*echo@example\.test/m)
 })
 
 test('checkHandleHost() is content with a redirect, and else says what to do', async () => {
@@ -131,7 +131,10 @@ test('checkHandleHost() is content with a redirect, and else says what to do', a
   await new Promise(resolve => redirector.close(resolve))
   expect(await check('echo', port)).toMatchObject({ severity: 'error', fix })
   const fetch = createGuardedFetch({ loopback: { 'agents.test': port }, userAgent: 'test' })
-  const own = await checkHandleHost({ agent: 'echo', handleHost: 'agents.test', origin: 'https://agents.test' }, fetch)
-  expect(own.fix).toBe('Let the proxy in front pass /.well-known/webfinger of agents.test on to the gateway.')
+  const ownVerdict = await checkHandleHost(
+    { agent: 'echo', handleHost: 'agents.test', origin: 'https://agents.test' },
+    fetch,
+  )
+  expect(ownVerdict.fix).toBe('Let the proxy in front pass /.well-known/webfinger of agents.test on to the gateway.')
   fetch.close()
 })

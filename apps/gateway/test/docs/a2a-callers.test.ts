@@ -30,10 +30,10 @@ const receipt = { accepted: true, order }
 
 test('The client in TypeScript of the guide calls a dev gateway, and gets data', async () => {
   const code = findBlock([page, 'JsonRpcTransportFactory']).code.replace('http://127.0.0.1:8787', gateway.url)
-  const shown = code.replace('console.log(answer.artifacts[0]?.parts)', 'console.log(JSON.stringify(answer.artifacts))')
-  expect(shown).not.toBe(code)
+  const text = code.replace('console.log(answer.artifacts[0]?.parts)', 'console.log(JSON.stringify(answer.artifacts))')
+  expect(text).not.toBe(code)
   const options = { cwd, env: { ...process.env, SHOP_KEY: key } }
-  const { stdout } = await run(process.execPath, ['--input-type=module-typescript', '--eval', shown], options)
+  const { stdout } = await run(process.execPath, ['--input-type=module-typescript', '--eval', text], options)
   expect(JSON.parse(stdout)[0].parts).toMatchObject([
     { content: { value: 'Thank you.' } },
     { content: { $case: 'data', value: receipt }, filename: 'receipt.json' },

@@ -44,18 +44,18 @@ describe('agents in the docs', () => {
     // On the fediverse, the beginning may arrive before it.
     ['acting', 'email', 'From nine to five.'],
     ['refusing', 'activitypub', 'Members only.'],
-  ] as const)('%s answers as its page says', async (to, via, words) => {
+  ] as const)('%s answers as its page says', async (to, via, text) => {
     const { reply } = await gateway.simulation.send({ via, to, text: 'hello' })
-    expect(reply?.text).toContain(words)
+    expect(reply?.text).toContain(text)
   })
 
   it('the one that asks for consent goes on after it', async () => {
-    const asked = await askShop(gateway, 'one cake')
-    const { state } = policyOf(asked)
+    const response = await askShop(gateway, 'one cake')
+    const { state } = policyOf(response)
     const resolution = { in_reply_to_state: state, outcome: 'granted' }
-    await askShop(gateway, 'yes', { taskId: asked.task?.id ?? '', resolution })
-    const done = () => askShopTask(gateway, asked.task?.id ?? '')
-    expect(await eventually(done)).toContain('Handed on.')
+    await askShop(gateway, 'yes', { taskId: response.task?.id ?? '', resolution })
+    const readOutcome = () => askShopTask(gateway, response.task?.id ?? '')
+    expect(await eventually(readOutcome)).toContain('Handed on.')
   })
 })
 
@@ -76,7 +76,7 @@ describe('tools in the docs', () => {
   it('the tool of a model runs', async () => {
     const folder = createDocsFolder(files)
     const { opening_hours } = (await importFrom(folder, 'tools.ts')) as { opening_hours: ToolDefinition }
-    const run = opening_hours.run as (given: { readonly day: string }) => unknown
+    const run = opening_hours.run as (input: { readonly day: string }) => unknown
     expect([run({ day: 'Sunday' }), run({ day: 'Monday' })]).toEqual([{ open: 'closed' }, { open: 'nine to six' }])
   })
 
@@ -94,7 +94,7 @@ describe('tools in the docs', () => {
       state: () => ({ set }),
       compute: () => ({ get: async () => total.compute({ cart }) }),
     }
-    const run = add.run as (given: object, context: object) => Promise<unknown>
+    const run = add.run as (input: object, context: object) => Promise<unknown>
     await run({ item: 'cake' }, { swarm })
     expect(await run({ item: 'tea' }, { swarm })).toEqual({ total: 2 })
   })

@@ -56,10 +56,10 @@ describe('commands in the docs', () => {
   }
 
   it('the first steps of the README send by four channels, list and show', async () => {
-    const printed = await runBlock(codeOf('first').replace('<id>', '1'))
-    expect(printed.match(/^answered /gm)).toHaveLength(4)
-    expect(printed).toMatch(/^#\d+ .* web /m)
-    expect(printed).toMatch(/^message\n {2}#1 /m)
+    const output = await runBlock(codeOf('first').replace('<id>', '1'))
+    expect(output.match(/^answered /gm)).toHaveLength(4)
+    expect(output).toMatch(/^#\d+ .* web /m)
+    expect(output).toMatch(/^message\n {2}#1 /m)
   })
 
   it('from elsewhere messages are listed with the address and the token alone', async () => {
@@ -101,13 +101,13 @@ describe('commands in the docs', () => {
       'to-agents': here,
       mail: `From: a@nodmarc.test\r\nTo: ${to}\r\nMessage-ID: <1@x>\r\n\r\nhi\r\n`,
     })
-    const ended = await run('sh', ['-c', `SECRET=${token} sh to-agents a@nodmarc.test ${to} <mail`], {
+    const exitCode = await run('sh', ['-c', `SECRET=${token} sh to-agents a@nodmarc.test ${to} <mail`], {
       cwd: script,
     }).then(
       () => 0,
       (error: { code: number }) => error.code,
     )
-    expect(ended).toBe(code)
+    expect(exitCode).toBe(code)
   })
 
   it('the gateway answers the requests that the web server of another domain redirects', async () => {

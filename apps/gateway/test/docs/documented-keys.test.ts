@@ -30,13 +30,13 @@ function listCodeWords(section: string): ReadonlySet<string> {
 }
 
 function listKeys(schema: Schema, path: string, parent: string | undefined): readonly Key[] {
-  const own = Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => {
+  const ownKeys = Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => {
     const key = path === '' ? name : `${path}.${name}`
     return [{ path: key, name, parent }, ...listKeys(inner, key, name)]
   })
   const { additionalProperties: more, items, anyOf = [], oneOf = [], allOf = [] } = schema
   const inner = [typeof more === 'object' ? more : undefined, items, ...anyOf, ...oneOf, ...allOf]
-  return [...own, ...inner.flatMap(part => (part === undefined ? [] : listKeys(part, path, parent)))]
+  return [...ownKeys, ...inner.flatMap(part => (part === undefined ? [] : listKeys(part, path, parent)))]
 }
 
 /** Keys of an agent appear next to `use`, or under `agents`. */

@@ -48,18 +48,18 @@ test('orders.ts asks for consent, then for money, and then acts', async () => {
   const orders = { use: `${examples}/typescript/orders.ts` }
   const gateway = await openTestGateway(() => ({ agents: { shop: orders } }))
   try {
-    const asked = await askShop(gateway, 'one cake, please')
-    const taskId = asked.task?.id ?? ''
-    const resolution = { in_reply_to_state: policyOf(asked).state }
+    const response = await askShop(gateway, 'one cake, please')
+    const taskId = response.task?.id ?? ''
+    const resolution = { in_reply_to_state: policyOf(response).state }
     const priced = await askShop(gateway, 'do', { taskId, resolution })
     expect(policyOf(priced)).toMatchObject({ kind: 'payment_required', amount: '4.50', currency: 'EUR' })
     const page = new URL(String(policyOf(priced).url)).pathname
     expect((await decide(gateway, page, 'pay_test')).status).toBe(200)
-    const done = async () => {
+    const readOutcome = async () => {
       const { task } = await callShop(gateway, 'GetTask', { id: taskId })
       return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status: 200, task })
     }
-    expect(await eventually(done)).toMatch(/^Thank you\. Paid \([0-9a-f]{32}\): it is on its way\.$/)
+    expect(await eventually(readOutcome)).toMatch(/^Thank you\. Paid \([0-9a-f]{32}\): it is on its way\.$/)
   } finally {
     await gateway.close()
   }

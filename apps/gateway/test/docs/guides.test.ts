@@ -57,46 +57,46 @@ function listCalls(block: CodeBlock): readonly Call[] {
   const lines = block.code.replace(/\\\n/g, ' ').split('\n')
   return lines.flatMap((line, index) => {
     const [, commandLine] = /(?:npx postern|bin\/postern(?:\.mjs)?) (.*)$/.exec(line.replace(/ #.*$/, '')) ?? []
-    const words = commandLine?.match(/"[^"]*"|'[^']*'|[^\s"']+/g) ?? []
+    const commandParts = commandLine?.match(/"[^"]*"|'[^']*'|[^\s"']+/g) ?? []
     const location = `${block.page}:${block.line + index}`
-    return words.length > 0
-      ? [{ location, words: cutAtShell(words).map(word => word.replace(/^["']|["']$/g, '')) }]
+    return commandParts.length > 0
+      ? [{ location, words: cutAtShell(commandParts).map(word => word.replace(/^["']|["']$/g, '')) }]
       : []
   })
 }
 
 /** Drops pipes, redirections and whatever else the shell handles. */
-function cutAtShell(words: readonly string[]): readonly string[] {
-  const end = words.findIndex(word => /^(\||>|<(?!\w+>)|&&|;)/.test(word))
-  return end === -1 ? words : words.slice(0, end)
+function cutAtShell(texts: readonly string[]): readonly string[] {
+  const end = texts.findIndex(word => /^(\||>|<(?!\w+>)|&&|;)/.test(word))
+  return end === -1 ? texts : texts.slice(0, end)
 }
 
-function findCommandFaults(words: readonly string[]): readonly string[] {
+function findCommandFaults(texts: readonly string[]): readonly string[] {
   const program = createProgram()
-  const [command, remainingWords] = descend(program, words)
+  const [command, remainingWords] = descend(program, texts)
   if (command.commands.length > 0) return [`no command "${remainingWords[0] ?? ''}"`]
   const options = [...program.options, ...command.options]
   const values: string[] = []
-  for (let at = 0; at < remainingWords.length; at += 1) {
-    const word = remainingWords[at] ?? ''
+  for (let index = 0; index < remainingWords.length; index += 1) {
+    const word = remainingWords[index] ?? ''
     const option = options.find(({ long }) => long === word)
     if (word.startsWith('--') && !option) return [`no option "${word}"`]
-    if (option?.required) at += 1
+    if (option?.required) index += 1
     else if (!option) values.push(word)
   }
-  const needed = command.registeredArguments.filter(({ required }) => required).length
-  return values.length < needed ? ['too few arguments'] : []
+  const requiredCount = command.registeredArguments.filter(({ required }) => required).length
+  return values.length < requiredCount ? ['too few arguments'] : []
 }
 
 /** Finds the command that the words call, and returns it with the words after its name. */
-function descend(command: Command, words: readonly string[]): readonly [Command, readonly string[]] {
+function descend(command: Command, texts: readonly string[]): readonly [Command, readonly string[]] {
   // The global option `--config <file>` may come before the command.
-  const skipped = words[0] === '--config' ? 2 : 0
-  const [name, ...rest] = words.slice(skipped)
+  const skipped = texts[0] === '--config' ? 2 : 0
+  const [name, ...rest] = texts.slice(skipped)
   const inner = command.commands.find(each => each.name() === name)
   if (inner) return descend(inner, rest)
   const standard = defaultOf(command)
-  return standard === command ? [command, words] : [standard, words]
+  return standard === command ? [command, texts] : [standard, texts]
 }
 
 /** Returns the default subcommand of a command: `requirements` alone means `requirements list`. */

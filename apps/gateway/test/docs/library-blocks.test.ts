@@ -98,10 +98,10 @@ print(is_genuine("${secret}", given["headers"], body), is_genuine("${secret}", g
       const { default: worker } = (await import(pathToFileURL(`${folder}/worker.mjs`).href)) as { default: MailWorker }
       const send = async (to: string) => {
         const raw = `From: ann@nodmarc.test\r\nTo: ${to}\r\nSubject: hi\r\nMessage-ID: <${to}>\r\n\r\nhello\r\n`
-        const refused: string[] = []
-        const mail = { from: 'ann@nodmarc.test', to, raw, setReject: (reason: string) => void refused.push(reason) }
+        const refusals: string[] = []
+        const mail = { from: 'ann@nodmarc.test', to, raw, setReject: (reason: string) => void refusals.push(reason) }
         await worker.email(mail, { SECRET: testIntakeSecret })
-        return refused
+        return refusals
       }
       expect(await send('echo@agents.test')).toEqual([])
       expect(await send('nobody@agents.test')).toEqual(['not accepted'])

@@ -6,7 +6,7 @@ import { findTypeFaults } from './type-faults.ts'
 // Tests the examples of the SDK that editors show: each `@example` has the types that it uses.
 
 const root = resolve(import.meta.dirname, '../../../..')
-const at = (path: string) => join(root, path)
+const pathOf = (path: string) => join(root, path)
 const sources = [
   'packages/sdk/src/define-agent.ts',
   'packages/sdk/src/define-tool.ts',
@@ -30,7 +30,7 @@ const around: Readonly<Record<string, (code: string) => string>> = {
 
 /** Returns the examples of a file, in order. */
 function readExamples(path: string): readonly string[] {
-  const comments = readFileSync(at(path), 'utf8').match(/\/\*\*[\s\S]*?\*\//g) ?? []
+  const comments = readFileSync(pathOf(path), 'utf8').match(/\/\*\*[\s\S]*?\*\//g) ?? []
   return comments.flatMap(comment => {
     const [, example] = comment.split('@example')
     if (example === undefined) return []

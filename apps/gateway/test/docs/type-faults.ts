@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '../../../..')
-const at = (path: string) => join(root, path)
+const pathOf = (path: string) => join(root, path)
 
 /** The files that contain the types of `postern`, by the name that a module imports. */
 export type TypeEntries = Readonly<Record<'postern' | 'postern/testing', string>>
 
 const sourceEntries: TypeEntries = {
-  postern: at('apps/gateway/src/index.ts'),
-  'postern/testing': at('apps/gateway/src/testing/index.ts'),
+  postern: pathOf('apps/gateway/src/index.ts'),
+  'postern/testing': pathOf('apps/gateway/src/testing/index.ts'),
 }
 
 /**
@@ -21,18 +21,18 @@ const sourceEntries: TypeEntries = {
 export function findTypeFaults(modules: readonly string[], entries = sourceEntries): readonly string[] {
   const folder = mkdtempSync(join(tmpdir(), 'postern-examples-'))
   try {
-    symlinkSync(at('node_modules'), join(folder, 'node_modules'))
+    symlinkSync(pathOf('node_modules'), join(folder, 'node_modules'))
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     for (const [index, code] of modules.entries()) writeFileSync(join(folder, `example-${index}.ts`), code)
     const compilerOptions = {
       paths: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, [file]])),
-      typeRoots: [at('node_modules/@types')],
+      typeRoots: [pathOf('node_modules/@types')],
       types: ['node'],
       ...{ noUnusedLocals: false, noUnusedParameters: false },
     }
-    const config = { extends: at('tsconfig.base.json'), compilerOptions, include: ['*.ts'] }
+    const config = { extends: pathOf('tsconfig.base.json'), compilerOptions, include: ['*.ts'] }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
-    const tsc = at('node_modules/typescript/bin/tsc')
+    const tsc = pathOf('node_modules/typescript/bin/tsc')
     // Several checkers would each read the library again, on cores that other tests use.
     const args = [tsc, '--noEmit', '--checkers', '1', '-p', folder]
     const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })

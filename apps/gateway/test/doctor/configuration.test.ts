@@ -10,6 +10,6 @@ afterAll(closeShared)
 const cases = Object.entries({ ...machineCases, ...configurationCases, ...gatewayCases })
 
 describe.each(cases)('%s', (_id, { fails, holds }) => {
-  test('says what is wrong and how to fix it', async () => expectFault(await fails.examine(), fails.says))
+  test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
   test('is content where nothing is wrong', async () => expectContent(await holds.examine(), holds.says))
 })

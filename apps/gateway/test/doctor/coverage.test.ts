@@ -28,6 +28,6 @@ test('there are forty checks or more, each with an installation where it fails a
 test.each(allChecks.map(check => [check.id, check] as const))('%s says what it asks and how to fix it', (id, check) => {
   expect(checkGroups).toContain(groupOf(check))
   expect(id).toMatch(/^[a-z]+\.[a-z0-9_]+$/)
-  expect(check.what).toMatch(/^.{20,160}\.$/)
+  expect(check.description).toMatch(/^.{20,160}\.$/)
   expect(check.fix).toMatch(/^\S.{10,160}\.$/)
 })

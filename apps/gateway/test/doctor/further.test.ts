@@ -68,8 +68,8 @@ describe('what peers meet', () => {
 
   test('those who ask at the same time get one run', async () => {
     const { test: gateway } = await openPublic()
-    const asked = await Promise.all([1, 2, 3].map(() => gateway.ask<DoctorReport>('/doctor?only=network')))
-    expect(new Set(asked.map(({ checked_at, ms }) => `${checked_at} ${ms}`)).size).toBe(1)
+    const reports = await Promise.all([1, 2, 3].map(() => gateway.ask<DoctorReport>('/doctor?only=network')))
+    expect(new Set(reports.map(({ checked_at, ms }) => `${checked_at} ${ms}`)).size).toBe(1)
   })
 })
 

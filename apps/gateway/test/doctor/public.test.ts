@@ -23,6 +23,6 @@ test('the checks leave no rehearsal among the refusals, and a stranger who claim
 const cases = Object.entries({ ...networkCases, ...tlsCases, ...discoveryCases, ...channelCases })
 
 describe.each(cases)('%s', (_id, { fails, holds }) => {
-  test('says what is wrong and how to fix it', async () => expectFault(await fails.examine(), fails.says))
+  test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
   test('is content where nothing is wrong', async () => expectContent(await holds.examine(), holds.says))
 })

@@ -52,8 +52,8 @@ test('doctor checks only the named groups, and refuses an unknown one with the l
   expect(new Set(findings.map(({ group }) => group))).toEqual(new Set(['tls', 'work']))
   await expect(gateway.ask('/doctor?only=nothing')).rejects.toThrow('the groups are machine, configuration')
   await expect(gateway.ask('/doctor?group=tls')).rejects.toThrow('400')
-  const refused = await fetch(`${gateway.url()}/operator/api/doctor`)
-  expect(refused.status).toBe(401)
+  const refusal = await fetch(`${gateway.url()}/operator/api/doctor`)
+  expect(refusal.status).toBe(401)
 })
 
 test('without a gateway doctor skips the checks that need one, with the reason, and runs the rest', async () => {
@@ -74,10 +74,10 @@ test('without a gateway doctor skips the checks that need one, with the reason, 
 test('the report names a public address where nobody answers once', async () => {
   const deps = openDoctorBench({ deps: { gateway: await describeOpened(), isRunning: true } })
   const { findings } = await runChecks(deps, ['network', 'discovery', 'channels'])
-  const told = findings.filter(
+  const relevantFindings = findings.filter(
     ({ verdict, message }) => verdict === 'failure' && message.includes('https://agents.test'),
   )
-  expect(told.map(({ id }) => id)).toEqual(['network.origin'])
+  expect(relevantFindings.map(({ id }) => id)).toEqual(['network.origin'])
   expect(findings.filter(({ message }) => message.endsWith('see network.origin')).map(({ id }) => id)).toEqual(
     expect.arrayContaining(['network.same_gateway', 'discovery.webfinger', 'channels.inbox']),
   )
@@ -115,9 +115,9 @@ test('a check without an answer ends in time, and the report still has the other
 test('a group that does not exist is one line at the terminal', async () => {
   const openClient = async () => expect.fail('nothing is asked')
   const screen = { ...plain, openClient, json: false, print() {}, printStyled() {} }
-  const asked = printDoctor({ examineUnopened: openClient, describeFile: async () => ({}) }, screen, 'tls,nothing')
-  await expect(asked).rejects.toThrow(CommandError)
-  await expect(asked).rejects.toThrow('Cannot check "nothing": the groups are machine, configuration')
+  const printing = printDoctor({ examineUnopened: openClient, describeFile: async () => ({}) }, screen, 'tls,nothing')
+  await expect(printing).rejects.toThrow(CommandError)
+  await expect(printing).rejects.toThrow('Cannot check "nothing": the groups are machine, configuration')
 })
 
 test('a terminal of 80 columns has every line whole, with the fix below its finding', () => {
@@ -158,12 +158,12 @@ test.each([
   const examineUnopened = async () => expect.fail('there is a gateway')
   vi.stubGlobal('process', Object.create(process, { exitCode: { value: undefined, writable: true } }))
   try {
-    const printed: string[] = []
-    const keep = (text: string) => void printed.push(text)
+    const lines: string[] = []
+    const keep = (text: string) => void lines.push(text)
     const screen = { ...plain, openClient, json: false, print: keep, printStyled: keep }
     await printDoctor({ examineUnopened, describeFile: async () => ({}) }, screen)
     expect(process.exitCode).toBe(exitCode)
-    expect(printed).toHaveLength(1)
+    expect(lines).toHaveLength(1)
   } finally {
     vi.unstubAllGlobals()
   }

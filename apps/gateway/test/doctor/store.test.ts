@@ -11,11 +11,11 @@ afterAll(async () => {
 })
 
 describe.each(Object.entries({ ...storeCases, ...workCases, ...agentCases }))('%s', (_id, { fails, holds }) => {
-  test('says what is wrong and how to fix it', async () => expectFault(await fails.examine(), fails.says))
+  test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
   test('is content where nothing is wrong', async () => expectContent(await holds.examine(), holds.says))
 })
 
 describe.skipIf(!hasPostgres).each(Object.entries(serverCases))('%s', (_id, { fails, holds }) => {
-  test('says what is wrong and how to fix it', async () => expectFault(await fails.examine(), fails.says))
+  test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
   test('is content where nothing is wrong', async () => expectContent(await holds.examine(), holds.says))
 })

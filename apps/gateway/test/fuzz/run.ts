@@ -51,7 +51,7 @@ export async function runFuzz(
   const over = new AbortController()
   const statuses = new Map<string, number>()
   const end = Date.now() + seconds * 1000
-  let sent = 0
+  let sentCount = 0
   target.onTrouble(text => findings.add(text))
   const watching = watchStalls(
     target,
@@ -62,7 +62,7 @@ export async function runFuzz(
 
   function next(): FuzzCase | undefined {
     if (target.hasEnded()) return undefined
-    const index = sent++
+    const index = sentCount++
     if (repeated) return repeated[index]
     if (Date.now() > end) return undefined
     const random = createRandom(seed, index)
@@ -88,7 +88,7 @@ export async function runFuzz(
   over.abort()
   await watching
   clock.close()
-  return { sent, endpoints: endpoints.length, statuses, findings: findings.list }
+  return { sent: sentCount, endpoints: endpoints.length, statuses, findings: findings.list }
 }
 
 /** Repeats each endpoint by its weight, so that mail and endpoints with more seeds are drawn more often. */

@@ -15,14 +15,14 @@ interface Request {
 }
 
 let answerWith: (request: Request) => unknown = () => null
-const asked: Request[] = []
+const requests: Request[] = []
 let runtime: Server
 let web: WebGateway
 
 beforeAll(async () => {
   runtime = createServer(async (request, response) => {
     const body = JSON.parse(await readText(request)) as Request
-    asked.push(body)
+    requests.push(body)
     response.setHeader('content-type', 'application/json').end(JSON.stringify(answerWith(body)))
   })
   await new Promise<void>(resolve => runtime.listen(0, '127.0.0.1', resolve))
@@ -58,7 +58,7 @@ async function exportNewest(): Promise<readonly Exported[]> {
 }
 
 const envelope = { schema: 'agents-api.message', version: 1, payload: {}, metadata: {} }
-const said = (content: string) => ({ ...envelope, type: 'text', role: 'assistant', content })
+const textEnvelope = (content: string) => ({ ...envelope, type: 'text', role: 'assistant', content })
 
 describe('a runtime that speaks envelopes', () => {
   test('E-28, E-31, E-44: gets the conversation as canonical envelopes, and may answer with any mix of rows and envelopes', async () => {
@@ -76,7 +76,7 @@ describe('a runtime that speaks envelopes', () => {
           content: 'seen',
           metadata: { type: 'tool_result', tool_name: 'look', success: true, tool_data: { seen: 1 } },
         },
-        said('It is there.'),
+        textEnvelope('It is there.'),
         { ...envelope, type: 'final_result', role: 'assistant', content: 'It is there.' },
       ],
       final_content: 'It is there.',
@@ -95,26 +95,26 @@ describe('a runtime that speaks envelopes', () => {
     })
     expect(JSON.stringify(answer?.metadata)).not.toContain('secret')
 
-    const first = asked.at(-1)
+    const first = requests.at(-1)
     expect(first?.messages).toMatchObject(
       [{ ...envelope, metadata: {}, type: 'text', role: 'user', content: 'Where is it?' }].map(
         ({ metadata: _, ...rest }) => rest,
       ),
     )
     expect(first).toMatchObject({ mode: 'chat', tools: [], max_turns: 20, payload: { agent: 'chat' } })
-    const kept = await exportNewest()
-    expect(kept.map(({ type, role }) => [type, role])).toEqual([
+    const exported = await exportNewest()
+    expect(exported.map(({ type, role }) => [type, role])).toEqual([
       ['text', 'user'],
       ['tool_call', 'assistant'],
       ['tool_result', 'tool'],
       ['text', 'assistant'],
     ])
-    for (const each of kept)
-      expect(Object.keys(each)).toEqual(expect.arrayContaining(['schema', 'version', 'payload', 'metadata']))
+    for (const entry of exported)
+      expect(Object.keys(entry)).toEqual(expect.arrayContaining(['schema', 'version', 'payload', 'metadata']))
 
-    answerWith = () => ({ messages: [said('Still there.')] })
+    answerWith = () => ({ messages: [textEnvelope('Still there.')] })
     await web.say('And now?', { threadId })
-    expect(asked.at(-1)?.messages.map(({ role, content }) => [role, content])).toEqual([
+    expect(requests.at(-1)?.messages.map(({ role, content }) => [role, content])).toEqual([
       ['user', 'Where is it?'],
       ['assistant', 'It is there.'],
       ['user', 'And now?'],
@@ -130,7 +130,9 @@ describe('a runtime that speaks envelopes', () => {
     })
     const events = await web.say('Paint it', { threadId })
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'interrupt', interrupts: [{ message: 'Which colour?' }] } })
-    answerWith = ({ messages }) => ({ messages: [...messages, said(`Painted ${String(messages.at(-1)?.content)}.`)] })
+    answerWith = ({ messages }) => ({
+      messages: [...messages, textEnvelope(`Painted ${String(messages.at(-1)?.content)}.`)],
+    })
     await web.say('red', { threadId })
     expect((await web.readHistory(threadId)).at(-1)?.content).toBe('Painted red.')
   })
@@ -140,11 +142,15 @@ describe('a runtime that speaks envelopes', () => {
     ['E-29: has no messages', { final_content: 'leaked' }, `${prefix} messages must be an array`],
     ['E-29: has text for messages', { messages: 'leaked' }, `${prefix} messages must be an array`],
     ['E-29: is text', 'leaked', `${prefix} result must be an object`],
-    ['E-29: has a message that is none', { messages: [said('leaked'), { role: '' }] }, `${prefix} messages[1]: `],
-    ['E-29: says that it failed', { messages: [said('leaked')], error: 'out of memory' }, 'out of memory'],
+    [
+      'E-29: has a message that is none',
+      { messages: [textEnvelope('leaked'), { role: '' }] },
+      `${prefix} messages[1]: `,
+    ],
+    ['E-29: says that it failed', { messages: [textEnvelope('leaked')], error: 'out of memory' }, 'out of memory'],
     [
       'E-29: has an error among its messages',
-      { messages: [said('leaked'), { ...said('broken'), type: 'error' }] },
+      { messages: [textEnvelope('leaked'), { ...textEnvelope('broken'), type: 'error' }] },
       'broken',
     ],
     ['E-29: leaves it to a loop that is not there', null, 'no loop here'],
@@ -161,20 +167,20 @@ describe('a runtime that speaks envelopes', () => {
       const history = await web.readHistory(threadId)
       expect(history[0]).toMatchObject({ role: 'user', content: 'Hello?' })
       expect(JSON.stringify(history)).not.toMatch(/leaked|broken|memory/)
-      const kept = await exportNewest()
-      expect(kept[0]).toMatchObject({ type: 'text', role: 'user', content: 'Hello?' })
-      expect(kept.slice(1).map(({ role, content }) => [role, content])).toEqual([
+      const exported = await exportNewest()
+      expect(exported[0]).toMatchObject({ type: 'text', role: 'user', content: 'Hello?' })
+      expect(exported.slice(1).map(({ role, content }) => [role, content])).toEqual([
         ['assistant', expect.stringMatching(/^Sorry, this could not be answered\. Reference: [0-9a-f]{16}$/)],
       ])
-      expect(JSON.stringify(kept)).not.toMatch(/leaked|broken|memory/)
+      expect(JSON.stringify(exported)).not.toMatch(/leaked|broken|memory/)
       // The operator learns the reason.
       const [newest] = await web.gateway.messages()
       expect(JSON.stringify(await web.gateway.show(newest?.id ?? ''))).toContain(reason)
 
       // The next request to the runner contains nothing of the failed turn.
-      answerWith = ({ messages }) => ({ messages: [...messages, said('Here.')] })
+      answerWith = ({ messages }) => ({ messages: [...messages, textEnvelope('Here.')] })
       await web.say('Once more', { threadId })
-      expect(JSON.stringify(asked.at(-1))).not.toMatch(/leaked|broken|memory/)
+      expect(JSON.stringify(requests.at(-1))).not.toMatch(/leaked|broken|memory/)
       expect((await web.readHistory(threadId)).at(-1)?.content).toBe('Here.')
     },
   )
@@ -250,8 +256,8 @@ describe('a session in the form for a provider of models', () => {
   })
 
   test('E-33: the projection leaves out single calls and results and names them; the list keeps them', async () => {
-    const other = { ...resultRow, metadata: { ...resultRow.metadata, tool_name: 'other' } }
-    const { path, messages, findings } = await project([{ role: 'user', content: 'hi' }, callRow, other])
+    const otherRow = { ...resultRow, metadata: { ...resultRow.metadata, tool_name: 'other' } }
+    const { path, messages, findings } = await project([{ role: 'user', content: 'hi' }, callRow, otherRow])
     expect(messages).toEqual([{ role: 'user', content: 'hi' }])
     expect(findings).toMatchObject([
       { code: 'orphan_tool_call', index: 1, tool_name: 'look' },

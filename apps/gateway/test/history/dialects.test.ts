@@ -59,11 +59,11 @@ test('S-30: machines can read the catalogue of types, too: each with its group, 
   const types = Object.entries(json.types as Record<string, Record<string, unknown>>)
   const own = (fields: unknown) =>
     (fields as string[]).filter(name => !['timestamp', 'turn_id', 'agent_key'].includes(name))
-  const told = types.map(([type, { group, required_fields, optional_fields }]) => {
+  const describedTypes = types.map(([type, { group, required_fields, optional_fields }]) => {
     const optional = own(optional_fields).join(' ')
     return [type, [group, (required_fields as string[]).join(' '), ...(optional ? [optional] : [])]]
   })
-  expect(Object.fromEntries(told)).toEqual(catalogue)
+  expect(Object.fromEntries(describedTypes)).toEqual(catalogue)
   for (const [, info] of types) {
     expect(info).toMatchObject({
       builder: expect.stringMatching(/^create\w+$/),
@@ -77,10 +77,10 @@ test('S-03: the gateway refuses a message without a required member by its name,
   for (const [type, [, required]] of Object.entries(catalogue)) {
     const members = required.split(' ')
     for (const missing of members) {
-      const kept = members.filter(name => name !== missing).map(name => [name, name === 'args' ? {} : 'x'])
+      const remainingMembers = members.filter(name => name !== missing).map(name => [name, name === 'args' ? {} : 'x'])
       const messages = [
         { type: 'task', content: 'fine' },
-        { type, ...Object.fromEntries(kept) },
+        { type, ...Object.fromEntries(remainingMembers) },
       ]
       const { status, json } = await call('POST', `${path}/messages`, { messages, agent_key: 'a' })
       const detail = `Cannot read message: ${missing}: missing, a message of type ${type} requires it`
@@ -92,7 +92,7 @@ test('S-03: the gateway refuses a message without a required member by its name,
 
 test('S-03: the store takes 500 messages at once, and of 501 none', async () => {
   const path = '/v1/store/many'
-  const messages = Array.from({ length: 501 }, (_, at) => ({ type: 'task', content: `${at}` }))
+  const messages = Array.from({ length: 501 }, (_, index) => ({ type: 'task', content: `${index}` }))
   const { status, json } = await call('POST', `${path}/messages`, { messages, agent_key: 'a' })
   expect([status, json.code, json.detail]).toEqual([413, 'too_large', 'Cannot store messages: more than 500 at once'])
   expect((await call('GET', `${path}/agents/a`)).json).toEqual({ messages: [] })
@@ -174,8 +174,8 @@ describe('sessions of envelopes over HTTP', () => {
     const path = `/v1/sessions/${(await open()).session_id}`
     const { json: lock } = await call('POST', `${path}/lock`, { ttl: 60 })
     expect((await call('POST', `${path}/lock`, { ttl: 60 })).json).toEqual({ token: null })
-    const refused = await call('PUT', path, { messages: [] })
-    expect([refused.status, refused.json.detail]).toEqual([503, 'Cannot write thread: transcript_lock_contention'])
+    const refusal = await call('PUT', path, { messages: [] })
+    expect([refusal.status, refusal.json.detail]).toEqual([503, 'Cannot write thread: transcript_lock_contention'])
     expect((await call('PUT', path, { messages: [], token: lock.token })).status).toBe(200)
     expect((await call('DELETE', `${path}/lock?token=stale`)).json).toEqual({ released: false })
     expect((await call('DELETE', `${path}/lock?token=${lock.token}`)).json).toEqual({ released: true })
@@ -184,21 +184,21 @@ describe('sessions of envelopes over HTTP', () => {
   test('E-07, E-15: the gateway refuses an invalid envelope, and stores nothing of the list', async () => {
     const path = `/v1/sessions/${(await open()).session_id}`
     await call('PUT', path, { messages: [{ role: 'user', content: 'kept' }] })
-    const refused = await call('PUT', path, {
+    const refusal = await call('PUT', path, {
       messages: [
         { role: 'user', content: 'x' },
         { version: 2, type: 'text', payload: {} },
       ],
     })
-    expect(refused.status).toBe(400)
-    expect(refused.json.detail).toContain('invalid_ai_message_envelope: unsupported version')
+    expect(refusal.status).toBe(400)
+    expect(refusal.json.detail).toContain('invalid_ai_message_envelope: unsupported version')
     expect((await call('GET', path)).json.messages).toMatchObject([{ content: 'kept' }])
   })
 
   test('lists newest first, and refuses a limit out of bounds', async () => {
     const { json } = await call('GET', '/v1/sessions?limit=1&include_messages=true')
     expect(json.sessions).toMatchObject([{ messages: [{ content: 'kept' }] }])
-    const refused = await call('GET', '/v1/sessions?limit=500')
-    expect([refused.status, refused.json.detail]).toEqual([400, 'Cannot list sessions: limit must be 1 to 100'])
+    const refusal = await call('GET', '/v1/sessions?limit=500')
+    expect([refusal.status, refusal.json.detail]).toEqual([400, 'Cannot list sessions: limit must be 1 to 100'])
   })
 })

@@ -37,8 +37,8 @@ async function changeWords(change: (object: Record<string, unknown>) => object) 
   const inReplyTo = String((answer.object as { id?: unknown }).id)
   const next = await fediverse.deliver({ to, text: 'And now?', inReplyTo })
   await fediverse.awaitReply(next.objectId, 30_000)
-  const asked = model.requests.at(-1)?.body.messages ?? []
-  return { first: `${first.objectId}/activity`, asked: asked.filter(({ role }) => role !== 'system') }
+  const promptMessages = model.requests.at(-1)?.body.messages ?? []
+  return { first: `${first.objectId}/activity`, asked: promptMessages.filter(({ role }) => role !== 'system') }
 }
 
 test('the history of an agent shows the words of an edit in their place, and not the former ones', async () => {

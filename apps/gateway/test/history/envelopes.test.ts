@@ -19,10 +19,10 @@ async function openSession(): Promise<string> {
   return `/v1/sessions/${json.session_id}`
 }
 
-const put = (messages: readonly unknown[], at = path) => web.ask('PUT', at, { messages })
+const putMessages = (messages: readonly unknown[], sessionPath = path) => web.ask('PUT', sessionPath, { messages })
 
 async function store(row: object): Promise<JsonAnswer> {
-  const { status } = await put([row])
+  const { status } = await putMessages([row])
   expect(status).toBe(200)
   const { json } = await web.ask('GET', path)
   return json.messages[0]
@@ -33,7 +33,7 @@ const bare = { ...form, type: 'text', role: 'assistant', content: '', payload: {
 const call = { type: 'tool_call', tool_name: 'wiki_upsert', parameters: { title: 'Example' }, turn: 1 }
 const callRow = { role: 'assistant', content: 'AI ACTION (Turn 1): Executing Wiki Upsert', metadata: call }
 const callPayload = { tool_name: 'wiki_upsert', parameters: { title: 'Example' }, turn: 1 }
-const listed = { tool_name: 't', success: false, turn: 2, tool_data: { a: 1 }, media: [1], error: null }
+const listedRow = { tool_name: 't', success: false, turn: 2, tool_data: { a: 1 }, media: [1], error: null }
 const ofType = (type: string) => ({ content: '', metadata: { type } })
 
 type Stored = readonly [id: string, what: string, row: object, envelope: object]
@@ -45,13 +45,13 @@ const stored: readonly Stored[] = [
   [
     'E-03',
     'a tool result',
-    { metadata: { type: 'tool_result', ...listed, extra: 1 } },
+    { metadata: { type: 'tool_result', ...listedRow, extra: 1 } },
     {
       ...bare,
       type: 'tool_result',
       role: 'tool',
-      payload: listed,
-      metadata: { type: 'tool_result', ...listed, extra: 1 },
+      payload: listedRow,
+      metadata: { type: 'tool_result', ...listedRow, extra: 1 },
     },
   ],
   [
@@ -136,7 +136,7 @@ describe('a list of one message comes back as', () => {
 })
 
 const prefix = 'invalid_ai_message_envelope:'
-const refused: readonly (readonly [id: string, row: unknown, reason: string])[] = [
+const refusals: readonly (readonly [id: string, row: unknown, reason: string])[] = [
   ['E-07', { role: '' }, 'role must be a non-empty string'],
   ['E-07', { role: 7 }, 'role must be a non-empty string'],
   ['E-09', { role: 'user', content: 5 }, 'content must be a string or array'],
@@ -148,9 +148,9 @@ const refused: readonly (readonly [id: string, row: unknown, reason: string])[] 
 ]
 
 describe('a list with one bad message', () => {
-  test.each(refused)('%s: the gateway refuses %j, and the list stays as it was', async (_, row, reason) => {
-    await put([{ role: 'user', content: 'kept' }])
-    const answer = await put([{ role: 'user', content: 'new' }, row])
+  test.each(refusals)('%s: the gateway refuses %j, and the list stays as it was', async (_, row, reason) => {
+    await putMessages([{ role: 'user', content: 'kept' }])
+    const answer = await putMessages([{ role: 'user', content: 'new' }, row])
     expect([answer.status, answer.json.code, answer.json.detail]).toEqual([400, 'malformed', `${prefix} ${reason}`])
     const { json } = await web.ask('GET', path)
     expect(json.messages.map(({ content }: { content: string }) => content)).toEqual(['kept'])
@@ -166,7 +166,7 @@ describe('a list with one bad message', () => {
 describe('a session', () => {
   test('E-28, E-30: stores and shows envelopes for any mix of rows and envelopes', async () => {
     const mix = [callRow, { ...form, type: 'text', role: 'user', content: 'x' }, { role: 'user', content: 'y' }]
-    await put(mix)
+    await putMessages(mix)
     const { json } = await web.ask('GET', path)
     const shapes = json.messages.map((message: object) => Object.keys(message).sort())
     const members = ['content', 'metadata', 'payload', 'role', 'schema', 'type', 'version']
@@ -175,7 +175,7 @@ describe('a session', () => {
 
   test('E-33: keeps a call that nobody answered and a result that nobody asked for', async () => {
     const orphans = [callRow, { content: 'x', metadata: { type: 'tool_result', tool_name: 'other' } }]
-    await put(orphans)
+    await putMessages(orphans)
     const { json } = await web.ask('GET', path)
     expect(json.messages.map(({ type }: { type: string }) => type)).toEqual(['tool_call', 'tool_result'])
   })
@@ -183,9 +183,9 @@ describe('a session', () => {
   test('E-34: for one first message is the same for two calls at once, and by its context', async () => {
     const context = uniqueName('context')
     const open = () => web.ask('POST', '/v1/sessions', { context })
-    const opened = await Promise.all([open(), open(), open()])
-    const [first] = opened
-    expect(new Set(opened.map(({ json }) => json.session_id)).size).toBe(1)
+    const sessions = await Promise.all([open(), open(), open()])
+    const [first] = sessions
+    expect(new Set(sessions.map(({ json }) => json.session_id)).size).toBe(1)
     const pending = await web.ask('GET', `/v1/sessions/pending?context=${context}`)
     expect(pending.json.session_id).toBe(first?.json.session_id)
     expect((await web.ask('GET', '/v1/sessions/pending?context=none')).status).toBe(404)
@@ -193,18 +193,22 @@ describe('a session', () => {
   })
 
   test('E-36: gets a new list in one step: a reader sees the old or the new one', async () => {
-    const at = await openSession()
+    const sessionPath = await openSession()
     const lists = ['a', 'b'].map(word => Array.from({ length: 40 }, () => ({ role: 'user', content: word })))
-    await put(lists[0] ?? [], at)
-    const before = (await web.ask('GET', at)).json
-    const writing = Promise.all([put(lists[1] ?? [], at), put(lists[0] ?? [], at), put(lists[1] ?? [], at)])
-    const seen = await Promise.all(Array.from({ length: 12 }, () => web.ask('GET', at)))
+    await putMessages(lists[0] ?? [], sessionPath)
+    const before = (await web.ask('GET', sessionPath)).json
+    const writing = Promise.all([
+      putMessages(lists[1] ?? [], sessionPath),
+      putMessages(lists[0] ?? [], sessionPath),
+      putMessages(lists[1] ?? [], sessionPath),
+    ])
+    const response = await Promise.all(Array.from({ length: 12 }, () => web.ask('GET', sessionPath)))
     await writing
-    for (const { json } of seen) {
+    for (const { json } of response) {
       expect(new Set(json.messages.map(({ content }: { content: string }) => content)).size).toBe(1)
       expect(json.messages).toHaveLength(40)
     }
-    const after = (await web.ask('GET', at)).json
+    const after = (await web.ask('GET', sessionPath)).json
     expect(Date.parse(after.updated_at)).toBeGreaterThanOrEqual(Date.parse(before.updated_at))
     expect(after).toMatchObject({ title: before.title, created_at: before.created_at })
   })

@@ -50,8 +50,8 @@ describe('a conversation by the fediverse', () => {
       ['text', 'assistant'],
     ])
     const { messages } = (await ask({ thread: first.id, format })).json
-    const again = await ask({ thread: first.id, format }, { messages })
-    expect(again.json).toMatchObject({ entries: 4, added: 0 })
+    const secondResponse = await ask({ thread: first.id, format }, { messages })
+    expect(secondResponse.json).toMatchObject({ entries: 4, added: 0 })
     expect((await ask({ thread: first.id, format: 'jsonl' })).json).toEqual(before.json)
   })
 })
@@ -76,11 +76,11 @@ describe('calls of tools from AG-UI', () => {
 
   test('come out as normalized once each, with arguments and results, and go on elsewhere', async () => {
     const conversation = { owner, thread: `web:${JSON.stringify(['chat', 'calls'])}` }
-    const imported = await ask({ ...conversation, format: 'agui' }, { messages })
-    expect(imported.json).toMatchObject({ findings: [{ code: 'number_rounded', index: 5 }] })
+    const importedResponse = await ask({ ...conversation, format: 'agui' }, { messages })
+    expect(importedResponse.json).toMatchObject({ findings: [{ code: 'number_rounded', index: 5 }] })
     const normalized = (await ask({ ...conversation, format: 'normalized' })).json.messages
-    const parts = normalized.map(each =>
-      (each.parts as { kind: string; id?: string }[]).map(({ kind, id }) => id ?? kind),
+    const parts = normalized.map(fields =>
+      (fields.parts as { kind: string; id?: string }[]).map(({ kind, id }) => id ?? kind),
     )
     expect(parts).toEqual([['text'], ['text'], ['c1', 'c2', 'text'], ['c3'], ['text'], ['c3']])
     expect(normalized[2]?.parts).toMatchObject([
@@ -140,18 +140,18 @@ describe('a chat', () => {
     await chat('tool', 'thread-trace', 'run-trace')
     const path = '/api/v1/agent/history?threadId=thread-trace'
     const headers = { authorization: `Bearer ${token}` }
-    const said = (await (await fetch(`${gateway.url()}${path}`, { headers })).json()) as {
+    const history = (await (await fetch(`${gateway.url()}${path}`, { headers })).json()) as {
       messages: { role: string }[]
     }
-    expect(said.messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
-    const refused = await fetch(`${gateway.url()}${path}&include=trace`, { headers })
-    expect([refused.status, await refused.json()]).toMatchObject([
+    expect(history.messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
+    const refusal = await fetch(`${gateway.url()}${path}&include=trace`, { headers })
+    expect([refusal.status, await refusal.json()]).toMatchObject([
       403,
       { code: 'forbidden', detail: 'Cannot read history: traces are for operators' },
     ])
     const thread = `web:${JSON.stringify(['chat', 'thread-trace'])}`
-    const done = (await ask({ owner, thread, format: 'jsonl' })).json.messages
-    expect(done.map(({ kind }) => kind)).toEqual(['text', 'tool_call', 'tool_result', 'text'])
+    const completedFields = (await ask({ owner, thread, format: 'jsonl' })).json.messages
+    expect(completedFields.map(({ kind }) => kind)).toEqual(['text', 'tool_call', 'tool_result', 'text'])
   })
 
   test('refuses an invalid import, and stores nothing of it', async () => {
@@ -160,8 +160,8 @@ describe('a chat', () => {
       { type: 'user_message', content: 'fine' },
       { type: 'action', tool: 'ls' },
     ]
-    const refused = await ask(elsewhere, { messages })
-    expect([refused.status, refused.json.detail]).toEqual([400, expect.stringContaining('args')])
+    const refusal = await ask(elsewhere, { messages })
+    expect([refusal.status, refusal.json.detail]).toEqual([400, expect.stringContaining('args')])
     expect((await ask(elsewhere)).json.messages).toEqual([])
     const unknown = await ask({ owner, thread: 'copy:never', format: 'store' })
     expect([unknown.status, unknown.json.detail]).toEqual([
@@ -198,8 +198,8 @@ describe('a chat', () => {
     expect((await fetch(local)).status).toBe(404)
     const history = await fetch(`${gateway.url()}/api/v1/agent/history?threadId=thread-last`, { headers })
     expect(history.status).toBe(404)
-    const listed = await gateway.messages()
-    expect(listed.some(({ sender }) => sender === '@ann@web.agents.test')).toBe(false)
+    const listedSummaries = await gateway.messages()
+    expect(listedSummaries.some(({ sender }) => sender === '@ann@web.agents.test')).toBe(false)
     expect((await gateway.show(mail.id)).state).toBe('answered')
   })
 })

@@ -8,7 +8,7 @@ import { gatewayOrigin, openTestGateway, operatorToken } from '../setup/gateway.
 
 const token = 'token-of-ann-for-the-tests'
 const ann = `web:${JSON.stringify([gatewayOrigin, 'ann'])}`
-const said = ['halves', 'tool', 'search', 'count', 'boom'] as const
+const scenarios = ['halves', 'tool', 'search', 'count', 'boom'] as const
 
 let gateway: TestGateway
 
@@ -35,15 +35,15 @@ async function exchange(query: Query, messages?: Messages) {
 }
 
 async function converse(via: 'activitypub' | 'a2a' | 'email'): Promise<Query> {
-  const first = await gateway.simulation.send({ via, to: 'chat', text: said[0], timeoutMs: 30_000 })
+  const first = await gateway.simulation.send({ via, to: 'chat', text: scenarios[0], timeoutMs: 30_000 })
   let { thread } = first
-  for (const text of said.slice(1))
+  for (const text of scenarios.slice(1))
     ({ thread } = await gateway.simulation.send({ via, to: 'chat', text, thread, timeoutMs: 30_000 }))
   return { thread: first.id }
 }
 
 async function chat(): Promise<Query> {
-  for (const [at, content] of said.entries()) {
+  for (const [at, content] of scenarios.entries()) {
     const messages = [{ id: `m-${at}`, role: 'user', content }]
     const body = JSON.stringify({ threadId: 'laws', runId: `r-${at}`, messages })
     const headers = { authorization: `Bearer ${token}` }
@@ -61,7 +61,7 @@ describe.each(['activitypub', 'a2a', 'email', 'web'] as const)('a conversation b
 
   test.each([...exchangeFormats])('imports from %s, here and elsewhere, and exports the same again', async format => {
     const { messages } = await exchange({ ...conversation, format })
-    expect(messages.length).toBeGreaterThanOrEqual(said.length)
+    expect(messages.length).toBeGreaterThanOrEqual(scenarios.length)
     expect(await exchange({ ...conversation, format }, messages)).toMatchObject({ added: 0 })
     expect((await exchange({ ...conversation, format })).messages).toEqual(messages)
 

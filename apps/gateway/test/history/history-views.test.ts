@@ -27,7 +27,7 @@ beforeAll(async () => {
     }
     return isTool ? replyWith(`${member} has weighed`) : call('weigh', { what: member })
   })
-  const shared = {
+  const sharedModel = {
     use: 'openai',
     base_url: model.baseUrl,
     model: 'test-model',
@@ -37,9 +37,9 @@ beforeAll(async () => {
   const foreman = { use: '../agents/calling/foreman.ts' }
   const agents = {
     chief: foreman,
-    planner: { ...shared, prompt: 'I am planner.', history: { view: 'role:manager' } },
-    one: { ...shared, prompt: 'I am one.', history: { view: 'role:worker' } },
-    two: { ...shared, prompt: 'I am two.', history: { view: 'role:worker' } },
+    planner: { ...sharedModel, prompt: 'I am planner.', history: { view: 'role:manager' } },
+    one: { ...sharedModel, prompt: 'I am one.', history: { view: 'role:worker' } },
+    two: { ...sharedModel, prompt: 'I am two.', history: { view: 'role:worker' } },
     hand: { ...foreman, history: { view: 'role:worker' } },
     boss: { ...foreman, history: { view: 'role:orchestrator' } },
   }
@@ -60,20 +60,20 @@ let before = 0
 beforeEach(() => {
   before = model.requests.length
 })
-const asked = (member: string): readonly Asked[] =>
+const requestsOf = (member: string): readonly Asked[] =>
   model.requests.slice(before).flatMap(request => {
     const { messages } = request.body
     return memberOf(request) === member ? [{ member, text: JSON.stringify(messages), messages }] : []
   })
 
 async function work(to: string, steps: readonly unknown[], thread?: string) {
-  const sent = await gateway.simulation.send({
+  const result = await gateway.simulation.send({
     via: 'a2a',
     to,
     text: JSON.stringify(steps),
     ...(thread && { thread }),
   })
-  return { ...sent, text: sent.reply?.text ?? '' }
+  return { ...result, text: result.reply?.text ?? '' }
 }
 
 const typesOf = async (id: string) => {
@@ -91,7 +91,7 @@ describe('S-32, S-21: the manager of a phase', () => {
       { ask: planner, say: 'back to the first', phase: 5, previous: 0, again: true },
       { ask: planner, say: 'no phase', again: true },
     ])
-    const [first, second, ...later] = asked('planner')
+    const [first, second, ...later] = requestsOf('planner')
     expect(first?.messages.map(({ role }) => role)).toEqual(['system', 'user'])
     expect(second?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool'])
     const past = later.map(({ messages }) =>
@@ -113,10 +113,10 @@ describe('S-32, S-21: the manager of a phase', () => {
     const [{ id = '', message = 0 } = {}] = (await gateway.messages()).filter(({ agent }) => agent === 'planner')
     const query = new URLSearchParams({ format: 'store', thread: id })
     const { messages } = await gateway.ask<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)
-    const noted = messages.filter(({ type }) =>
+    const notes = messages.filter(({ type }) =>
       ['delegation', 'observation', 'global_observation', 'synthesis'].includes(String(type)),
     )
-    expect(noted.map(({ type }) => type).toSorted()).toEqual([
+    expect(notes.map(({ type }) => type).toSorted()).toEqual([
       'delegation',
       'delegation',
       'global_observation',
@@ -127,8 +127,8 @@ describe('S-32, S-21: the manager of a phase', () => {
       'observation',
       'synthesis',
     ])
-    expect(new Set(noted.map(({ turn_id }) => turn_id))).toEqual(new Set([`store-${message}`]))
-    expect(noted.find(({ type }) => type === 'synthesis')).toMatchObject({
+    expect(new Set(notes.map(({ turn_id }) => turn_id))).toEqual(new Set([`store-${message}`]))
+    expect(notes.find(({ type }) => type === 'synthesis')).toMatchObject({
       content: 'SYNTHESIS of phase 0: apples and pears',
       from_manager: 'planner',
       phase_id: 0,
@@ -154,7 +154,7 @@ describe('S-33, S-22: a worker', () => {
       { ask: '@one@agents.test', say: 'weigh again', again: true },
     ])
     for (const [own, other] of [crew, crew.toReversed()]) {
-      const prompts = asked(String(own))
+      const prompts = requestsOf(String(own))
       expect(prompts.length).toBeGreaterThan(0)
       for (const { text } of prompts) {
         expect(text).not.toContain(`the private scale for ${other}`)
@@ -162,12 +162,12 @@ describe('S-33, S-22: a worker', () => {
         expect(text).not.toContain(`weigh the ${other}s`)
       }
     }
-    const again = asked('one').filter(({ text }) => text.includes('weigh again'))
-    expect(again.map(({ messages }) => messages.map(({ role }) => role))).toEqual([
+    const secondRequests = requestsOf('one').filter(({ text }) => text.includes('weigh again'))
+    expect(secondRequests.map(({ messages }) => messages.map(({ role }) => role))).toEqual([
       ['system', 'user'],
       ['system', 'user', 'assistant', 'tool'],
     ])
-    expect(JSON.stringify(again)).not.toContain('weigh once')
+    expect(JSON.stringify(secondRequests)).not.toContain('weigh once')
   })
 
   type Turn = readonly [role: string, from: string, parts: readonly Part[]]
@@ -190,13 +190,13 @@ describe('S-33, S-22: a worker', () => {
     ])
     const { text } = await work('hand', [{ tell: 'history' }], first.thread)
     const turns = historyIn(text)
-    const said = turns.map(([role, , parts]) => [
+    const spokenTurns = turns.map(([role, , parts]) => [
       role,
       ...parts.map(part =>
         part.kind === 'text' ? part.content : part.kind === 'tool_call' ? [part.name, part.result] : part.kind,
       ),
     ])
-    expect(said).toEqual([
+    expect(spokenTurns).toEqual([
       ['user', 'count the boxes'],
       ['assistant', ['count', { boxes: 7 }]],
       ['user', 'a broadcast'],
@@ -215,8 +215,8 @@ describe('S-33, S-22: a worker', () => {
 test('S-20: an orchestrator gets the last eight messages, without actions', async () => {
   let thread: string | undefined
   for (let round = 0; round < 6; round += 1) {
-    const sent = await work('boss', [{ note: { type: 'action', tool: 'think', args: { round } } }], thread)
-    thread = sent.thread
+    const sentWork = await work('boss', [{ note: { type: 'action', tool: 'think', args: { round } } }], thread)
+    thread = sentWork.thread
   }
   const { text } = await work('boss', [{ tell: 'history' }], thread)
   const turns = JSON.parse(text) as readonly unknown[]

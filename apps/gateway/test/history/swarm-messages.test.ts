@@ -52,8 +52,8 @@ describe('rows of a swarm', () => {
     expect((await exchange(thread, 'swarm', rows)).json).toMatchObject({ added: rows.length })
     expect(await writtenOut(thread)).toEqual(rows)
     const { json: agui } = await exchange(thread, 'agui')
-    const called = agui.messages.find(({ toolCalls }: JsonAnswer) => toolCalls)
-    expect(called.toolCalls[0].function.arguments).toBe('{"a":{"b":[null]}}')
+    const callMessage = agui.messages.find(({ toolCalls }: JsonAnswer) => toolCalls)
+    expect(callMessage.toolCalls[0].function.arguments).toBe('{"a":{"b":[null]}}')
     const [picture] = agui.messages
     expect(picture.content[1].source).toEqual({ type: 'data', value: jpeg.toString('base64'), mimeType: 'image/jpeg' })
     const { json: store } = await exchange(thread, 'store')
@@ -84,12 +84,12 @@ describe('rows of a swarm', () => {
       'must be a JSON object',
     ],
     ['W-07: two calls of one id', { tool_calls: [call({}), call({})] }, 'tool_calls: two calls have one id'],
-  ])('the gateway refuses %s by its position, and stores nothing', async (_, change, what) => {
+  ])('the gateway refuses %s by its position, and stores nothing', async (_, change, label) => {
     const thread = `copy:${uniqueName('swarm')}`
     const { status, json } = await exchange(thread, 'swarm', [row, { ...row, ...change }])
     expect([status, json.code]).toEqual([400, 'malformed'])
     expect(json.detail).toContain('Cannot read swarm message: ')
-    expect(json.detail).toContain(what)
+    expect(json.detail).toContain(label)
     expect((await exchange(thread, 'swarm')).json.messages ?? []).toEqual([])
   })
 })

@@ -182,8 +182,8 @@ describe('S-34: in a chat', () => {
     const snapshot = findEvent(next, 'MESSAGES_SNAPSHOT')
     expect(snapshot.messages.map(({ role }: Row) => role).slice(0, 2)).toEqual(['user', 'assistant'])
     expect(JSON.stringify(snapshot.messages.slice(1))).not.toMatch(secret)
-    const refused = await web.ask('GET', '/api/v1/agent/history?threadId=asked&include=trace')
-    expect([refused.status, refused.json.detail]).toEqual([403, 'Cannot read history: traces are for operators'])
+    const refusal = await web.ask('GET', '/api/v1/agent/history?threadId=asked&include=trace')
+    expect([refusal.status, refusal.json.detail]).toEqual([403, 'Cannot read history: traces are for operators'])
   })
 
   test('a call that an agent has only noted is nobody’s to answer', async () => {
@@ -211,8 +211,8 @@ test('S-34: a reader with access to traces sees in the history which agent ran, 
   )
   try {
     await open.say(JSON.stringify([{ ask: '@one@agents.test', say: 'count' }]), { threadId: 'traced' })
-    const shown = await open.readHistory('traced', '&include=trace')
-    expect(shown.map(({ role, content }) => [role, content]).slice(1, 3)).toEqual([
+    const rows = await open.readHistory('traced', '&include=trace')
+    expect(rows.map(({ role, content }) => [role, content]).slice(1, 3)).toEqual([
       ['assistant', JSON.stringify({ name: 'delegate', args: { worker: '@one@agents.test', task: 'count' } })],
       ['tool', '@one@agents.test has done: count'],
     ])

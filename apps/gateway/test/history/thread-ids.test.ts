@@ -12,7 +12,7 @@ import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 
 const modules = [...channelModules, ticker]
 const secret = 'sixteen or more characters'
-const tokenOf = (who: string) => `token-of-${who}-for-the-tests`
+const tokenOf = (person: string) => `token-of-${person}-for-the-tests`
 const secretWords = 'My number is 42'
 
 let gateway: TestGateway
@@ -38,8 +38,8 @@ type Told = Pick<NormalizedMessage, 'thread_id' | 'thread_source' | 'in_reply_to
 /** Returns the conversation of a message, and the agent's memory of it after the message. */
 async function readTold(id: string): Promise<Told> {
   const record = await eventually(async () => {
-    const shown = await gateway.show(id)
-    return shown.state === 'answered' && shown
+    const shownRecord = await gateway.show(id)
+    return shownRecord.state === 'answered' && shownRecord
   })
   const { thread_id, thread_source, in_reply_to } = record.message
   const past = JSON.parse(plainTextOf(record.response?.parts ?? [])) as string[]
@@ -50,39 +50,39 @@ async function readTold(id: string): Promise<Told> {
 interface Speaking {
   /** Sends a text. `threadName` is the id of another person's first message, or its conversation. */
   say(
-    who: 'ann' | 'mallory',
+    person: 'ann' | 'mallory',
     text: string,
     threadName?: string,
   ): Promise<{ readonly id: string; readonly name: string }>
 }
 
 let count = 0
-const unique = (what: string) => `${what}-${++count}`
+const unique = (label: string) => `${label}-${++count}`
 
 function sayByPost(field: 'context' | 'conversation' | 'inReplyTo'): Speaking['say'] {
-  return async (who, text, threadName) => {
-    const from = who === 'ann' ? 'alice@mastodon.test' : 'alice@gotosocial.test'
-    const begun = `https://mastodon.test/contexts/${unique('c')}`
+  return async (person, text, threadName) => {
+    const from = person === 'ann' ? 'alice@mastodon.test' : 'alice@gotosocial.test'
+    const conversation = `https://mastodon.test/contexts/${unique('c')}`
     const threading = {
-      context: { context: threadName ?? begun },
+      context: { context: threadName ?? conversation },
       // The post has no context, because a context would take precedence.
-      conversation: { context: '', conversation: threadName ?? begun },
+      conversation: { context: '', conversation: threadName ?? conversation },
       inReplyTo: threadName === undefined ? {} : { inReplyTo: threadName },
     }[field]
     const plan = { to: '@desk@agents.test', from, text, visibility: 'direct' as const, ...threading }
     const { activityId, objectId } = await gateway.simulation.fediverse.deliver(plan)
-    return { id: activityId, name: field === 'inReplyTo' ? objectId : (threadName ?? begun) }
+    return { id: activityId, name: field === 'inReplyTo' ? objectId : (threadName ?? conversation) }
   }
 }
 
 function sayByMail(sign: boolean): Speaking['say'] {
-  return async (who, text, threadName) => {
-    const plan = { to: 'desk@agents.test', from: who === 'ann' ? 'alice@alice.test' : 'bob@nodmarc.test', text }
+  return async (person, text, threadName) => {
+    const plan = { to: 'desk@agents.test', from: person === 'ann' ? 'alice@alice.test' : 'bob@nodmarc.test', text }
     const threading = threadName ? { inReplyTo: threadName, references: [threadName] } : {}
     const { mail } = await gateway.simulation.mail.deliver({
       ...plan,
       ...threading,
-      ...(who === 'mallory' && { sign }),
+      ...(person === 'mallory' && { sign }),
     })
     const id = await findMail(mail.messageId, text)
     return { id, name: mail.messageId }
@@ -95,30 +95,30 @@ async function findMail(messageId: string, text: string): Promise<string> {
   return message.id === messageId ? messageId : message.id
 }
 
-async function sayByCall(who: 'ann' | 'mallory', text: string, threadName?: string) {
+async function sayByCall(person: 'ann' | 'mallory', text: string, threadName?: string) {
   const { a2a } = gateway.simulation
   const messageId = unique('call')
   const contextId = threadName ?? unique('context')
-  await a2a.deliver({ url: `${gatewayOrigin}/agents/desk/a2a`, text, messageId, contextId, sub: who })
+  await a2a.deliver({ url: `${gatewayOrigin}/agents/desk/a2a`, text, messageId, contextId, sub: person })
   return { id: messageId, name: contextId }
 }
 
 /** Uses the context that the gateway itself has given to the first caller. */
-async function sayInGivenContext(who: 'ann' | 'mallory', text: string, threadName?: string) {
+async function sayInGivenContext(person: 'ann' | 'mallory', text: string, threadName?: string) {
   const { a2a } = gateway.simulation
   const client = await a2a.client(
     `${gatewayOrigin}/agents/desk/.well-known/agent-card.json`,
-    await a2a.token({ sub: who }),
+    await a2a.token({ sub: person }),
   )
-  const sent = describeSendRequest(text, threadName === undefined ? {} : { contextId: threadName })
-  const answer = await client.sendMessage(sent)
-  return { id: sent.message?.messageId ?? '', name: answer.contextId ?? '' }
+  const sendRequest = describeSendRequest(text, threadName === undefined ? {} : { contextId: threadName })
+  const answer = await client.sendMessage(sendRequest)
+  return { id: sendRequest.message?.messageId ?? '', name: answer.contextId ?? '' }
 }
 
-async function sayInChat(who: 'ann' | 'mallory', text: string, threadName?: string) {
+async function sayInChat(person: 'ann' | 'mallory', text: string, threadName?: string) {
   const [threadId, id] = [threadName ?? unique('order'), unique('msg')]
   const body = { threadId, runId: unique('run'), messages: [{ id, role: 'user', content: text }] }
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${tokenOf(who)}` }
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${tokenOf(person)}` }
   const url = `${gateway.url()}/api/v1/agent/runs`
   const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
   await answer.text()
@@ -126,9 +126,9 @@ async function sayInChat(who: 'ann' | 'mallory', text: string, threadName?: stri
   return { id: message.id, name: threadId }
 }
 
-async function sayByTicker(who: 'ann' | 'mallory', text: string, threadName?: string) {
+async function sayByTicker(person: 'ann' | 'mallory', text: string, threadName?: string) {
   const [id, thread] = [unique('slip'), threadName ?? unique('strip')]
-  const slip = { id, text, thread, from: `@${who}@desk.test`, reply: 'https://desk.test/slips' }
+  const slip = { id, text, thread, from: `@${person}@desk.test`, reply: 'https://desk.test/slips' }
   const body = JSON.stringify(slip)
   const seal = createHmac('sha256', secret).update(body).digest('hex')
   await fetch(`${gateway.url()}/ticker/desk`, { method: 'POST', headers: { 'x-seal': seal }, body })
@@ -157,15 +157,15 @@ describe.each(Object.entries(speaking))('%s:', (_, say) => {
     const first = await say('ann', `${secretWords} ${unique('said')}`)
     const firstTold = await readTold(first.id)
     const stranger = await say('mallory', `What is my number? ${unique('asked')}`, first.name)
-    const told = await readTold(stranger.id)
-    expect(told.past).toHaveLength(1)
-    expect(told.thread_id).not.toBe(firstTold.thread_id)
-    const again = await say('ann', `And now? ${unique('again')}`, first.name)
-    const continued = await readTold(again.id)
+    const strangerMessage = await readTold(stranger.id)
+    expect(strangerMessage.past).toHaveLength(1)
+    expect(strangerMessage.thread_id).not.toBe(firstTold.thread_id)
+    const secondMessage = await say('ann', `And now? ${unique('again')}`, first.name)
+    const continued = await readTold(secondMessage.id)
     expect(continued.past).toHaveLength(2)
     expect(continued.past[0]).toContain(secretWords)
     expect(continued.thread_id).toBe(firstTold.thread_id)
-    for (const { thread_id } of [firstTold, told]) {
+    for (const { thread_id } of [firstTold, strangerMessage]) {
       expect(thread_id).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
     }
   })

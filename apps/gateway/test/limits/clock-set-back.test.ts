@@ -77,7 +77,7 @@ async function operate<Answer>(path: string): Promise<Answer> {
 
 test('a sender at a limit may send again once the clock stands a day before', { timeout: 120_000 }, async () => {
   const { setClock } = await open([-dayMs], { limits: { per_identity: 3 } })
-  for (let at = 0; at < 3; at += 1) expect((await say('hello')).error).toBeUndefined()
+  for (let index = 0; index < 3; index += 1) expect((await say('hello')).error).toBeUndefined()
   expect((await say('hello')).error?.message).toContain('too many from this sender')
   setClock()
   // The signal takes a moment; without it, this would take a minute.
@@ -86,12 +86,12 @@ test('a sender at a limit may send again once the clock stands a day before', { 
 
 /** Opens a receiver of push notifications that is down at first: it accepts connections and closes them. */
 async function openReceiver() {
-  const taken: string[] = []
+  const paths: string[] = []
   let isAway = true
   const server = createServer(async (request, response) => {
     if (isAway) request.destroy()
     else {
-      taken.push(await text(request))
+      paths.push(await text(request))
       response.end()
     }
   }).listen(0, '127.0.0.1')
@@ -102,7 +102,7 @@ async function openReceiver() {
   })
   return {
     port: (server.address() as AddressInfo).port,
-    taken,
+    taken: paths,
     comeBack: () => {
       isAway = false
     },
@@ -114,11 +114,11 @@ test('a host that the gateway leaves alone gets what is new once the clock stand
 }, async () => {
   const receiver = await openReceiver()
   const { setClock } = await open([-dayMs], { network: { loopback: { 'hook.test': receiver.port } } })
-  const ask = (words: string) => say(words, { taskPushNotificationConfig: { url: 'https://hook.test/' } })
-  for (let at = 0; at < 8; at += 1) expect((await ask(`before ${at}`)).error).toBeUndefined()
+  const ask = (message: string) => say(message, { taskPushNotificationConfig: { url: 'https://hook.test/' } })
+  for (let index = 0; index < 8; index += 1) expect((await ask(`before ${index}`)).error).toBeUndefined()
   const listErrors = async () =>
     (await operate<{ readonly items: readonly { readonly last_error?: string }[] }>('/deliveries?limit=50')).items.map(
-      each => each.last_error,
+      delivery => delivery.last_error,
     )
   await eventually(async () => (await listErrors()).some(error => error?.includes('left alone')))
   receiver.comeBack()
@@ -150,11 +150,11 @@ test.each([-dayMs, dayMs])(
     while (Date.now() < end) await probe()
     expect([...states]).toEqual(['TASK_STATE_WORKING'])
     writeFileSync(join(directory, 'held'), '')
-    const ended = await eventually(async () => {
+    const endedTask = await eventually(async () => {
       const task = await probe()
       return task.status.state !== 'TASK_STATE_WORKING' && task
     })
-    expect(ended.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(endedTask.status.state).toBe('TASK_STATE_COMPLETED')
     expect(readFileSync(join(directory, 'begun'), 'utf8').trim().split('\n')).toEqual(['hold on'])
   },
 )

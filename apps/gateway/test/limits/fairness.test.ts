@@ -29,7 +29,9 @@ test('an agent that has nothing to do gets a slot at once, however many others h
   }))
   const { a2a } = gateway.simulation
   const crowd = names.flatMap(name =>
-    Array.from({ length: 34 }, (_, at) => a2a.deliver({ url: `${gatewayOrigin}/agents/${name}/a2a`, text: `${at}` })),
+    Array.from({ length: 34 }, (_, index) =>
+      a2a.deliver({ url: `${gatewayOrigin}/agents/${name}/a2a`, text: `${index}` }),
+    ),
   )
   await Promise.all(crowd)
   const countWorking = async () => (await gateway.ask<{ messages: { working: number } }>('/status')).messages.working

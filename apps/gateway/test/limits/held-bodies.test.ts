@@ -21,7 +21,7 @@ interface Begun {
   heard(): string
 }
 
-const networks = Array.from({ length: 100 }, (_, at) => `198.51.100.${at}`)
+const networks = Array.from({ length: 100 }, (_, index) => `198.51.100.${index}`)
 /** Each test uses networks of its own, so that no test uses up the budget of another one. */
 const nextNetwork = () => networks.pop() ?? ''
 
@@ -31,13 +31,13 @@ function begin(
   { client, declared, sent }: { client: string; declared: number; sent: number },
 ) {
   return new Promise<Begun>((resolve, reject) => {
-    let heard = ''
+    let text = ''
     const socket = connect(Number(new URL(gateway.url()).port), '127.0.0.1')
-    socket.on('data', data => (heard += data.toString('latin1')))
+    socket.on('data', data => (text += data.toString('latin1')))
     socket.on('error', reject)
     const head = [...lines, 'host: agents.test', `x-forwarded-for: ${client}`, `content-length: ${declared}`]
     socket.write(`${head.join('\r\n')}\r\n\r\n`)
-    socket.write(Buffer.alloc(sent, 32), () => resolve({ socket, heard: () => heard }))
+    socket.write(Buffer.alloc(sent, 32), () => resolve({ socket, heard: () => text }))
   })
 }
 
@@ -101,16 +101,16 @@ test.each([
   ['of another content type', ['POST /inbox HTTP/1.1', 'content-type: text/html'], 415],
   ['to no agent', ['POST /agents/nobody/inbox HTTP/1.1', 'content-type: application/activity+json'], 404],
 ])('the gateway refuses a delivery %s before its body comes', async (_, lines, status) => {
-  const begun = await begin(lines as readonly string[], { client: nextNetwork(), declared: 900_000, sent: 1 })
-  await expect.poll(begun.heard).toContain(`HTTP/1.1 ${status} `)
-  begun.socket.destroy()
+  const request = await begin(lines as readonly string[], { client: nextNetwork(), declared: 900_000, sent: 1 })
+  await expect.poll(request.heard).toContain(`HTTP/1.1 ${status} `)
+  request.socket.destroy()
 })
 
 test('the gateway refuses a delivery without a signature when its body has come, which may hold a proof of its own', async () => {
   const lines = ['POST /inbox HTTP/1.1', 'content-type: application/activity+json']
-  const begun = await begin(lines, { client: nextNetwork(), declared: 9_000, sent: 9_000 })
-  await expect.poll(begun.heard).toContain('HTTP/1.1 401 ')
-  begun.socket.destroy()
+  const request = await begin(lines, { client: nextNetwork(), declared: 9_000, sent: 9_000 })
+  await expect.poll(request.heard).toContain('HTTP/1.1 401 ')
+  request.socket.destroy()
 })
 
 test('strangers who fill their share of the budget keep nobody else out', async () => {

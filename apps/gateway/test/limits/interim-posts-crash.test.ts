@@ -24,9 +24,9 @@ async function post(text: string, context: string): Promise<string> {
 }
 
 /** Returns the post with this text, once its server has it. */
-async function postOf(words: string): Promise<string> {
+async function postOf(text: string): Promise<string> {
   const { fediverse } = setup.simulation
-  const { activity } = await fediverse.awaitActivity(each => JSON.stringify(each.activity).includes(words), 30_000)
+  const { activity } = await fediverse.awaitActivity(each => JSON.stringify(each.activity).includes(text), 30_000)
   return String((activity.object as { readonly id?: string }).id)
 }
 
@@ -48,20 +48,20 @@ test('After a kill behind the deletion of a message the gateway withdraws its in
   timeout: 240_000,
 }, async () => {
   const object = await post('a map', 'deleted')
-  const said = await postOf('looking for a map')
+  const text = await postOf('looking for a map')
   await dieAfter(() =>
     setup.simulation.fediverse.send({ to, type: 'Delete', object: { id: object, type: 'Tombstone' } }),
   )
-  await eventually(async () => listDeletions(said).length > 0)
+  await eventually(async () => listDeletions(text).length > 0)
 })
 
 test('After a kill behind an interruption the gateway withdraws the interim words of the older turn from the far side', {
   timeout: 240_000,
 }, async () => {
   await post('a key', 'interrupted')
-  const said = await postOf('looking for a key')
+  const text = await postOf('looking for a key')
   await dieAfter(() => post('the key is found', 'interrupted'))
-  await eventually(async () => listDeletions(said).length > 0)
+  await eventually(async () => listDeletions(text).length > 0)
   await postOf('the key is found')
 })
 
@@ -69,9 +69,9 @@ test('After a kill between a put off try and the deletion of its message the gat
   timeout: 240_000,
 }, async () => {
   const object = await post('a coin for later', 'put off')
-  const said = await postOf('looking for a coin')
+  const text = await postOf('looking for a coin')
   await setup.gateway.kill()
   await setup.gateway.start()
   await setup.simulation.fediverse.send({ to, type: 'Delete', object: { id: object, type: 'Tombstone' } })
-  await eventually(async () => listDeletions(said).length > 0)
+  await eventually(async () => listDeletions(text).length > 0)
 })

@@ -13,8 +13,8 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 /** Returns the post with this text, once its server has it. */
-async function postOf(words: string): Promise<string> {
-  const { activity } = await gateway.awaitAnswer(words)
+async function postOf(text: string): Promise<string> {
+  const { activity } = await gateway.awaitAnswer(text)
   return String((activity.object as { readonly id?: string }).id)
 }
 

@@ -18,13 +18,13 @@ test.each([
     'م\u200c',
     '1\ufe0f',
   ],
-])('readVisibleText() takes linear time for many "%s"', piece => {
-  expect(measureGrowth(text => readVisibleText(`ש${text}b`), piece, 32_000)).toBeLessThan(24)
+])('readVisibleText() takes linear time for many "%s"', chunk => {
+  expect(measureGrowth(text => readVisibleText(`ש${text}b`), chunk, 32_000)).toBeLessThan(24)
 })
 
 test.each(['.', ' ', '. ', '/', 'a', '\u200b', '😀'])(
   'safeFileName() takes linear time for many "%s" inside a name',
-  piece => {
-    expect(measureGrowth(text => safeFileName(`a${text}b`, 0), piece, 64_000)).toBeLessThan(24)
+  chunk => {
+    expect(measureGrowth(text => safeFileName(`a${text}b`, 0), chunk, 64_000)).toBeLessThan(24)
   },
 )

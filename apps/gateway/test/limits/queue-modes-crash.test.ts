@@ -25,10 +25,10 @@ beforeAll(async () => {
 })
 afterAll(() => setup.close())
 
-const hold = (...words: readonly string[]) => writeFileSync(join(directory, 'held'), words.join('\n'))
-const begun = () => readFileSync(join(directory, 'begun'), { encoding: 'utf8', flag: 'a+' }).split('\n')
-const untilBegun = (words: string, times = 1) =>
-  eventually(async () => begun().filter(line => line === words).length === times)
+const hold = (...args: readonly string[]) => writeFileSync(join(directory, 'held'), args.join('\n'))
+const readStarted = () => readFileSync(join(directory, 'begun'), { encoding: 'utf8', flag: 'a+' }).split('\n')
+const untilBegun = (text: string, times = 1) =>
+  eventually(async () => readStarted().filter(line => line === text).length === times)
 
 async function post(agent: string, text: string): Promise<string> {
   const context = `https://mastodon.test/contexts/${agent}`
@@ -55,9 +55,9 @@ async function recordOf(text: string): Promise<MessageRecord> {
 }
 
 /** Returns the verified answers that contain this text, by the post that they reply to. */
-function answersWith(words: string): readonly unknown[] {
+function answersWith(text: string): readonly unknown[] {
   return simulation.fediverse.received
-    .filter(({ activity, verified }) => verified && JSON.stringify(activity).includes(words))
+    .filter(({ activity, verified }) => verified && JSON.stringify(activity).includes(text))
     .map(({ activity }) => (activity.object as { inReplyTo?: unknown }).inReplyTo)
 }
 
@@ -101,6 +101,6 @@ test('after a kill behind an interruption the older message has no answer, and t
   await simulation.fediverse.awaitActivity(({ activity }) => JSON.stringify(activity).includes('heard fay'), 60_000)
   expect(answersWith('heard fay')).toHaveLength(1)
   expect(answersWith('heard eve')).toEqual([])
-  expect(begun().filter(line => line === 'eve')).toHaveLength(1)
+  expect(readStarted().filter(line => line === 'eve')).toHaveLength(1)
   expect(await recordOf('eve')).toMatchObject({ state: 'ignored', error: 'interrupted by a newer message' })
 })

@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 let count = 0
-const nameOne = (what: string) => `${what}-${++count}`
+const nameOne = (label: string) => `${label}-${++count}`
 
 const untilStored = (text: string) =>
   eventually(async () => (await gateway.messages()).find(({ preview }) => preview === text))
@@ -57,8 +57,8 @@ async function stream(agent: string, text: string, contextId: string) {
   const events = [...(await answer.text()).matchAll(/^data: ?(.*)$/gm)].map(([, data = '']) => JSON.parse(data).result)
   const artifacts: Record<string, string> = {}
   for (const { artifact } of events.flatMap(({ artifactUpdate }) => artifactUpdate ?? [])) {
-    const words = artifact.parts.map((part: { readonly text: string }) => part.text).join('')
-    artifacts[artifact.artifactId] = `${artifacts[artifact.artifactId] ?? ''}${words}`
+    const artifactText = artifact.parts.map((part: { readonly text: string }) => part.text).join('')
+    artifacts[artifact.artifactId] = `${artifacts[artifact.artifactId] ?? ''}${artifactText}`
   }
   const states: string[] = events.flatMap(({ task, statusUpdate }) => (task ?? statusUpdate)?.status.state ?? [])
   return { states, artifacts }
@@ -79,23 +79,23 @@ async function letAnswer<Heard>(agent: string, reading: Promise<Heard>): Promise
 }
 
 /** Sends three messages, the last two while the first is answered, and resolves to the result of each. */
-async function sayThree<Ended>(who: string, say: (words: string) => Promise<Ended>): Promise<readonly Ended[]> {
-  const one = say(`${who} one`)
+async function sayThree<Ended>(person: string, say: (text: string) => Promise<Ended>): Promise<readonly Ended[]> {
+  const firstRun = say(`${person} one`)
   const first = await gateway.nextRun()
-  const two = say(`${who} two`)
-  await untilStored(`${who} two`)
-  const three = say(`${who} three`)
-  await untilStored(`${who} three`)
+  const two = say(`${person} two`)
+  await untilStored(`${person} two`)
+  const three = say(`${person} three`)
+  await untilStored(`${person} three`)
   first.finish()
   const merged = await gateway.nextRun()
-  expect(merged.words).toBe(`${who} two + ${who} three`)
+  expect(merged.words).toBe(`${person} two + ${person} three`)
   merged.finish()
-  return Promise.all([one, two, three])
+  return Promise.all([firstRun, two, three])
 }
 
 test('A2A, merge: messages of one context are one turn, and each of their tasks ends with its answer', async () => {
   const context = nameOne('context')
-  const tasks = await sayThree('ann', words => call('merge', words, context))
+  const tasks = await sayThree('ann', text => call('merge', text, context))
   expect(new Set(tasks.map(({ taskId }) => taskId)).size).toBe(3)
   expect(tasks.map(({ state, text }) => [state, text])).toEqual([
     ['completed', 'heard ann one'],
@@ -106,37 +106,40 @@ test('A2A, merge: messages of one context are one turn, and each of their tasks 
 
 test('A2A, interrupt: a newer message of the context ends the older task as canceled, at once for who waits', async () => {
   const context = nameOne('context')
-  const one = call('interrupt', 'bea one', context)
+  const pendingResult = call('interrupt', 'bea one', context)
   const first = await gateway.nextRun()
-  const two = call('interrupt', 'bea two', context)
-  expect((await one).state).toBe('canceled')
+  const secondResultPromise = call('interrupt', 'bea two', context)
+  expect((await pendingResult).state).toBe('canceled')
   expect(first.context.signal.reason).toMatchObject({ kind: 'interrupted' })
   const second = await gateway.nextRun()
   expect(second.words).toBe('bea two')
   second.finish()
   first.finish()
-  expect(await two).toMatchObject({ state: 'completed', text: 'heard bea two' })
+  expect(await secondResultPromise).toMatchObject({ state: 'completed', text: 'heard bea two' })
 })
 
 test('A2A, another context: messages disturb nothing there', async () => {
-  const one = call('interrupt', 'cis one', nameOne('context'))
+  const pendingResult = call('interrupt', 'cis one', nameOne('context'))
   const first = await gateway.nextRun()
-  const two = call('interrupt', 'cis two', nameOne('context'))
+  const secondResultPromise = call('interrupt', 'cis two', nameOne('context'))
   const second = await gateway.nextRun()
   first.finish()
   second.finish()
-  expect((await Promise.all([one, two])).map(({ text }) => text)).toEqual(['heard cis one', 'heard cis two'])
+  expect((await Promise.all([pendingResult, secondResultPromise])).map(({ text }) => text)).toEqual([
+    'heard cis one',
+    'heard cis two',
+  ])
 })
 
 test('A2A, merge: the streams of merged tasks hear the same artifact, and end as completed', async () => {
   const context = nameOne('context')
-  const one = stream('merge-aloud', 'dan one', context)
+  const firstStream = stream('merge-aloud', 'dan one', context)
   await eventually(async () => (await untilStored('dan one'))?.state === 'working')
   const two = stream('merge-aloud', 'dan two', context)
   await untilStored('dan two')
   const three = stream('merge-aloud', 'dan three', context)
   await untilStored('dan three')
-  expect(Object.values((await letAnswer('merge-aloud', one)).artifacts)).toEqual(['hm heard dan one (1)'])
+  expect(Object.values((await letAnswer('merge-aloud', firstStream)).artifacts)).toEqual(['hm heard dan one (1)'])
   const [second, third] = await letAnswer('merge-aloud', Promise.all([two, three]))
   expect(Object.values(third.artifacts)).toEqual(['hm heard dan two++dan three (2)'])
   expect(second.artifacts).toEqual(third.artifacts)
@@ -145,10 +148,10 @@ test('A2A, merge: the streams of merged tasks hear the same artifact, and end as
 
 test('A2A, interrupt: the stream of the older task ends as canceled', async () => {
   const context = nameOne('context')
-  const one = stream('interrupt-aloud', 'eve one', context)
+  const firstStream = stream('interrupt-aloud', 'eve one', context)
   await untilStored('eve one')
   const two = stream('interrupt-aloud', 'eve two', context)
-  expect((await one).states.at(-1)).toBe('TASK_STATE_CANCELED')
+  expect((await firstStream).states.at(-1)).toBe('TASK_STATE_CANCELED')
   const second = await letAnswer('interrupt-aloud', two)
   expect(second.states.at(-1)).toBe('TASK_STATE_COMPLETED')
   expect(Object.values(second.artifacts)).toEqual(['hm heard eve two (1)'])
@@ -191,38 +194,38 @@ async function readHistory(agent: string, threadId: string) {
 
 test('chat, merge: runs of one thread are one turn, and each ends with the answer that the history has', async () => {
   const thread = nameOne('thread')
-  const streams = await sayThree('fay', words => run('merge', words, thread))
+  const streams = await sayThree('fay', text => run('merge', text, thread))
   expect(streams.map(endOf)).toEqual(Array(3).fill(['RUN_FINISHED', 'success']))
   const history = await readHistory('merge', thread)
-  const said = history.filter(({ role }) => role === 'assistant')
-  expect(said.map(({ content }) => content)).toEqual(['heard fay one', 'heard fay two + fay three'])
-  const [own, both] = said.map(({ id, content }) => ({ [id]: content }))
+  const fields = history.filter(({ role }) => role === 'assistant')
+  expect(fields.map(({ content }) => content)).toEqual(['heard fay one', 'heard fay two + fay three'])
+  const [own, both] = fields.map(({ id, content }) => ({ [id]: content }))
   expect(streams.map(answersOf)).toEqual([own, both, both])
 })
 
 test('chat, interrupt: a newer run cancels the older one, whose words stay as the history has them', async () => {
   const thread = nameOne('thread')
-  const one = run('interrupt-aloud', 'gus one', thread)
+  const pendingEvents = run('interrupt-aloud', 'gus one', thread)
   await untilStored('gus one')
-  const two = run('interrupt-aloud', 'gus two', thread)
-  const first = await one
+  const secondEventsPromise = run('interrupt-aloud', 'gus two', thread)
+  const first = await pendingEvents
   expect(endOf(first)).toEqual(['RUN_FINISHED', 'cancelled'])
-  const second = await letAnswer('interrupt-aloud', two)
+  const second = await letAnswer('interrupt-aloud', secondEventsPromise)
   expect(endOf(second)).toEqual(['RUN_FINISHED', 'success'])
   const history = await readHistory('interrupt-aloud', thread)
-  const said = history.filter(({ role }) => role === 'assistant').map(({ id, content }) => [id, content])
-  expect({ ...answersOf(first), ...answersOf(second) }).toEqual(Object.fromEntries(said))
+  const assistantRows = history.filter(({ role }) => role === 'assistant').map(({ id, content }) => [id, content])
+  expect({ ...answersOf(first), ...answersOf(second) }).toEqual(Object.fromEntries(assistantRows))
   expect(Object.values(answersOf(second))).toEqual(['hm heard gus two (1)'])
 })
 
 test('chat, merge: the cancel of one merged run leaves the others, which the agent answers anew without it', async () => {
   const thread = nameOne('thread')
-  const one = run('merge', 'hal one', thread)
+  const pendingEvents = run('merge', 'hal one', thread)
   const first = await gateway.nextRun()
   const runId = nameOne('run')
   const messages = [{ id: nameOne('msg'), role: 'user', content: 'hal two' }]
   const body = JSON.stringify({ protocolVersion: PROTOCOL_VERSION, threadId: thread, runId, messages })
-  const two = ask('merge/runs', { method: 'POST', body }).then(readEvents)
+  const secondEventsPromise = ask('merge/runs', { method: 'POST', body }).then(readEvents)
   await untilStored('hal two')
   const three = run('merge', 'hal three', thread)
   await untilStored('hal three')
@@ -231,11 +234,11 @@ test('chat, merge: the cancel of one merged run leaves the others, which the age
   expect(await (await ask(`merge/runs/${runId}/cancel`, { method: 'POST', body: '{}' })).json()).toEqual({
     cancelled: true,
   })
-  expect(endOf(await two)).toEqual(['RUN_FINISHED', 'cancelled'])
-  const again = await gateway.nextRun()
-  expect(again.words).toBe('hal three')
-  again.finish()
+  expect(endOf(await secondEventsPromise)).toEqual(['RUN_FINISHED', 'cancelled'])
+  const secondRun = await gateway.nextRun()
+  expect(secondRun.words).toBe('hal three')
+  secondRun.finish()
   merged.finish()
   expect(Object.values(answersOf(await three))).toEqual(['heard hal three'])
-  await one
+  await pendingEvents
 })

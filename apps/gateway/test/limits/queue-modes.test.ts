@@ -86,13 +86,13 @@ test('merge: another sender in the same thread gets their own answer', async () 
   await gateway.post('merge', 'of another', { thread, visibility, from: 'bob@mastodon.test' })
   await gateway.post('merge', 'ben three', { thread, visibility })
   first.finish()
-  const words: string[] = []
+  const texts: string[] = []
   for (let count = 0; count < 3; count += 1) {
     const run = await gateway.nextRun()
-    words.push(run.words)
+    texts.push(run.words)
     run.finish()
   }
-  expect(words).toEqual(['ben two', 'of another', 'ben three'])
+  expect(texts).toEqual(['ben two', 'of another', 'ben three'])
 })
 
 test('merge: within the window a sender gets an answer only after their last message', async () => {
@@ -126,9 +126,9 @@ test('interrupt: a newer message breaks the turn off, begins at once, and gets t
 test('interrupt: a flood runs the agent a few times, gets one answer, and then one for the newest', async () => {
   const runs: SlowRun[] = []
   await post('interrupt', 'flood 0')
-  for (let at = 1; at < 12; at += 1) {
+  for (let index = 1; index < 12; index += 1) {
     if (runs.length < 6) runs.push(await gateway.nextRun())
-    await post('interrupt', `flood ${at}`)
+    await post('interrupt', `flood ${index}`)
   }
   expect(gateway.countRuns()).toBe(0)
   expect(runs.map(({ context }) => context.signal.aborted)).toEqual([true, true, true, true, true, false])
@@ -190,9 +190,9 @@ test('concurrency: an agent with one turn at a time has only one, whatever threa
   const first = await gateway.nextRun()
   await gateway.post('single', 'hal two', { thread: `${thread} 2` })
   await post('queue', 'hal other')
-  const other = await gateway.nextRun()
-  expect(other.words).toBe('hal other')
-  other.finish()
+  const otherRun = await gateway.nextRun()
+  expect(otherRun.words).toBe('hal other')
+  otherRun.finish()
   await gateway.awaitAnswer('heard hal other')
   expect(gateway.countRuns()).toBe(0)
   first.finish()
@@ -222,11 +222,11 @@ test('A2A, merge: additions to a task during its work get one answer together, w
   await untilStored('ivy two')
   calls.push(call('merge', 'ivy three', taskOf(first)))
   await untilStored('ivy three')
-  const other = call('merge', 'ivy other')
+  const pendingResult = call('merge', 'ivy other')
   const apart = await gateway.nextRun()
   expect(apart.words).toBe('ivy other')
   apart.finish()
-  expect((await other).text).toBe('heard ivy other')
+  expect((await pendingResult).text).toBe('heard ivy other')
   first.finish()
   const run = await gateway.nextRun()
   expect(run.words).toBe('ivy two + ivy three')
@@ -238,15 +238,15 @@ test('A2A, merge: additions to a task during its work get one answer together, w
 })
 
 test('A2A, interrupt: the caller of the older message gets the answer to a newer one of the task, too', async () => {
-  const one = call('interrupt', 'jan one')
+  const pendingResult = call('interrupt', 'jan one')
   const first = await gateway.nextRun()
-  const two = call('interrupt', 'jan two', taskOf(first))
+  const secondResultPromise = call('interrupt', 'jan two', taskOf(first))
   expect(await abortOf(first)).toMatchObject({ kind: 'interrupted' })
   const second = await gateway.nextRun()
   expect(second.words).toBe('jan two')
   second.finish()
   first.finish()
-  for (const task of await Promise.all([one, two])) {
+  for (const task of await Promise.all([pendingResult, secondResultPromise])) {
     expect(task).toMatchObject({ taskId: taskOf(first), state: 'completed', text: 'heard jan two' })
   }
 })

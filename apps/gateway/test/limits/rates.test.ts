@@ -14,28 +14,28 @@ afterAll(() => gateway.close())
 
 const problem = 'Cannot take message: too many from this sender in a short time'
 
-async function times<Answer>(count: number, send: (at: number) => Promise<Answer>): Promise<readonly Answer[]> {
+async function times<Answer>(count: number, send: (index: number) => Promise<Answer>): Promise<readonly Answer[]> {
   const answers: Answer[] = []
-  for (let at = 0; at < count; at += 1) answers.push(await send(at))
+  for (let index = 0; index < count; index += 1) answers.push(await send(index))
   return answers
 }
 
 /** Expects that only accepted messages are stored, and that the others are listed as refused. */
-async function expectKept(via: string, kept: number, refused: number): Promise<void> {
+async function expectKept(via: string, keptCount: number, refusedCount: number): Promise<void> {
   const messages = (await gateway.messages()).filter(message => message.via === via)
-  expect(messages).toHaveLength(kept)
+  expect(messages).toHaveLength(keptCount)
   const { items: refusals } = await gateway.ask<{ items: Refusal[] }>('/refusals?limit=500')
   const limited = refusals.filter(refusal => refusal.via === via)
-  expect(limited.map(({ code, reason }) => [code, reason])).toEqual(Array(refused).fill(['rate_limited', problem]))
+  expect(limited.map(({ code, reason }) => [code, reason])).toEqual(Array(refusedCount).fill(['rate_limited', problem]))
 }
 
 test('ActivityPub: 429 with Retry-After; others on the same host go on (MN-7.1)', async () => {
   const send = (from: string) => gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', from, text: 'hello' })
   const answers = await times(3, () => send('alice@mastodon.test'))
   expect(answers.map(({ status }) => status)).toEqual([202, 202, 429])
-  const refused = answers[2]
-  expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
-  expect(JSON.parse(refused?.body ?? '')).toMatchObject({ status: 429, code: 'rate_limited', detail: problem })
+  const refusedReceipt = answers[2]
+  expect(Number(refusedReceipt?.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(JSON.parse(refusedReceipt?.body ?? '')).toMatchObject({ status: 429, code: 'rate_limited', detail: problem })
   expect((await send('bob@mastodon.test')).status).toBe(202)
   await expectKept('activitypub', 3, 1)
 })
@@ -78,8 +78,8 @@ test('mail: 450 4.7.1 by SMTP, 429 by HTTP; made-up names without proof share th
   expect(proven[2]?.text).toMatch(/^450 4\.7\.1 Cannot take message: .* in a short time; try again in \d+ s$/)
   expect((await deliver('intake')).answer).toBe(429)
 
-  const made = await times(3, at => deliver('smtp', `nobody${at}@nodmarc.test`))
-  expect(made.map(({ answer }) => answer)).toEqual([250, 450, 450])
+  const createdReceipts = await times(3, index => deliver('smtp', `nobody${index}@nodmarc.test`))
+  expect(createdReceipts.map(({ answer }) => answer)).toEqual([250, 450, 450])
   const senders = (await gateway.messages()).filter(({ via }) => via === 'email')
   expect(senders.map(({ verified }) => verified).sort()).toEqual([false, true, true])
   await expectKept('email', 3, 4)

@@ -26,9 +26,9 @@ const listRefusals = async (gateway: TestGateway) => {
 
 /** Sends until something is refused. Returns what was accepted before that, and the refusal. */
 async function sendUntil<Answer>(send: () => Promise<Answer>, isRefused: (answer: Answer) => boolean) {
-  for (let taken = 0; taken < 20; taken += 1) {
+  for (let sentCount = 0; sentCount < 20; sentCount += 1) {
     const answer = await send()
-    if (isRefused(answer)) return { taken, answer }
+    if (isRefused(answer)) return { taken: sentCount, answer }
   }
   throw new Error('nothing was refused')
 }

@@ -38,10 +38,10 @@ test.each(tillAgents)(
     expect(setup.takeRings()).toEqual([])
 
     const grant = () => setup.decide(waiting.id, { outcome: 'granted', arguments: { order: '18' } })
-    const words = await Promise.all([grant(), grant()])
-    expect(words.map(({ status }) => status).sort()).toEqual([200, 403])
-    expect(words.find(({ status }) => status === 403)?.body.detail).toBe('Cannot decide: This has been used already.')
-    const answer = await eventually(async () => setup.answersTo(objectId).find(each => each.includes('refunded:18')))
+    const grants = await Promise.all([grant(), grant()])
+    expect(grants.map(({ status }) => status).sort()).toEqual([200, 403])
+    expect(grants.find(({ status }) => status === 403)?.body.detail).toBe('Cannot decide: This has been used already.')
+    const answer = await eventually(async () => setup.answersTo(objectId).find(text => text.includes('refunded:18')))
     expect(answer).toContain('@alice')
     expect(setup.takeRings()).toEqual(['begun 18', 'done 18'])
     expect(await setup.readAction(agent)).toMatchObject({
@@ -60,7 +60,7 @@ test.each(tillAgents)(
   async agent => {
     const { objectId, waiting } = await setup.askForRefund(agent)
     expect((await setup.decide(waiting.id, { outcome: 'declined' })).body).toMatchObject({ state: 'declined' })
-    await eventually(async () => setup.answersTo(objectId).find(each => each.includes('It was not allowed.')))
+    await eventually(async () => setup.answersTo(objectId).find(text => text.includes('It was not allowed.')))
     expect(setup.takeRings()).toEqual([])
     expect(await setup.readAction(agent)).toMatchObject({ status: 'rejected', resolver: 'operator' })
   },
@@ -100,7 +100,7 @@ test.each(tillAgents)(
     const odd = await fetch(gateway.url() + path, { method: 'POST', body })
     expect([odd.status, await odd.text()]).toEqual([400, expect.stringContaining('no argument may be called so')])
     expect((await send('19')).status).toBe(200)
-    await eventually(async () => setup.answersTo(objectId).find(each => each.includes('refunded:19')))
+    await eventually(async () => setup.answersTo(objectId).find(text => text.includes('refunded:19')))
     expect(setup.takeRings()).toEqual(['begun 19', 'done 19'])
     expect((await decide(gateway, path, 'decline')).status).toBe(409)
     const late = await setup.decide(waiting.id, { outcome: 'declined' })
@@ -113,8 +113,8 @@ test('the page of an operator carries no state, and takes nothing but a decision
   const { waiting } = await setup.askForRefund('shop')
   const { policy } = await setup.swarm.operate<Waiting>(`/requirements/${waiting.id}`)
   expect(JSON.stringify(policy)).not.toMatch(/"state"|\/actions\//)
-  const other = await setup.decide(waiting.id, { outcome: 'granted', arguments: { order: '1' }, more: 1 })
-  expect([other.status, other.body.detail]).toEqual([
+  const otherResponse = await setup.decide(waiting.id, { outcome: 'granted', arguments: { order: '1' }, more: 1 })
+  expect([otherResponse.status, otherResponse.body.detail]).toEqual([
     400,
     'Cannot decide: there is no member "more"; use outcome, arguments, remember',
   ])
@@ -127,17 +127,17 @@ test('the page of an operator carries no state, and takes nothing but a decision
 test('over A2A the caller learns that the call waits; even the state of a leaked mail gives them no decision', async () => {
   const { gateway } = setup.swarm
   const mailsBefore = gateway.simulation.mail.received.length
-  const asked = await askShop(gateway, 'My money, please')
-  const policy = policyOf(asked)
-  expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  const response = await askShop(gateway, 'My money, please')
+  const policy = policyOf(response)
+  expect(response.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   expect(policy).toMatchObject({ approver: 'operator', message: expect.stringContaining('A person has to allow this') })
-  expect(JSON.stringify(asked)).not.toMatch(/actions\/|"state":"[\w-]{43}"|Give 20|"17"/)
+  expect(JSON.stringify(response)).not.toMatch(/actions\/|"state":"[\w-]{43}"|Give 20|"17"/)
   const mail = await eventually(async () =>
     gateway.simulation.mail.received.slice(mailsBefore).find(({ envelope }) => envelope.to.includes(eve)),
   )
   const [, , state = ''] = findActionPath(mail.text ?? '').split('/')
   const claim = { in_reply_to_state: state, outcome: 'granted' }
-  const claimed = await askShop(gateway, 'yes', { taskId: String(asked.task?.id), resolution: claim })
+  const claimed = await askShop(gateway, 'yes', { taskId: String(response.task?.id), resolution: claim })
   expect(claimed.error).toMatchObject({
     message: 'Cannot take policy_resolution: in_reply_to_state is not known',
     violations: [{ field: 'message.metadata.mentionable.policy_resolution.in_reply_to_state' }],
@@ -146,7 +146,7 @@ test('over A2A the caller learns that the call waits; even the state of a leaked
   const waiting = await setup.findWaiting('shop')
   await setup.decide(waiting.id, { outcome: 'granted' })
   await eventually(async () => {
-    const { task } = await callShop(gateway, 'GetTask', { id: asked.task?.id })
+    const { task } = await callShop(gateway, 'GetTask', { id: response.task?.id })
     return task?.status.state === 'TASK_STATE_COMPLETED'
   })
   expect(setup.takeRings()).toEqual(['begun 17', 'done 17'])
@@ -173,17 +173,17 @@ test('at a terminal an operator lists the waiting calls, sees one whole, and all
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
   const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
   const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
-  const printed: string[] = []
-  const output = { openClient, json: false, print: (text: string) => void printed.push(text) }
+  const lines: string[] = []
+  const output = { openClient, json: false, print: (text: string) => void lines.push(text) }
   await requirementViews.list(output, { state: 'open', mine: true })
-  expect(printed.join()).toMatch(new RegExp(`${waiting.id} .*operator .*Give 20.00 back for order 17\\?`))
+  expect(lines.join()).toMatch(new RegExp(`${waiting.id} .*operator .*Give 20.00 back for order 17\\?`))
   await requirementViews.show(output, { id: waiting.id })
-  expect(printed.at(-1)).toContain('shop, talking to @alice@mastodon.test by activitypub; you decide')
-  expect(printed.at(-1)).toContain('"order": "17"')
+  expect(lines.at(-1)).toContain('shop, talking to @alice@mastodon.test by activitypub; you decide')
+  expect(lines.at(-1)).toContain('"order": "17"')
   const grant = (args: string) => requirementViews.grant(output, { id: waiting.id, arguments: args })
   await expect(grant('{')).rejects.toThrow('the arguments are not JSON')
   await expect(grant('{"order":1}')).rejects.toThrow('Cannot decide: the arguments are not those of "refund"')
   await grant('{"order":"23"}')
-  await eventually(async () => setup.answersTo(objectId).find(each => each.includes('refunded:23')))
+  await eventually(async () => setup.answersTo(objectId).find(text => text.includes('refunded:23')))
   expect(setup.takeRings()).toEqual(['begun 23', 'done 23'])
 })

@@ -100,7 +100,7 @@ async function makeRecords(setup: OperatorGateway): Promise<CalledRecords> {
 
   const { waiting } = await setup.askForRefund('desk')
   const [newest] = await swarm.gateway.messages()
-  const delivery = (await swarm.gateway.deliveries()).find(each => each.message_id === newest?.id)
+  const delivery = (await swarm.gateway.deliveries()).find(record => record.message_id === newest?.id)
   if (!newest || !delivery) throw new Error('the newest message has no answer')
 
   return {

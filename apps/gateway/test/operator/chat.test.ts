@@ -75,7 +75,7 @@ test.each(tillAgents)(
     expect(outcomeOf(after).type).toBe('success')
     expect(String(chat.messages.at(-1)?.content)).toContain('The till says')
     expect(gateway.takeRings()).toEqual(['begun 21', 'done 21'])
-    await eventually(async () => gateway.answersTo(objectId).find(each => each.includes('refunded:21')))
+    await eventually(async () => gateway.answersTo(objectId).find(text => text.includes('refunded:21')))
     expect(await gateway.readAction(agent)).toMatchObject({ status: 'accepted', resolver: 'operator eve' })
   },
 )
@@ -127,10 +127,10 @@ test('two operators: one decides, the other learns by whom, and nothing runs twi
   const chats = [openWaiting(waiting), openWaiting(waiting, operatorToken)]
   for (const chat of chats) expect(outcomeOf(await runChat(chat)).type).toBe('interrupt')
   const runs = await Promise.allSettled(chats.map(chat => runChat(chat, [yes(waiting.id)])))
-  const done = runs.flatMap(run => (run.status === 'fulfilled' ? [run.value] : []))
-  expect(done.map(events => outcomeOf(events).type).sort()).toEqual(['RUN_ERROR', 'success'])
-  const told = done.find(events => outcomeOf(events).type === 'RUN_ERROR')?.at(-1)
-  expect(told).toMatchObject({
+  const completedRuns = runs.flatMap(run => (run.status === 'fulfilled' ? [run.value] : []))
+  expect(completedRuns.map(events => outcomeOf(events).type).sort()).toEqual(['RUN_ERROR', 'success'])
+  const event = completedRuns.find(events => outcomeOf(events).type === 'RUN_ERROR')?.at(-1)
+  expect(event).toMatchObject({
     code: 'not_decided',
     message: expect.stringMatching(/^"Allow refund\?" is closed: granted by operator (eve|operator) at /),
   })
@@ -138,10 +138,10 @@ test('two operators: one decides, the other learns by whom, and nothing runs twi
 })
 
 test('calls of one id in several conversations are several messages in the chat, and have an end each', async () => {
-  const asked = [await gateway.askForRefund('shop'), await gateway.askForRefund('shop')]
+  const questions = [await gateway.askForRefund('shop'), await gateway.askForRefund('shop')]
   const chat = openChat(chatUrl('shop'), evesToken)
   const ids = (outcomeOf(await runChat(chat)).interrupts ?? []).map(({ id }) => id)
-  expect(ids.length).toBeGreaterThanOrEqual(asked.length)
+  expect(ids.length).toBeGreaterThanOrEqual(questions.length)
   for (const id of ids) await gateway.decide(id, { outcome: 'declined' })
   const events = await runChat(
     chat,
@@ -189,8 +189,8 @@ test('E-43: a run’s id names one run; nobody but an operator has one', async (
   const [first, second] = [await post(evesToken, runId), await post(evesToken, runId)]
   await first.text()
   expect([first.status, second.status]).toEqual([200, 409])
-  const refused = await post(annsToken, newName('run'))
-  expect([refused.status, ((await refused.json()) as { detail: string }).detail]).toEqual([
+  const refusal = await post(annsToken, newName('run'))
+  expect([refusal.status, ((await refusal.json()) as { detail: string }).detail]).toEqual([
     403,
     'Cannot show what waits: that is for operators',
   ])
@@ -206,8 +206,8 @@ test.each(tillAgents)(
   async agent => {
     const chat = openChat(`${gateway.swarm.gateway.url()}/api/v1/agents/${agent}/runs`, annsToken)
     chat.addMessage({ id: newName('msg'), role: 'user', content: 'My money, please' })
-    const asked = await runChat(chat)
-    const { type, interrupts = [] } = outcomeOf(asked)
+    const events = await runChat(chat)
+    const { type, interrupts = [] } = outcomeOf(events)
     const [interrupt] = interrupts
     expect([type, interrupt?.reason]).toEqual(['interrupt', 'postern:operator'])
     expect(JSON.stringify(interrupt)).not.toMatch(/actions\/|toolCallId|Give 20/)
@@ -254,11 +254,14 @@ test('W-26: a question of an agent to a human waits in the operator’s chat, to
   const silent = await runChat(chat, answer(' '))
   expect(findEvents(silent, 'CUSTOM')).toMatchObject([{ value: expect.stringContaining('a question is left open') }])
   expect(outcomeOf(silent).type).toBe('interrupt')
-  const other = await runChat(openChat(chatUrl('shop'), evesToken), answer('I am nobody’s'))
-  expect(other.at(-1)).toMatchObject({ type: 'RUN_ERROR', message: expect.stringContaining('a question is closed') })
+  const otherEvents = await runChat(openChat(chatUrl('shop'), evesToken), answer('I am nobody’s'))
+  expect(otherEvents.at(-1)).toMatchObject({
+    type: 'RUN_ERROR',
+    message: expect.stringContaining('a question is closed'),
+  })
 
   expect(outcomeOf(await runChat(chat, answer('It is me, Eve.'))).type).toBe('success')
-  await eventually(async () => gateway.answersTo(objectId).find(each => each.includes('It is me, Eve.')))
+  await eventually(async () => gateway.answersTo(objectId).find(text => text.includes('It is me, Eve.')))
   expect((await ask()).items).toEqual([])
   const late = await runChat(openChat(chatUrl('desk'), operatorToken), answer('And again'))
   expect(late.at(-1)).toMatchObject({

@@ -31,9 +31,9 @@ test('commands read the stored data after a kill of the gateway, even when anoth
 const openDead = async () => openOperatorClient(await leaveDeadGateway())
 
 test('"messages" says so when there are none', async () => {
-  const printed: string[] = []
-  await printMessages({ openClient: openDead, json: false, print: text => printed.push(text) }, { limit: 20 })
-  expect(printed).toEqual(['none'])
+  const lines: string[] = []
+  await printMessages({ openClient: openDead, json: false, print: text => lines.push(text) }, { limit: 20 })
+  expect(lines).toEqual(['none'])
 })
 
 test('"send" without a gateway says how to start one', async () => {
@@ -64,19 +64,19 @@ test('beside "dev" commands follow dev mode, though "start" accepts the file; th
   const file = { tree, baseDir, missing: [], path: join(baseDir, 'house.json') }
   const running = await runDev({ ...file, tree: { ...tree, email: { listen: { port: 0 } } } })
   try {
-    const printed: string[] = []
+    const lines: string[] = []
     const output = {
       openClient: () => openOperatorClient(file),
       json: true,
       columns: 80,
       hasColour: false,
-      print: (text: string) => printed.push(text),
+      print: (text: string) => lines.push(text),
       printStyled() {},
     }
     const examineUnopened = async () => expect.fail('there is a gateway')
     // The groups that dev mode changes. Others judge this machine, and how fast it answers.
     await printDoctor({ examineUnopened, describeFile: async () => ({}) }, output, 'configuration,mail')
-    const { findings, counts } = JSON.parse(printed.join('')) as DoctorReport
+    const { findings, counts } = JSON.parse(lines.join('')) as DoctorReport
     expect(findings.filter(({ verdict }) => verdict === 'failure' || verdict === 'warning')).toEqual([])
     expect(counts.skipped).toBeGreaterThan(0)
     const verdictOf = (id: string) => findings.find(finding => finding.id === id)?.verdict

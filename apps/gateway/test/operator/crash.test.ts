@@ -38,7 +38,7 @@ async function operate<Answer>(path: string, body?: object): Promise<{ status: n
 test('E-39: a gateway that dies during an operator’s decision runs the call once at most, answers, and copies once', {
   timeout: 240_000,
 }, async () => {
-  const heard: string[] = []
+  const texts: string[] = []
   for (const [round, delayMs] of delays.entries()) {
     const [asked, changed] = [String(200 + round), String(1_200 + round)]
     const { objectId } = await setup.post(`please refund ${asked}`)
@@ -49,16 +49,16 @@ test('E-39: a gateway that dies during an operator’s decision runs the call on
     ).body
     const path = `/requirements/${requirements[0]?.id}`
     const word = { outcome: 'granted', arguments: { order: changed } }
-    const decided = operate(path, word).catch(() => undefined)
+    const pendingResponse = operate(path, word).catch(() => undefined)
     // The delays range from before the decision is durable to after the tool has ended.
     await new Promise(resolve => setTimeout(resolve, delayMs))
     await setup.gateway.kill()
-    await decided
+    await pendingResponse
     await setup.gateway.start()
     await eventually(async () => [200, 403].includes((await operate(path, word).catch(() => undefined))?.status ?? 0))
     await eventually(async () => setup.answersTo(objectId).length > 0, 30_000)
     expect(setup.rings()).not.toContain(`begun ${asked}`)
-    heard.push(setup.expectOneRing(changed, setup.answersTo(objectId)[0] ?? ''))
+    texts.push(setup.expectOneRing(changed, setup.answersTo(objectId)[0] ?? ''))
     const copies = await eventually(async () => {
       const mails = setup.simulation.mail.received
         .slice(mailsBefore)
@@ -68,5 +68,5 @@ test('E-39: a gateway that dies during an operator’s decision runs the call on
     // A mail that was delivered twice counts as one.
     expect(new Set(copies.map(({ messageId }) => messageId)).size).toBe(1)
   }
-  expect(heard).toContain('made')
+  expect(texts).toContain('made')
 })

@@ -60,11 +60,11 @@ test('a reader that comes back hears what it has missed, once', async () => {
     .awaitReply((await gateway.show(missed)).message.thread_source ?? '', 1)
     .catch(() => undefined)
   for (const options of [{ lastId }, { query: `?after=${lastId}` }]) {
-    const again = await follow(options)
-    expect((await again.next()).kind).toBe('ready')
-    await again.next(isOf(missed, 'message'))
-    expect(again.seen.filter(isOf(missed, 'message'))).toHaveLength(1)
-    again.close()
+    const secondEvents = await follow(options)
+    expect((await secondEvents.next()).kind).toBe('ready')
+    await secondEvents.next(isOf(missed, 'message'))
+    expect(secondEvents.seen.filter(isOf(missed, 'message'))).toHaveLength(1)
+    secondEvents.close()
   }
 })
 
@@ -80,10 +80,10 @@ test.each(['nonsense', '000000000000-7-1', `ffffffffffff-1-${Date.UTC(2020, 0, 1
 test('a reader that has seen an event of another gateway goes on by its time', async () => {
   // Only a gateway that was running at that time can report it.
   await new Promise(resolve => setTimeout(resolve, 1_200))
-  const at = Date.now()
+  const now = Date.now()
   const id = await post('of a moment ago')
   await gateway.show(id)
-  const events = await follow({ lastId: `ffffffffffff-12345-${at + 4_000}` })
+  const events = await follow({ lastId: `ffffffffffff-12345-${now + 4_000}` })
   expect((await events.next()).kind).toBe('ready')
   await events.next(isOf(id, 'message'))
   events.close()
@@ -129,24 +129,20 @@ test('streams are for operators alone, and take no parameter that there is not',
 test('a gateway that stops ends its streams', async () => {
   const events = await follow()
   await events.next()
-  const ended = events.next(() => false).catch(error => String(error))
+  const ending = events.next(() => false).catch(error => String(error))
   await gateway.restart()
-  expect(await ended).toContain('the stream has ended')
+  expect(await ending).toContain('the stream has ended')
 })
 
 test('"messages --follow" prints the present messages and each new one with its states, by the filter', async () => {
   const client = await openOperatorClient(describeRunning())
-  const printed: string[] = []
-  const following = followMessages(
-    client,
-    { json: false, print: text => void printed.push(text) },
-    { text: 'followed' },
-  )
-  const ended = expect(following).rejects.toThrow(/the gateway (has ended|broke off)/)
+  const lines: string[] = []
+  const following = followMessages(client, { json: false, print: text => void lines.push(text) }, { text: 'followed' })
+  const ending = expect(following).rejects.toThrow(/the gateway (has ended|broke off)/)
   await post('not this one')
   await post('followed')
-  await eventually(async () => printed.some(line => line.includes('answered') && line.includes('followed')))
-  expect(printed.join()).not.toContain('not this one')
+  await eventually(async () => lines.some(line => line.includes('answered') && line.includes('followed')))
+  expect(lines.join()).not.toContain('not this one')
   await gateway.restart()
-  await ended
+  await ending
 })

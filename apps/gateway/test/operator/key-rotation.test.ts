@@ -65,19 +65,19 @@ test('after keys rotate --revoke addresses of before answer 403, forged ones too
   await fediverse.deliver({ to: 'chat@agents.test', text: 'hello', from: 'alice@mastodon.test', files })
   const digest = hash('sha256', jpeg)
   const stolen = stealSecrets()
-  const given = await chat.upload(jpeg)
+  const givenFile = await chat.upload(jpeg)
   await eventually(async () => (await statusOf(forgeFileUrl(stolen, digest))) === 200)
-  const later = await chat.upload(Buffer.concat([jpeg, Buffer.from('later')]))
-  expect(await statusOf(given.url)).toBe(200)
-  expect(await statusOf(await forgeChatUrl(stolen, later))).toBe(200)
+  const laterFile = await chat.upload(Buffer.concat([jpeg, Buffer.from('later')]))
+  expect(await statusOf(givenFile.url)).toBe(200)
+  expect(await statusOf(await forgeChatUrl(stolen, laterFile))).toBe(200)
 
   expect((await rotate()).secrets.map(({ id }) => id)).toContain('web-storage-2')
-  expect([await statusOf(given.url), await statusOf(forgeFileUrl(stolen, digest))]).toEqual([200, 200])
+  expect([await statusOf(givenFile.url), await statusOf(forgeFileUrl(stolen, digest))]).toEqual([200, 200])
 
   await rotate({ revoke: true })
-  const forged = [await forgeChatUrl(stolen, later), forgeFileUrl(stolen, digest)]
-  for (const url of [given.url, ...forged]) expect(await statusOf(url)).toBe(403)
-  const renewed = await chat.ask('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams({ ...given })}`)
+  const forgedUrls = [await forgeChatUrl(stolen, laterFile), forgeFileUrl(stolen, digest)]
+  for (const url of [givenFile.url, ...forgedUrls]) expect(await statusOf(url)).toBe(403)
+  const renewed = await chat.ask('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams({ ...givenFile })}`)
   expect(await statusOf(renewed.json.url)).toBe(200)
   expect(await statusOf(forgeFileUrl(stealSecrets(), digest))).toBe(200)
 })

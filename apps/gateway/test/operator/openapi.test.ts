@@ -28,9 +28,9 @@ let document: { readonly paths: Readonly<Record<string, Readonly<Record<string, 
 let operations: readonly Operation[]
 
 beforeAll(async () => {
-  const called = await openCalledGateway()
-  ;({ setup } = called)
-  calls = listOperationCalls(called.records)
+  const calledGateway = await openCalledGateway()
+  ;({ setup } = calledGateway)
+  calls = listOperationCalls(calledGateway.records)
   document = await setup.swarm.operate('/openapi.json')
   operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]) => ({ method: method.toUpperCase(), path, ...described })),
@@ -71,16 +71,16 @@ test('each operation answers as the document says, to calls with its declared pa
 }, async () => {
   const faults: unknown[] = []
   const succeeded = new Set<string>()
-  for (const each of calls) {
-    const operation = operations.find(({ operationId }) => operationId === each.id)
+  for (const call of calls) {
+    const operation = operations.find(({ operationId }) => operationId === call.id)
     // Operations of dev mode are not in the document.
-    if (!operation && /[Ss]imulation/.test(each.id)) continue
-    if (!operation) throw new Error(`there is no operation ${each.id}`)
-    const answer = await send(operation, each)
+    if (!operation && /[Ss]imulation/.test(call.id)) continue
+    if (!operation) throw new Error(`there is no operation ${call.id}`)
+    const answer = await send(operation, call)
     const { status } = answer
     const fault = await findFault(operation, answer)
-    if (fault !== undefined || status !== (each.status ?? 200)) faults.push({ id: each.id, status, fault })
-    else if (answer.ok) succeeded.add(each.id)
+    if (fault !== undefined || status !== (call.status ?? 200)) faults.push({ id: call.id, status, fault })
+    else if (answer.ok) succeeded.add(call.id)
   }
   const neverSucceeded = operations.map(({ operationId }) => operationId).filter(id => !succeeded.has(id))
   expect({ faults, neverSucceeded }).toEqual({ faults: [], neverSucceeded: [] })
@@ -88,18 +88,20 @@ test('each operation answers as the document says, to calls with its declared pa
 
 test('the test calls every operation, and sends every parameter of a query', () => {
   const sent = (id: string) =>
-    new Set(calls.filter(each => each.id === id).flatMap(({ query = {} }) => Object.keys(query)))
-  const left = operations.flatMap(({ operationId, parameters }) => {
+    new Set(calls.filter(call => call.id === id).flatMap(({ query = {} }) => Object.keys(query)))
+  const uncalledOperations = operations.flatMap(({ operationId, parameters }) => {
     const names = sent(operationId)
-    const missing = parameters.filter(each => each.in === 'query' && !names.has(each.name)).map(({ name }) => name)
+    const missing = parameters
+      .filter(parameter => parameter.in === 'query' && !names.has(parameter.name))
+      .map(({ name }) => name)
     const isCalled = calls.some(({ id }) => id === operationId)
     return isCalled && missing.length === 0 ? [] : [{ operationId, isCalled, missing }]
   })
-  expect(left).toEqual([])
+  expect(uncalledOperations).toEqual([])
 })
 
 test('every operation refuses a parameter that it does not declare, and a caller without the token', async () => {
-  const done = await Promise.all(
+  const callStates = await Promise.all(
     operations.map(async operation => {
       const parameters = Object.fromEntries(operation.parameters.map(({ name }) => [name, 'x']))
       const call = calls.find(({ id }) => id === operation.operationId) ?? { id: '', parameters }
@@ -111,5 +113,5 @@ test('every operation refuses a parameter that it does not declare, and a caller
       return [operation.operationId, odd.status, detail.includes('there is no parameter "unheard_of"'), stranger.status]
     }),
   )
-  expect(done).toEqual(operations.map(({ operationId }) => [operationId, 400, true, 401]))
+  expect(callStates).toEqual(operations.map(({ operationId }) => [operationId, 400, true, 401]))
 })

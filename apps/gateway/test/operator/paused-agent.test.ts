@@ -67,11 +67,11 @@ test('a blocking call returns the waiting task with words, and the answer comes 
   expect(wordsOf(task)).toBe(agentPausedText)
   expect(wordsOf(await callTask('GetTask', { id: task.id }))).toBe(agentPausedText)
   await setPaused('resume')
-  const ended = await eventually(async () => {
+  const endedTask = await eventually(async () => {
     const now = await callTask('GetTask', { id: task.id })
     return now.status.state === 'TASK_STATE_COMPLETED' && now
   })
-  expect(wordsOf(ended)).toBeUndefined()
+  expect(wordsOf(endedTask)).toBeUndefined()
 })
 
 test('a call that waits behind another one returns when an operator pauses the agent', async () => {

@@ -29,8 +29,8 @@ test.each(['activitypub', 'email', 'a2a'] as const)(
     await eventually(async () => (await gateway.deliveries()).every(({ state }) => state === 'sent'))
     const before = await gateway.deliveries()
     const previews = await previewNewest()
-    const sent = Object.values(previews).flatMap(({ via: name, is_sent }) => (is_sent ? [name] : []))
-    expect(sent).toEqual([via])
+    const sentChannels = Object.values(previews).flatMap(({ via: name, is_sent }) => (is_sent ? [name] : []))
+    expect(sentChannels).toEqual([via])
     expect(previews.activitypub?.documents).toEqual([
       expect.objectContaining({
         type: 'Create',
@@ -77,8 +77,8 @@ test('the command gives a message byte for byte as it came, and refuses an unkno
   const [newest] = await gateway.messages()
   const received = await gateway.ask<{ bytes: string; beside: unknown }>(`/messages/${newest?.message}/received`)
   const { store } = gateway.gateway()
-  const stored = await store.findArrival(newest?.message ?? 0)
-  expect(Buffer.from(received.bytes, 'base64').equals(Buffer.from(stored?.raw ?? []))).toBe(true)
+  const storedArrival = await store.findArrival(newest?.message ?? 0)
+  expect(Buffer.from(received.bytes, 'base64').equals(Buffer.from(storedArrival?.raw ?? []))).toBe(true)
   expect(received.beside).toMatchObject({ to: ['echo@agents.test'] })
   await expect(gateway.ask('/messages/999/received')).rejects.toThrow(/404.*there is no message/)
 })

@@ -26,14 +26,14 @@ export async function openEvents(
   if (!answer.ok || !answer.body) throw new Error(`events: ${answer.status} ${await answer.text()}`)
   // The iterator is created at once, because a fetch cancels the body of an answer that nobody references or reads.
   const events = readEvents(answer.body.values())
-  const seen: OperatorEvent[] = []
+  const seenEvents: OperatorEvent[] = []
   return {
-    seen,
+    seen: seenEvents,
     async next(fits = () => true) {
       for (;;) {
         const { value, done } = await withPatience(events.next())
         if (done) throw new Error('the stream has ended')
-        seen.push(value)
+        seenEvents.push(value)
         if (fits(value)) return value
       }
     },
@@ -52,8 +52,8 @@ async function withPatience<Value>(promise: Promise<Value>): Promise<Value> {
 async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<OperatorEvent, undefined> {
   const decoder = new TextDecoder()
   let buffered = ''
-  for await (const piece of body) {
-    const blocks = (buffered + decoder.decode(piece, { stream: true })).split('\n\n')
+  for await (const chunk of body) {
+    const blocks = (buffered + decoder.decode(chunk, { stream: true })).split('\n\n')
     buffered = blocks.pop() ?? ''
     for (const block of blocks) {
       const [, kind, id, data] = /^event: (\S+)\nid: (\S+)\ndata: (.*)$/.exec(block) ?? []

@@ -73,9 +73,9 @@ test('every command reads by address and token, or changes something, or works b
 
 /** Returns the output of a command. It names a configuration that does not exist, so that reading one would fail. */
 async function run(args: readonly string[]): Promise<string> {
-  const written: string[] = []
+  const writtenLines: string[] = []
   const spy = vi.spyOn(process.stdout, 'write').mockImplementation(chunk => {
-    written.push(String(chunk))
+    writtenLines.push(String(chunk))
     return true
   })
   try {
@@ -84,14 +84,14 @@ async function run(args: readonly string[]): Promise<string> {
   } finally {
     spy.mockRestore()
   }
-  return written.join('')
+  return writtenLines.join('')
 }
 
 describe('a command that reads needs the address and the token only', () => {
   test.each(Object.entries(readers))('%s', async (name, args) => {
-    const printed = await run([...name.split(' '), ...args.map(arg => arg.replace('{message}', message))])
-    if (args.includes('--json')) expect(() => JSON.parse(printed)).not.toThrow()
-    if (args.includes('{message}')) expect(printed).toMatch(/hello|echo/)
+    const output = await run([...name.split(' '), ...args.map(arg => arg.replace('{message}', message))])
+    if (args.includes('--json')) expect(() => JSON.parse(output)).not.toThrow()
+    if (args.includes('{message}')) expect(output).toMatch(/hello|echo/)
   })
 })
 
@@ -149,9 +149,9 @@ test.each([
   ['http://127.0.0.1:8787', 'http://127.0.0.1:8787'],
   ['http://[::1]:8787', 'http://[::1]:8787'],
   ['http://localhost:8787', 'http://localhost:8787'],
-])('the command takes an address such as %s', (url, taken) => {
-  expect(find(url, 'secret')).toEqual({ url: taken, token: 'secret' })
-  expect(find(undefined, undefined, { POSTERN_URL: url, POSTERN_OPERATOR_TOKEN: 'secret' })?.url).toBe(taken)
+])('the command takes an address such as %s', (url, acceptedUrl) => {
+  expect(find(url, 'secret')).toEqual({ url: acceptedUrl, token: 'secret' })
+  expect(find(undefined, undefined, { POSTERN_URL: url, POSTERN_OPERATOR_TOKEN: 'secret' })?.url).toBe(acceptedUrl)
 })
 
 test.each([

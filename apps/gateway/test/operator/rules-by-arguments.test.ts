@@ -55,9 +55,9 @@ async function listAtTerminal(agent: string): Promise<string> {
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
   const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
   const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
-  const printed: string[] = []
-  await approvalViews.list({ openClient, json: false, print: text => void printed.push(text) }, { agent })
-  return printed.join('\n')
+  const lines: string[] = []
+  await approvalViews.list({ openClient, json: false, print: text => void lines.push(text) }, { agent })
+  return lines.join('\n')
 }
 
 async function readPage(path: string): Promise<string> {
@@ -91,12 +91,12 @@ test.each(tillAgents)(
       const { status, body } = await setup.decide(waiting.id, { outcome: 'granted', arguments: { order } })
       return [status, body.detail]
     }
-    const refused = 'Cannot decide: the arguments are not those of "refund": arguments: a call with these is'
-    expect(await grant('f2')).toEqual([400, `${refused} forbidden`])
-    expect(await grant('s2')).toEqual([400, `${refused} for the sender to allow, not for an operator`])
+    const refusedText = 'Cannot decide: the arguments are not those of "refund": arguments: a call with these is'
+    expect(await grant('f2')).toEqual([400, `${refusedText} forbidden`])
+    expect(await grant('s2')).toEqual([400, `${refusedText} for the sender to allow, not for an operator`])
     expect(setup.takeRings()).toEqual([])
     expect(await grant('6')).toEqual([200, undefined])
-    await eventually(async () => setup.answersTo(objectId).find(each => each.includes('refunded:6')))
+    await eventually(async () => setup.answersTo(objectId).find(text => text.includes('refunded:6')))
     expect(setup.takeRings()).toEqual(['begun 6', 'done 6'])
   },
 )
@@ -123,12 +123,14 @@ test.each(tillAgents)('E-39: a remembered yes to %s counts for calls under the s
 test.each([
   ['forbidden', [{ when: begins('o'), policy: 'forbidden' }], 'forbidden'],
   ['for the sender to allow', 'preview', 'for the sender to allow, not for an operator'],
-])('a call that is %s by the time an operator allows it does not run', async (_, changed, words) => {
-  const asked = await Promise.all(tillAgents.map(agent => setup.askForRefund(agent, 'direct', 'o3')))
-  await setup.swarm.gateway.restart({ agents: describeAgents(bare, changed) })
-  for (const { objectId, waiting } of asked) {
+])('a call that is %s by the time an operator allows it does not run', async (_, change, message) => {
+  const questions = await Promise.all(tillAgents.map(agent => setup.askForRefund(agent, 'direct', 'o3')))
+  await setup.swarm.gateway.restart({ agents: describeAgents(bare, change) })
+  for (const { objectId, waiting } of questions) {
     expect((await setup.decide(waiting.id, { outcome: 'granted' })).status).toBe(200)
-    await eventually(async () => setup.answersTo(objectId).find(each => each.includes(`a call with these is ${words}`)))
+    await eventually(async () =>
+      setup.answersTo(objectId).find(text => text.includes(`a call with these is ${message}`)),
+    )
   }
   expect(setup.takeRings()).toEqual([])
   await setup.swarm.gateway.restart({ agents: describeAgents(bare) })

@@ -25,27 +25,27 @@ async function readFolder(): Promise<{ file: ConfigFile; data: string }> {
 }
 
 let dev: SimulatedGateway
-let own: Awaited<ReturnType<typeof readFolder>>
+let ownFolder: Awaited<ReturnType<typeof readFolder>>
 beforeAll(async () => {
-  own = await readFolder()
-  dev = await openDev(own.file, { log: createLog({ level: 'silent', readable: false }) })
+  ownFolder = await readFolder()
+  dev = await openDev(ownFolder.file, { log: createLog({ level: 'silent', readable: false }) })
 })
 afterAll(() => dev.stop())
 
 /** Opens a foreign program at a port, which answers everything with 200. */
 async function openStranger(answer: (request: IncomingMessage) => Promise<unknown>) {
-  const asked: IncomingMessage[] = []
+  const requests: IncomingMessage[] = []
   const server = createServer(async (request, response) => {
-    asked.push(request)
+    requests.push(request)
     response.setHeader('content-type', 'application/json').end(JSON.stringify(await answer(request)))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close().closeAllConnections())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: requests }
 }
 
 test('a command sends its token to the gateway that wrote the run file', async () => {
-  const client = await openOperatorClient(own.file)
+  const client = await openOperatorClient(ownFolder.file)
   expect(client.isRunning).toBe(true)
   await client.close()
 })
@@ -60,7 +60,7 @@ test.each([
 ])('a command sends no token to a program at the port of a left-over file that %s', async (_, answer) => {
   const { url, asked } = await openStranger(answer)
   const { file, data } = await readFolder()
-  const { secret } = findRunFile(own.data) ?? {}
+  const { secret } = findRunFile(ownFolder.data) ?? {}
   writeFileSync(join(data, 'gateway.json'), JSON.stringify({ url, pid: 1, isSimulating: true, secret }))
   const client = await openOperatorClient(file)
   expect(client.isRunning).toBe(false)
@@ -70,7 +70,7 @@ test.each([
 })
 
 test('a gateway proves itself for its own address alone, and to a nonce of 32 bytes alone', async () => {
-  const run = findRunFile(own.data)
+  const run = findRunFile(ownFolder.data)
   if (!run) throw new Error('there is no run file')
   expect(await isProvenRun(run)).toBe(true)
   expect(await isProvenRun({ ...run, url: run.url.replace('127.0.0.1', 'localhost') })).toBe(false)

@@ -36,9 +36,9 @@ function answerParent(): void {
   process.on('message', async () => {
     helpers = []
     threads.postMessage('take')
-    const own = await takeFunctions()
+    const ownFunctions = await takeFunctions()
     await new Promise(resolve => setTimeout(resolve, threadPatienceMs))
-    process.send?.([...own, ...helpers])
+    process.send?.([...ownFunctions, ...helpers])
   })
   process.channel?.unref()
 }

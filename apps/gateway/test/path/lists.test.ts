@@ -20,9 +20,9 @@ test('a list ends where the next heading begins', () => {
 })
 
 test('a correction adds a file that runs beside its neighbours, and takes out a file that does not run', () => {
-  const ran = ['packages/web/src/routes.ts', 'packages/web/src/new.ts', 'packages/pipeline/src/turn/turn.ts']
-  const { corrected, changes } = correctList(text, { title: 'Web', ran, describe: () => 'what is new' })
-  expect(readList(corrected, 'Web')).toEqual(ran)
+  const runFiles = ['packages/web/src/routes.ts', 'packages/web/src/new.ts', 'packages/pipeline/src/turn/turn.ts']
+  const { corrected, changes } = correctList(text, { title: 'Web', ran: runFiles, describe: () => 'what is new' })
+  expect(readList(corrected, 'Web')).toEqual(runFiles)
   expect(readList(corrected, 'Email')).toEqual(readList(text, 'Email'))
   expect(corrected).toContain('- `packages/web/src/new.ts`: what is new')
   expect(changes).toEqual(['added packages/web/src/new.ts', 'took out packages/web/src/gone.ts'])

@@ -9,8 +9,8 @@ const senders: Readonly<Record<MeasuredChannel, (gateway: CountedGateway) => Pro
   activitypub: ({ simulation }) => sendNew(simulation, 'activitypub'),
   email: ({ simulation }) => sendNew(simulation, 'email'),
   async a2a({ simulation }) {
-    const sent = await simulation.a2a.deliver({ url: 'https://agents.test/agents/echo/a2a', text })
-    return JSON.stringify(sent.result)
+    const receipt = await simulation.a2a.deliver({ url: 'https://agents.test/agents/echo/a2a', text })
+    return JSON.stringify(receipt.result)
   },
   web: gateway => gateway.runChat(text),
 }
@@ -35,12 +35,12 @@ export async function measurePaths(gateway: CountedGateway): Promise<ReadonlyMap
   const idle = await measureIdle(gateway)
   const paths = new Map<MeasuredChannel, readonly string[]>()
   for (const channel of measuredChannels) {
-    const ran: ReadonlySet<string>[] = []
+    const runFunctions: ReadonlySet<string>[] = []
     for (let round = 0; round < rounds; round += 1) {
       await exchange(gateway, channel)
-      ran.push(await takeUntilQuiet(gateway, idle))
+      runFunctions.push(await takeUntilQuiet(gateway, idle))
     }
-    const [first = new Set<string>(), ...others] = ran
+    const [first = new Set<string>(), ...others] = runFunctions
     paths.set(channel, [...first].filter(path => others.every(files => files.has(path))).sort())
   }
   return paths
@@ -63,10 +63,10 @@ async function takeUntilQuiet(gateway: CountedGateway, idle: ReadonlySet<string>
   const files = new Set<string>()
   for (;;) {
     await sleep(quietMs)
-    const ran = await gateway.takeFunctions()
-    const news = [...ran].filter(([name]) => !idle.has(name))
-    for (const [, path] of news) files.add(path)
-    if (news.length === 0) return files
+    const runFunctions = await gateway.takeFunctions()
+    const newFunctions = [...runFunctions].filter(([name]) => !idle.has(name))
+    for (const [, path] of newFunctions) files.add(path)
+    if (newFunctions.length === 0) return files
   }
 }
 

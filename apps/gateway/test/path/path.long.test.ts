@@ -19,11 +19,11 @@ afterAll(() => gateway.close())
 
 describe.each(pathChannels)('the path of a message by $channel', ({ channel, title }) => {
   test('is the list in docs/reference/path-files.md: nothing is missing, nothing is extra', () => {
-    const ran = paths.get(channel) ?? []
+    const runFiles = paths.get(channel) ?? []
     const listed = readList(text, title)
     expect({
-      missing: ran.filter(path => !listed.includes(path)),
-      extra: listed.filter(path => !ran.includes(path)),
+      missing: runFiles.filter(path => !listed.includes(path)),
+      extra: listed.filter(path => !runFiles.includes(path)),
       listedTwice: listed.filter((path, index) => listed.indexOf(path) !== index),
     }).toEqual({ missing: [], extra: [], listedTwice: [] })
   })

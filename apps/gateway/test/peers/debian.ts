@@ -25,7 +25,7 @@ const tools = { unshare: 'util-linux', mount: 'mount', ip: 'iproute2', openssl: 
 /** Lists the packages of those tools that this machine lacks. */
 export async function findMissingTools(): Promise<readonly string[]> {
   const present = await Promise.all(Object.keys(tools).map(hasCommand))
-  return Object.values(tools).filter((_, at) => !present[at])
+  return Object.values(tools).filter((_, index) => !present[index])
 }
 
 /** Runs `apt-get` in the directory that it was opened for; `parameters` include the command. @throws CannotRun */
@@ -39,8 +39,8 @@ export async function openPackageLists(directory: string): Promise<Apt> {
   writeFileSync(join(parts, 'postern-backports.sources'), describeBackports())
   const apt: Apt = async parameters => {
     // Exams that run at the same time take turns, because apt fails instead of waiting while another process uses its lists.
-    const words = [lockPath, 'apt-get', '-q', '-o', 'DPkg::Lock::Timeout=300', '-o', `Dir::Etc::sourceparts=${parts}`]
-    const { status, text } = await tryCommand('flock', [...words, ...parameters], {
+    const texts = [lockPath, 'apt-get', '-q', '-o', 'DPkg::Lock::Timeout=300', '-o', `Dir::Etc::sourceparts=${parts}`]
+    const { status, text } = await tryCommand('flock', [...texts, ...parameters], {
       cwd: directory,
       timeoutMs: 600_000,
     })

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 /** Polls until there is an answer. @throws Error saying that `what` has not happened within `timeoutMs` */
 export async function waitUntil<Value>(
-  what: string,
+  label: string,
   probe: () => Promise<Value | undefined> | Value | undefined,
   // The limit is for an operation that hangs: a machine that is busy with other work is several times slower.
   timeoutMs = 120_000,
@@ -13,7 +13,7 @@ export async function waitUntil<Value>(
   for (;;) {
     const value = await probe()
     if (value) return value
-    if (Date.now() > end) throw new Error(`${what}: not within ${timeoutMs / 1_000} s`)
+    if (Date.now() > end) throw new Error(`${label}: not within ${timeoutMs / 1_000} s`)
     await delay(100)
   }
 }

@@ -72,7 +72,7 @@ async function runExam({ find, inside, keep }: Exam, directory: string): Promise
 
 async function runOrSkip(exam: Exam): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'postern-peers-'))
-  const begun = performance.now()
+  const startedAt = performance.now()
   process.stdout.write(`${exam.name}:\n`)
   try {
     return await runExam(exam, directory)
@@ -82,7 +82,7 @@ async function runOrSkip(exam: Exam): Promise<number> {
     return 0
   } finally {
     rmSync(directory, { recursive: true, force: true })
-    process.stdout.write(`${exam.name} took ${Math.round((performance.now() - begun) / 1_000)} s\n`)
+    process.stdout.write(`${exam.name} took ${Math.round((performance.now() - startedAt) / 1_000)} s\n`)
   }
 }
 

@@ -17,7 +17,7 @@ export interface OurGateway {
   followerCount(): Promise<number>
   keys(): Promise<readonly PublishedKey[]>
   /** Runs one of our commands, as an operator does. */
-  postern(...words: readonly string[]): Promise<string>
+  postern(...args: readonly string[]): Promise<string>
   /** Has the agent act without being asked. */
   act(acts: readonly unknown[]): Promise<void>
   /** Fetches an object without a signature. Returns the status. */
@@ -79,7 +79,7 @@ export async function startOurGateway(directory: string, { caPath, overrides }: 
       return ((await answer.json()) as { totalItems: number }).totalItems
     },
     keys: async () => (await ask<{ keys: readonly PublishedKey[] }>('/keys')).keys,
-    postern: (...words) => runCommand(process.execPath, [program, ...words, '--config', path]),
+    postern: (...args) => runCommand(process.execPath, [program, ...args, '--config', path]),
     async act(acts) {
       await ask('/agents/echo/acts', { method: 'POST', body: JSON.stringify({ acts }) })
     },

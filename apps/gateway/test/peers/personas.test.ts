@@ -23,11 +23,11 @@ test.each([
   ['alice@redirector.test', 'who has moved within her server'],
 ])('a mention by %s, %s, gets an answer that her server verifies', async from => {
   const { fediverse } = gateway.simulation
-  const sent = await fediverse.deliver({ from, to, text: `it is me, ${from}` })
-  expect([sent.status, sent.body]).toEqual([202, ''])
-  const { activity } = await fediverse.awaitReply(sent.objectId, 30_000)
+  const receipt = await fediverse.deliver({ from, to, text: `it is me, ${from}` })
+  expect([receipt.status, receipt.body]).toEqual([202, ''])
+  const { activity } = await fediverse.awaitReply(receipt.objectId, 30_000)
   expect((activity.object as { content: string }).content).toContain(`it is me, ${from}`)
-  expect((await gateway.show(sent.activityId)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
+  expect((await gateway.show(receipt.activityId)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
 })
 
 test('the first request is draft-cavage; RFC 9421 follows where a server refuses that, and comes first from then on', async () => {
@@ -36,7 +36,8 @@ test('the first request is draft-cavage; RFC 9421 follows where a server refuses
     const { objectId } = await fediverse.deliver({ from, to, text: 'knock, knock' })
     await fediverse.awaitReply(objectId, 30_000)
   }
-  const verdictsAt = (host: string) => fediverse.received.filter(each => each.host === host).map(each => each.verified)
+  const verdictsAt = (host: string) =>
+    fediverse.received.filter(activity => activity.host === host).map(each => each.verified)
   const [first, ...others] = verdictsAt('rfc9421.test')
   expect([first, new Set(others)]).toEqual([false, new Set([true])])
   expect(verdictsAt('snac.test')).not.toContain(false)

@@ -14,13 +14,13 @@ export async function runSteps<Stage>(steps: readonly ExamStep<Stage>[], stage: 
 }
 
 async function isPassed<Stage>({ name, run }: ExamStep<Stage>, stage: Stage): Promise<boolean> {
-  const begun = performance.now()
+  const startedAt = performance.now()
   const problem = await run(stage).then(
     () => undefined,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   )
   const outcome = problem === undefined ? 'ok' : 'FAILED'
-  printLine(`${outcome.padEnd(8)} ${name} (${((performance.now() - begun) / 1_000).toFixed(1)} s)`)
+  printLine(`${outcome.padEnd(8)} ${name} (${((performance.now() - startedAt) / 1_000).toFixed(1)} s)`)
   if (problem !== undefined) printLine(`         ${problem}`)
   return problem === undefined
 }

@@ -19,17 +19,17 @@ export async function openTlsFront(
   { certPath, keyPath }: PrivateNetwork,
   backends: Readonly<Record<string, number>>,
 ): Promise<TlsFront> {
-  const seen: CapturedRequest[] = []
+  const requests: CapturedRequest[] = []
   const server = createServer({ cert: readFileSync(certPath), key: readFileSync(keyPath) }, (incoming, outgoing) => {
     passOn(incoming, outgoing, backends).then(
-      captured => seen.push(captured),
+      captured => requests.push(captured),
       () => outgoing.destroy(),
     )
   })
   server.listen(443)
   await once(server, 'listening')
   return {
-    seen,
+    seen: requests,
     close() {
       server.close()
       server.closeAllConnections()
@@ -65,12 +65,20 @@ async function passOn(
   }
   outgoing.end()
   const type = String(answer.headers['content-type'] ?? '')
-  const kept = { status, type, body: Buffer.concat(chunks).toString() }
-  return { receivedAt, host, method, target: url, headers: pairUp(rawHeaders), body: body.toString(), answer: kept }
+  const storedResponse = { status, type, body: Buffer.concat(chunks).toString() }
+  return {
+    receivedAt,
+    host,
+    method,
+    target: url,
+    headers: pairUp(rawHeaders),
+    body: body.toString(),
+    answer: storedResponse,
+  }
 }
 
 function pairUp(raw: readonly string[]): readonly (readonly [string, string])[] {
-  return raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ''] as const] : []))
+  return raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1] ?? ''] as const] : []))
 }
 
 /** Removes the header fields of a single connection, because the next connection has its own. */

@@ -24,7 +24,7 @@ const secret = 'whsec_c2hhcmVkIHNlY3JldCBvZiBib3RoIHNpZGVz'
 const diary = join(import.meta.dirname, '../agents/people/diary.ts')
 
 let people: PeopleTestGateway
-const heard: Heard[] = []
+const seenMessages: Heard[] = []
 let isOpen = false
 
 const sign = (text: string) =>
@@ -39,7 +39,7 @@ const server = createServer((request, response) => {
     const text = Buffer.concat(chunks).toString()
     const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = request.headers
     const body = JSON.parse(text) as Heard['body']
-    heard.push({ id: String(id), body })
+    seenMessages.push({ id: String(id), body })
     const isSigned = signature === `v1,${sign(`${id}.${at}.${text}`)}`
     const isLate = body.kind === 'forget' && !isOpen
     response.writeHead(isLate ? 503 : isSigned ? 200 : 401, { 'content-type': 'application/json', 'retry-after': '1' })
@@ -75,7 +75,7 @@ const read = <Read>({ text }: { readonly text: string }) =>
   JSON.parse(text.slice(text.indexOf('{')).replace(/\n/g, '')) as Read
 
 const readDiary = async () => read<Known>(await people.write('what?', { from: 'eve@alice.test' }))
-const listForgettings = () => heard.filter(({ body }) => body.kind === 'forget')
+const listForgettings = () => seenMessages.filter(({ body }) => body.kind === 'forget')
 
 test('the operator forgets a person, and says which agents have, by the key and the conversations that they know', async () => {
   const byMail = read<{ id: string; thread: string }>(await people.write('my cat is called Ada'))
@@ -83,8 +83,8 @@ test('the operator forgets a person, and says which agents have, by the key and 
   await people.write('hello', { to: 'elsewhere' })
   await people.linkMail()
   const { id } = read<{ id: string }>(await people.write('again'))
-  const noted = (await readDiary()).diary.map(({ said }) => said)
-  expect(noted).toEqual(['my cat is called Ada', 'my dog, too', 'again'])
+  const diaryTexts = (await readDiary()).diary.map(({ said }) => said)
+  expect(diaryTexts).toEqual(['my cat is called Ada', 'my dog, too', 'again'])
 
   const { messages, agents } = await forget('alice@alice.test')
   expect(messages).toBeGreaterThan(4)

@@ -67,13 +67,13 @@ describe('an unproven sender', () => {
   })
 
   test('mail to several people takes no commands', async () => {
-    const sent = await people.gateway.simulation.mail.deliver({
+    const receipt = await people.gateway.simulation.mail.deliver({
       from: 'alice@alice.test',
       to: ['desk@agents.test', 'carol@alice.test'],
       subject: 'hello',
       text: 'linked',
     })
-    const reply = await people.gateway.simulation.mail.awaitReply(sent.mail.messageId, 30_000)
+    const reply = await people.gateway.simulation.mail.awaitReply(receipt.mail.messageId, 30_000)
     expect(readConfided(reply.text ?? '')).toBeDefined()
   })
 })
@@ -205,8 +205,8 @@ describe('forgetting', () => {
     expect((await post('/people/forget', { address: items[0]?.sender, via: 'a2a' })).body).toMatchObject({
       messages: 1,
     })
-    const again = await a2a.deliver(call)
-    expect(again.error).toMatchObject({
+    const secondReceipt = await a2a.deliver(call)
+    expect(secondReceipt.error).toMatchObject({
       code: -32602,
       message: expect.stringContaining('send what is new under a new id'),
     })
@@ -238,7 +238,7 @@ test.each(['link again@alice.test', 'confirm'])(
     const commit = store.commit.bind(store)
     let failures = 0
     const from = { from: 'alice@rfc9421.test' }
-    const said = text === 'confirm' ? `confirm ${await people.mailedCode('again@alice.test')}` : text
+    const spokenText = text === 'confirm' ? `confirm ${await people.mailedCode('again@alice.test')}` : text
     store.commit = async (turn, answer) => {
       if (answer.isGatewayReply && failures < 2) {
         failures += 1
@@ -247,7 +247,7 @@ test.each(['link again@alice.test', 'confirm'])(
       return commit(turn, answer)
     }
     try {
-      const answer = await people.dm(said, from)
+      const answer = await people.dm(spokenText, from)
       expect(answer.text).toContain(text === 'confirm' ? 'Done: again@alice.test' : 'I have sent a code')
     } finally {
       store.commit = commit

@@ -4,8 +4,12 @@ import { openPeopleGateway } from '../setup/people-gateway.ts'
 
 let people: PeopleTestGateway
 beforeAll(async () => {
-  const desk = { use: '../agents/people/endless.ts', deadline: '1s', people: { link: true, share: 'history+state' } }
-  people = await openPeopleGateway({ agents: { desk } })
+  const agentConfig = {
+    use: '../agents/people/endless.ts',
+    deadline: '1s',
+    people: { link: true, share: 'history+state' },
+  }
+  people = await openPeopleGateway({ agents: { desk: agentConfig } })
 })
 afterAll(() => people.close())
 

@@ -36,11 +36,11 @@ async function open() {
 /** Composes the same deliveries each time, identical to the byte except for the signatures of requests. */
 async function compose({ simulation, url }: KilledGateway) {
   const { mail, fediverse, a2a } = simulation
-  const composed = await mail.compose({ to: 'held@agents.test', text: 'by mail' })
+  const composedMail = await mail.compose({ to: 'held@agents.test', text: 'by mail' })
   const sayByPost = () => fediverse.deliver({ to: address, text: 'by post', id: 'note-again', visibility: 'direct' })
   const body = { threadId: 't', runId: 'r', messages: [{ id: 'm', role: 'user', content: 'by chat' }] }
   return {
-    mail: async () => (await mail.sendSmtp(composed)).code,
+    mail: async () => (await mail.sendSmtp(composedMail)).code,
     post: async () => (await sayByPost()).status,
     call: async () => {
       const call = { url: `${gatewayOrigin}/agents/held/a2a`, text: 'by call', messageId: 'call-again' }
@@ -73,7 +73,7 @@ async function operate<Answer>(path: string, body?: object): Promise<Answer> {
 }
 
 const messages = async () => (await operate<{ readonly items: readonly MessageSummary[] }>('/messages?limit=50')).items
-const begun = () => readFileSync(join(directory, 'begun'), 'utf8').trim().split('\n').toSorted()
+const readStarted = () => readFileSync(join(directory, 'begun'), 'utf8').trim().split('\n').toSorted()
 
 test.each([
   [
@@ -89,7 +89,9 @@ test.each([
   const gateway = await open()
   const brought = await compose(gateway)
   expect(await sayAll(brought)).toEqual({ mail: 250, post: 202, call: [200, undefined], chat: [200, 'RUN_FINISHED'] })
-  await eventually(async () => (await messages()).every(({ state }) => state === 'answered') && begun().length === 4)
+  await eventually(
+    async () => (await messages()).every(({ state }) => state === 'answered') && readStarted().length === 4,
+  )
   await remove()
   await eventually(async () => (await messages()).length === 0)
   await gateway.gateway.kill()
@@ -106,5 +108,5 @@ test.each([
     visibility: 'direct',
   })
   await gateway.simulation.fediverse.awaitReply(objectId, 30_000)
-  expect(begun()).toEqual(['by call', 'by chat', 'by mail + email', 'by post', 'the last'])
+  expect(readStarted()).toEqual(['by call', 'by chat', 'by mail + email', 'by post', 'the last'])
 })

@@ -33,12 +33,12 @@ describe('a person with an account and a mailbox', () => {
   })
 
   test('the mailbox gets a notice of the link', async () => {
-    const told = await eventually(async () =>
+    const mail = await eventually(async () =>
       people.gateway.simulation.mail.received.find(
         ({ envelope, text }) => envelope.to.includes('alice@alice.test') && text?.includes('is now linked'),
       ),
     )
-    expect(told.text?.replace(/\s+/g, ' ')).toContain(
+    expect(mail.text?.replace(/\s+/g, ' ')).toContain(
       'If that was not you, send it "unlink @alice@mastodon.test" from here',
     )
   })
@@ -59,11 +59,11 @@ describe('a person with an account and a mailbox', () => {
 
   test('turns of both channels at once lose nothing of what each writes down of the person', async () => {
     const before = readConfided((await people.dm('how many?')).text).kept
-    const said = ['2 at once, from the account', '2 at once, from the mailbox'] as const
-    await Promise.all([people.dm(said[0]), people.write(said[1])])
+    const scenarios = ['2 at once, from the account', '2 at once, from the mailbox'] as const
+    await Promise.all([people.dm(scenarios[0]), people.write(scenarios[1])])
     const { kept } = readConfided((await people.dm('and now?')).text)
     expect(kept.slice(0, before.length + 1)).toEqual([...before, 'how many?'])
-    expect(kept.slice(before.length + 1).toSorted()).toEqual(said)
+    expect(kept.slice(before.length + 1).toSorted()).toEqual(scenarios)
   })
 
   test('private words stay unknown where others read along', async () => {
@@ -99,8 +99,8 @@ describe('a person with an account and a mailbox', () => {
 
 describe('from the mailbox to the account', () => {
   test('the code comes as a direct message to that account alone', async () => {
-    const asked = await people.write('link @bob@mastodon.test', { from: 'bob@alice.test' })
-    expect(asked.text).toContain('I have sent a code to @bob@mastodon.test.')
+    const linkMessage = await people.write('link @bob@mastodon.test', { from: 'bob@alice.test' })
+    expect(linkMessage.text).toContain('I have sent a code to @bob@mastodon.test.')
     const code = await people.postedCode('https://mastodon.test/users/bob')
     const confirmed = await people.write(`${code}`, { from: 'bob@alice.test' })
     expect(confirmed.text).toContain('Done: @bob@mastodon.test is linked with this address.')
@@ -119,11 +119,11 @@ describe('from the mailbox to the account', () => {
 
 test('the gateway reads a code out of an answer with a signature and a quotation', async () => {
   const from = { from: 'quoter@alice.test' }
-  const asked = await people.write('link acct:bob@gotosocial.test', from)
+  const linkMessage = await people.write('link acct:bob@gotosocial.test', from)
   const code = await people.postedCode('https://gotosocial.test/users/bob')
-  const quoted = asked.text.replace(/^/gm, '> ')
+  const quoted = linkMessage.text.replace(/^/gm, '> ')
   const text = `Confirm ${code}\n\n-- \nQuoter\n+1 555 0100\n\nOn Mon, 2 Nov 2026 at 10:00, Store <desk@agents.test> wrote:\n\n${quoted}\n`
-  const confirmed = await people.write(text, { ...from, inReplyTo: asked.thread })
+  const confirmed = await people.write(text, { ...from, inReplyTo: linkMessage.thread })
   expect(confirmed.text).toContain('Done: @bob@gotosocial.test is linked')
 })
 

@@ -57,8 +57,8 @@ test('an agent knows a person by one key from linked addresses, and hears of the
 
   await people.linkMail()
   const { heard } = await eventually(async () => {
-    const told = read(await people.write('and now?'))
-    return told.heard.length > 0 && told
+    const reply = read(await people.write('and now?'))
+    return reply.heard.length > 0 && reply
   })
   expect(heard).toEqual([{ kind: 'link', id: byPost.id, before: alone, after: [joined] }])
   expect(read(await people.write('again'))).toMatchObject({ id: byPost.id, addresses: [mailbox] })
@@ -70,8 +70,8 @@ test('an agent knows a person by one key from linked addresses, and hears of the
 
   await people.write('unlink @alice@mastodon.test')
   const after = await eventually(async () => {
-    const told = read(await people.write('and now?'))
-    return told.heard.length > 1 && told
+    const reply = read(await people.write('and now?'))
+    return reply.heard.length > 1 && reply
   })
   expect(after.heard[1]).toEqual({ kind: 'unlink', id: byMail.id, before: [joined], after: alone })
   expect(after.id).toBe(byMail.id)
@@ -79,8 +79,8 @@ test('an agent knows a person by one key from linked addresses, and hears of the
 
 test('an agent that shares the conversations sees all addresses, and hears of no link that it does not receive', async () => {
   await people.linkMail('alice@alice.test', { to: 'shared' })
-  const told = read(await people.write('hello', { to: 'shared' }))
-  expect(told.addresses).toEqual([account, mailbox])
+  const reply = read(await people.write('hello', { to: 'shared' }))
+  expect(reply.addresses).toEqual([account, mailbox])
   const messages = await people.gateway.messages()
   expect(JSON.stringify(messages)).not.toContain('urn:postern:link:shared')
 })
@@ -89,7 +89,7 @@ test('nothing is the key of a sender without a proof', async () => {
   expect(read(await people.write('hello', { sign: false }))).not.toHaveProperty('id')
 })
 
-test('what the agent hears of a link goes with its person when the operator forgets them', async () => {
+test('an erasure by the operator also removes the link notices that the agent received', async () => {
   await people.linkMail()
   const isTold = async () => JSON.stringify(await people.gateway.messages()).includes('urn:postern:link:desk')
   await eventually(isTold)

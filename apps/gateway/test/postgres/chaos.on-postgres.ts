@@ -80,9 +80,9 @@ test('gateways answer 1,500 messages once and in order, whether they die or paus
       await Promise.all(gateways.map(gateway => gateway.start()))
     },
   ]
-  for (let at = 0; load.acknowledged.length < all; at += 1) {
+  for (let index = 0; load.acknowledged.length < all; index += 1) {
     await load.untilFurther(60)
-    await faults[at % faults.length]?.()
+    await faults[index % faults.length]?.()
   }
   for (const gateway of gateways) await eventually(async () => (await gateway.probe('/readyz')).status === 200, 60_000)
   await checkAnswers([load], one, url)

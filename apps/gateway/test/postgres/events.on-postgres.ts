@@ -38,9 +38,9 @@ test('a reader hears at each gateway what happens at the other, and goes on at e
   const { id: lastId } = readers[0].seen.at(-1) as OperatorEvent
   expect((await two.send({ id: 'missed', text: 'hello' })).status).toBe(200)
   for (const gateway of pair.gateways) {
-    const again = await gateway.follow(lastId)
-    expect((await again.next()).kind).toBe('ready')
-    await again.next(isOf('missed', 'message'))
-    again.close()
+    const secondEvents = await gateway.follow(lastId)
+    expect((await secondEvents.next()).kind).toBe('ready')
+    await secondEvents.next(isOf('missed', 'message'))
+    secondEvents.close()
   }
 })

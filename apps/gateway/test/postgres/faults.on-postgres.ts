@@ -51,7 +51,7 @@ test('gateways reconnect after the server cuts their connections under load; the
   const { pair, cluster } = await openGateway()
   const load = startLoad(pair.gateways)
   const cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name LIKE 'postern%'"
-  for (let at = 0; at < 20; at += 1) {
+  for (let index = 0; index < 20; index += 1) {
     await load.untilFurther(10)
     expect(Number(await runSql(cluster.url, cut))).toBeGreaterThan(0)
   }
@@ -65,10 +65,10 @@ test('a gateway that pauses for a minute and a half under load does not hold the
   const { pair, cluster } = await openGateway()
   const [one, two] = pair.gateways
   const load = startLoad([two], 'two')
-  const own = startLoad([one], 'one')
+  const ownLoad = startLoad([one], 'one')
   // There are several pauses, because it is chance whether the gateway holds a lock at that moment.
   for (const pauseMs of [7_000, 7_000, 90_000]) {
-    await own.untilFurther(20)
+    await ownLoad.untilFurther(20)
     one.pause()
     const until = performance.now() + pauseMs
     await load.untilFurther(20)
@@ -79,9 +79,9 @@ test('a gateway that pauses for a minute and a half under load does not hold the
     one.resume()
   }
   await eventually(async () => (await one.probe('/readyz').catch(() => undefined))?.status === 200, 60_000)
-  await own.untilFurther(20)
+  await ownLoad.untilFurther(20)
   await load.untilFurther(20)
-  await checkAnswers([load, own], one, cluster.url)
+  await checkAnswers([load, ownLoad], one, cluster.url)
 })
 
 /** Pauses a gateway in the middle of a transaction that holds a lock. */

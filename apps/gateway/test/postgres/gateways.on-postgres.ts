@@ -39,11 +39,11 @@ test('two gateways at one database answer 500 messages, each once, those of one 
   const [one, two] = gateways
   // Each conversation uses both gateways in turn; the last message of each waits for its answer.
   const conversations = Array.from({ length: 50 }, async (_, number) => {
-    for (let at = 0; at < 10; at += 1) {
-      const id = `c${number}-${at}`
-      const answer = await gateways[at % 2]?.send({ id, text: id, context: `c${number}`, isDetached: at < 9 })
+    for (let index = 0; index < 10; index += 1) {
+      const id = `c${number}-${index}`
+      const answer = await gateways[index % 2]?.send({ id, text: id, context: `c${number}`, isDetached: index < 9 })
       expect(answer?.status, answer?.text).toBe(200)
-      if (at === 9) expect(answer?.text).toContain(`heard ${id}`)
+      if (index === 9) expect(answer?.text).toContain(`heard ${id}`)
     }
   })
   await Promise.all(conversations)
@@ -56,8 +56,8 @@ test('two gateways at one database answer 500 messages, each once, those of one 
     threads.set(record.thread, [...(threads.get(record.thread) ?? []), { id, at: record.response?.created_at }])
   }
   expect(threads.size).toBe(50)
-  for (const told of threads.values()) {
-    const inOrder = told.toSorted((a, b) => Number(a.id.split('-')[1]) - Number(b.id.split('-')[1]))
+  for (const entry of threads.values()) {
+    const inOrder = entry.toSorted((a, b) => Number(a.id.split('-')[1]) - Number(b.id.split('-')[1]))
     const times = inOrder.map(({ at }) => at)
     expect(times).toEqual(times.toSorted())
   }
@@ -107,9 +107,9 @@ test('a gateway whose clock is 61 seconds ahead leaves a turn to the one that ru
   timeout: 120_000,
 }, async () => {
   const clocks = await openClocks([undefined, pathToFileURL(join(import.meta.dirname, 'clock-ahead.ts')).href])
-  const two = await expectKept(clocks)
-  await two.send({ id: 'm2', text: 'later', context: 'another' })
-  expect((await two.ask<MessageRecord>('/messages/m2')).state).toBe('answered')
+  const secondGateway = await expectKept(clocks)
+  await secondGateway.send({ id: 'm2', text: 'later', context: 'another' })
+  expect((await secondGateway.ask<MessageRecord>('/messages/m2')).state).toBe('answered')
 })
 
 test.each([
@@ -131,10 +131,10 @@ test('two gateways that die 30 times under 2,000 messages lose none, answer none
   const { gateways } = pair
   const load = startLoad(gateways)
   for (let kills = 0; kills < 30; kills += 1) {
-    const killed = gateways[kills % 2]
+    const killedGateway = gateways[kills % 2]
     await load.untilFurther(70)
-    await killed?.kill()
-    await killed?.start()
+    await killedGateway?.kill()
+    await killedGateway?.start()
   }
   await load.untilFurther(70)
   await eventually(async () => load.acknowledged.length >= 2_000, 100_000)
@@ -182,8 +182,8 @@ test('while the server is away, gateways tell senders to come back; afterwards t
     }
   })
   // Waiting in vain would hide the fault that a sender finds.
-  const sent = Promise.all(senders)
-  const whileSending = (probe: () => boolean) => Promise.race([sent, eventually(async () => probe(), 60_000)])
+  const sending = Promise.all(senders)
+  const whileSending = (probe: () => boolean) => Promise.race([sending, eventually(async () => probe(), 60_000)])
   await whileSending(() => acknowledged.length > 40)
   isAway = true
   await cluster.stop('immediate')
@@ -197,14 +197,14 @@ test('while the server is away, gateways tell senders to come back; afterwards t
   const before = acknowledged.length
   await whileSending(() => acknowledged.length > before + 40)
   isOver = true
-  await sent
+  await sending
   const messages = await untilAllAnswered(pair.gateways[0], acknowledged.length)
   expect(messages.map(({ id }) => id).toSorted()).toEqual(acknowledged.toSorted())
-  const said = await runSql(
+  const text = await runSql(
     cluster.url,
     "SELECT count(*), count(DISTINCT answers) FROM postern.messages WHERE kind = 'response'",
   )
-  expect(said).toBe(`${acknowledged.length}|${acknowledged.length}`)
+  expect(text).toBe(`${acknowledged.length}|${acknowledged.length}`)
 })
 
 test('a gateway notices within seconds that its server has fallen silent, and refuses messages until the server answers again', {
@@ -218,10 +218,10 @@ test('a gateway notices within seconds that its server has fallen silent, and re
   expect(await one.send({ id: 'm1', text: 'm1' })).toMatchObject({ status: 200 })
   expect(await one.probe('/readyz')).toMatchObject({ status: 200 })
   wire.silence()
-  const refused = one.send({ id: 'm2', text: 'm2' })
+  const pendingRefusal = one.send({ id: 'm2', text: 'm2' })
   expect(await one.probe('/readyz')).toMatchObject({ status: 503, retryAfter: '5' })
   expect(await one.probe('/healthz')).toMatchObject({ status: 200 })
-  expect(await refused).toMatchObject({ status: 503, retryAfter: '5' })
+  expect(await pendingRefusal).toMatchObject({ status: 503, retryAfter: '5' })
   wire.speak()
   await eventually(async () => (await one.probe('/readyz')).status === 200)
   expect(await untilAcknowledged(pair.gateways, { id: 'm2', text: 'm2' })).toMatchObject({ status: 200 })

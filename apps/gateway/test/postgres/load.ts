@@ -13,10 +13,10 @@ export async function untilAcknowledged(
   gateways: readonly PairedGateway[],
   message: ClientMessage,
 ): Promise<PairAnswer> {
-  let at = 0
+  let index = 0
   return eventually(async () => {
-    at += 1
-    const answer = await gateways[at % gateways.length]?.send(message).catch(() => undefined)
+    index += 1
+    const answer = await gateways[index % gateways.length]?.send(message).catch(() => undefined)
     return answer?.status === 200 && answer
   }, longestMs)
 }
@@ -101,10 +101,10 @@ export async function checkAnswers(loads: readonly MessageLoad[], gateway: Paire
   const acknowledged = loads.flatMap(load => load.acknowledged)
   const messages = await untilAllAnswered(gateway, acknowledged.length)
   expect(messages.map(({ id }) => id).toSorted()).toEqual(acknowledged.toSorted())
-  const said = await runSql(
+  const text = await runSql(
     url,
     "SELECT count(*), count(DISTINCT answers) FROM postern.messages WHERE kind = 'response'",
   )
-  expect(said).toBe(`${acknowledged.length}|${acknowledged.length}`)
+  expect(text).toBe(`${acknowledged.length}|${acknowledged.length}`)
   expect(await runSql(url, disordered)).toBe('0')
 }

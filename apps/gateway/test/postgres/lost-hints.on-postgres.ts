@@ -44,10 +44,10 @@ beforeAll(async () => {
     interrupt: { ...agent, queue: 'interrupt' },
     decider: { use: join(import.meta.dirname, '../agents/asking/decider.ts') },
   }
-  const own = (role: string) => ({ ...rest, agents, default_agent: 'held', roles: [role] })
+  const configOf = (role: string) => ({ ...rest, agents, default_agent: 'held', roles: [role] })
   pair = await openPair(cluster.url.replace(`:${cluster.port}/`, `:${wire.port}/`), agents, [
-    own('ingress'),
-    own('worker'),
+    configOf('ingress'),
+    configOf('worker'),
   ])
   ;[ingress, worker] = pair.gateways
   simulation.connectGateway({ origin: gatewayOrigin, port: Number(new URL(ingress.url).port), intakeSecret: '' })
@@ -61,31 +61,32 @@ afterAll(async () => {
   expect(wire.lostHints()).toBeGreaterThan(20)
 })
 
-const hold = (...words: readonly string[]) => writeFileSync(join(directory, 'held'), words.join('\n'))
-const noted = (file: 'begun' | 'ended') =>
+const hold = (...args: readonly string[]) => writeFileSync(join(directory, 'held'), args.join('\n'))
+const readNoted = (file: 'begun' | 'ended') =>
   readFileSync(join(directory, file), { encoding: 'utf8', flag: 'a+' }).split('\n')
 /** A lost hint costs five seconds; a lease would last a minute. */
 const secondsMs = 15_000
-const until = (file: 'begun' | 'ended', words: string) => eventually(async () => noted(file).includes(words), secondsMs)
+const until = (file: 'begun' | 'ended', text: string) =>
+  eventually(async () => readNoted(file).includes(text), secondsMs)
 
 /** Posts a text that the agent holds, and returns once its turn has begun. */
 async function postHeld(agent: string, text: string) {
   hold(text)
-  const posted = await post(agent, text)
+  const postedReceipt = await post(agent, text)
   await until('begun', text)
-  return posted
+  return postedReceipt
 }
 
 async function post(agent: string, text: string) {
   const context = `https://mastodon.test/contexts/${agent}`
-  const posted = await simulation.fediverse.deliver({
+  const postedReceipt = await simulation.fediverse.deliver({
     to: `@${agent}@agents.test`,
     text,
     context,
     visibility: 'direct',
   })
-  expect(posted.status).toBe(202)
-  return posted
+  expect(postedReceipt.status).toBe(202)
+  return postedReceipt
 }
 
 const answersTo = (objectId: string) =>
@@ -109,7 +110,7 @@ test('a pause and its end hold at the gateway that works', async () => {
   await eventually(() => isPausedAt(worker), secondsMs)
   const { objectId } = await post('held', 'waits for the agent')
   await delay(3_000)
-  expect(noted('begun')).not.toContain('waits for the agent')
+  expect(readNoted('begun')).not.toContain('waits for the agent')
   await setPaused('resume')
   await simulation.fediverse.awaitReply(objectId, 30_000)
 })

@@ -45,11 +45,11 @@ export interface Pair {
   close(): Promise<void>
 }
 
-/** Opens two processes of one gateway on one database, each with ports and a folder of its own. `own` holds the settings of each. */
+/** Opens two processes of one gateway on one database, each with ports and a folder of its own. `overrides` holds the settings of each. */
 export async function openPair(
   store: string,
   agents: Readonly<Record<string, unknown>>,
-  own: readonly [object, object] = [{}, {}],
+  overrides: readonly [object, object] = [{}, {}],
   /** The URL of the module that each process loads first. */
   preloads: readonly (string | undefined)[] = [],
 ): Promise<Pair> {
@@ -75,7 +75,7 @@ export async function openPair(
       ...connect(`http://127.0.0.1:${port}`),
     }
   }
-  const gateways = [await open('one', own[0], preloads[0]), await open('two', own[1], preloads[1])] as const
+  const gateways = [await open('one', overrides[0], preloads[0]), await open('two', overrides[1], preloads[1])] as const
   await Promise.all(gateways.map(gateway => gateway.start()))
   return {
     gateways,

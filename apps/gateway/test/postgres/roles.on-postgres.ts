@@ -25,7 +25,7 @@ afterAll(async () => {
 test('a caller of the gateway that takes messages in gets the answer of the one that works', async () => {
   const [ingress] = pair.gateways
   const answers = await Promise.all(
-    Array.from({ length: 20 }, (_, at) => ingress.send({ id: `call-${at}`, text: `hello ${at}` })),
+    Array.from({ length: 20 }, (_, index) => ingress.send({ id: `call-${index}`, text: `hello ${index}` })),
   )
   for (const [at, { status, text }] of answers.entries()) {
     expect(status, text).toBe(200)
@@ -35,9 +35,9 @@ test('a caller of the gateway that takes messages in gets the answer of the one 
 
 test('the gateway that works sends callers elsewhere, and shows documents', async () => {
   const [, worker] = pair.gateways
-  const refused = await worker.send({ id: 'refused', text: 'hello' })
-  expect(refused).toMatchObject({ status: 503, retryAfter: '5' })
-  expect(refused.text).toContain('this gateway takes none, but others at its address do')
+  const refusal = await worker.send({ id: 'refused', text: 'hello' })
+  expect(refusal).toMatchObject({ status: 503, retryAfter: '5' })
+  expect(refusal.text).toContain('this gateway takes none, but others at its address do')
   expect((await worker.probe('/.well-known/agent-card.json')).status).toBe(200)
   expect((await worker.probe('/readyz')).status).toBe(200)
 })
@@ -45,8 +45,8 @@ test('the gateway that works sends callers elsewhere, and shows documents', asyn
 test('the gateway that takes messages in keeps them while no other one works, and answers none itself', async () => {
   const [ingress, worker] = pair.gateways
   await worker.kill()
-  for (let at = 0; at < 10; at += 1) {
-    const { status, text } = await ingress.send({ id: `kept-${at}`, text: 'hello', isDetached: true })
+  for (let index = 0; index < 10; index += 1) {
+    const { status, text } = await ingress.send({ id: `kept-${index}`, text: 'hello', isDetached: true })
     expect(status, text).toBe(200)
   }
   await new Promise(resolve => setTimeout(resolve, 3_000))

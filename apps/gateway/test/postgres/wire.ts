@@ -20,13 +20,13 @@ export async function openWire(to: number, { losesHints = false } = {}): Promise
   let lostHints = 0
   const count = () => (lostHints += 1)
 
-  function join(from: Socket, other: Socket, pass = (chunk: Buffer) => chunk): void {
+  function join(from: Socket, otherSocket: Socket, pass = (chunk: Buffer) => chunk): void {
     sockets.add(from)
-    from.on('data', chunk => other.write(pass(chunk)))
-    from.on('error', () => other.destroy())
+    from.on('data', chunk => otherSocket.write(pass(chunk)))
+    from.on('error', () => otherSocket.destroy())
     from.on('close', () => {
       sockets.delete(from)
-      other.destroy()
+      otherSocket.destroy()
     })
     if (isSilent) from.pause()
   }
@@ -65,13 +65,13 @@ function createHintLoss(count: () => void): (chunk: Buffer) => Buffer {
   let buffered: Buffer = Buffer.alloc(0)
   return chunk => {
     buffered = Buffer.concat([buffered, chunk])
-    const passed: Buffer[] = []
+    const chunks: Buffer[] = []
     while (buffered.length >= 5 && buffered.length > buffered.readUInt32BE(1)) {
       const end = 1 + buffered.readUInt32BE(1)
       if (buffered[0] === notification) count()
-      else passed.push(buffered.subarray(0, end))
+      else chunks.push(buffered.subarray(0, end))
       buffered = buffered.subarray(end)
     }
-    return Buffer.concat(passed)
+    return Buffer.concat(chunks)
   }
 }

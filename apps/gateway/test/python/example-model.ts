@@ -145,30 +145,30 @@ function writeDeltas(reply: Reply, outputItem: object): readonly { readonly type
       { type: 'response.function_call_arguments.done', ...outputItem, arguments: delta } as { type: string },
     ]
   }
-  const at = { ...outputItem, content_index: 0 }
+  const position = { ...outputItem, content_index: 0 }
   const deltas = splitText(reply.text).map(delta => ({
     type: 'response.output_text.delta',
-    ...at,
+    ...position,
     delta,
     logprobs: [],
   }))
   const [begun, done] = ['', reply.text].map(text => ({ type: 'output_text', text, annotations: [], logprobs: [] }))
   return [
-    { type: 'response.content_part.added', ...at, part: begun } as { type: string },
+    { type: 'response.content_part.added', ...position, part: begun } as { type: string },
     ...deltas,
-    { type: 'response.output_text.done', ...at, text: reply.text, logprobs: [] } as { type: string },
-    { type: 'response.content_part.done', ...at, part: done } as { type: string },
+    { type: 'response.output_text.done', ...position, text: reply.text, logprobs: [] } as { type: string },
+    { type: 'response.content_part.done', ...position, part: done } as { type: string },
   ]
 }
 
 function writeItem(reply: Reply, status: string): object {
   if (!('text' in reply)) {
-    const called = {
+    const calledFunction = {
       call_id: 'call_1',
       name: 'weather',
       arguments: status === 'completed' ? JSON.stringify(reply) : '',
     }
-    return { id: 'item_1', type: 'function_call', status, ...called }
+    return { id: 'item_1', type: 'function_call', status, ...calledFunction }
   }
   const content = reply.text === '' ? [] : [{ type: 'output_text', text: reply.text, annotations: [], logprobs: [] }]
   return { id: 'item_1', type: 'message', role: 'assistant', status, content }

@@ -52,8 +52,10 @@ async function chat(agent: Graph, threadId: string, run: { text?: string; resume
   // LangGraph sends its whole state, which must not reach the chat.
   expect(events.map(({ type }) => type)).not.toContain('STATE_SNAPSHOT')
   const { outcome } = events.at(-1) as BaseEvent & { outcome?: { type: string; interrupts?: readonly Interrupt[] } }
-  const said = events.flatMap(event => ('delta' in event && event.type === 'TEXT_MESSAGE_CONTENT' ? [event.delta] : []))
-  return { said: said.join(''), outcome, interrupts: outcome?.interrupts ?? [] }
+  const texts = events.flatMap(event =>
+    'delta' in event && event.type === 'TEXT_MESSAGE_CONTENT' ? [event.delta] : [],
+  )
+  return { said: texts.join(''), outcome, interrupts: outcome?.interrupts ?? [] }
 }
 
 const answerOf = ({ interrupts }: { interrupts: readonly Interrupt[] }, payload: unknown) => [
@@ -89,26 +91,26 @@ describe('a question of LangGraph', () => {
     ['text', '"quoted"', `node got '"quoted"'`],
     ['order', '{"number": 4711}', "node got {'number': 4711}"],
     ['checked-order', '{"number": 4711}', 'node got Order(number=4711)'],
-  ] as const)('gets the words of a mail as its schema wants them (%s, %s)', async (graph, words, said) => {
-    const asked = await mail(graph, 'hello')
-    expect(asked.reply?.text).toMatch(/^(What is your name|Which order)\?/)
-    expect((await mail(graph, words, asked.thread)).reply?.text).toContain(said)
+  ] as const)('receives the text of a mail in the form of its schema (%s, %s)', async (graph, text, said) => {
+    const result = await mail(graph, 'hello')
+    expect(result.reply?.text).toMatch(/^(What is your name|Which order)\?/)
+    expect((await mail(graph, text, result.thread)).reply?.text).toContain(said)
   })
 
-  test('gets the words of a post', async () => {
+  test('receives the text of a post', async () => {
     const say = (text: string, thread?: string) =>
       web.gateway.simulation.send({ via: 'activitypub', to: 'order', text, ...(thread && { thread }) })
-    const asked = await say('hello')
-    expect(asked.reply?.text).toContain('Which order?')
-    expect((await say('{"number": 4711}', asked.thread)).reply?.text).toContain("node got {'number': 4711}")
+    const result = await say('hello')
+    expect(result.reply?.text).toContain('Which order?')
+    expect((await say('{"number": 4711}', result.thread)).reply?.text).toContain("node got {'number': 4711}")
   })
 
-  test('gets the JSON of a client of the chat, and of a data part of another agent', async () => {
+  test('receives JSON from a chat client and from a data part of another agent', async () => {
     const threadId = uniqueName('thread')
-    const asked = await chat('text', threadId, { text: 'hello' })
-    expect(asked.interrupts).toMatchObject([{ message: 'What is your name?' }])
-    const answered = await chat('text', threadId, { resume: answerOf(asked, { first: ['Bob'] }) })
-    expect(answered).toMatchObject({ said: "node got {'first': ['Bob']}", outcome: { type: 'success' } })
+    const question = await chat('text', threadId, { text: 'hello' })
+    expect(question.interrupts).toMatchObject([{ message: 'What is your name?' }])
+    const secondReply = await chat('text', threadId, { resume: answerOf(question, { first: ['Bob'] }) })
+    expect(secondReply).toMatchObject({ said: "node got {'first': ['Bob']}", outcome: { type: 'success' } })
 
     const { id, task } = await call('text', [{ text: 'hello' }])
     expect(task).toContain('What is your name?')
@@ -123,20 +125,20 @@ describe('a question of LangGraph', () => {
       /'L', two got \{'__agui_cancelled__'/,
     ],
     ['approval', [{ status: 'cancelled' }], /node got \{'__agui_cancelled__': True/],
-  ] as const)('hears that a person has cancelled it (%s)', async (graph, entries, said) => {
+  ] as const)('is resumed with a cancellation by a person (%s)', async (graph, entries, said) => {
     const threadId = uniqueName('thread')
-    let told = await chat(graph, threadId, { text: 'hello' })
+    let reply = await chat(graph, threadId, { text: 'hello' })
     for (const entry of entries) {
-      told = await chat(graph, threadId, { resume: [{ interruptId: told.interrupts[0]?.id, ...entry }] })
+      reply = await chat(graph, threadId, { resume: [{ interruptId: reply.interrupts[0]?.id, ...entry }] })
     }
-    expect(told.said).toMatch(said)
+    expect(reply.said).toMatch(said)
   })
 
   test.each([
     ['text', /node got \{'__agui_cancelled__': True/],
     ['together', /'__agui_cancelled__'.*two got \{'__agui_cancelled__'/],
     ['checked-approval', /approved=False/],
-  ] as const)('hears that a client of A2A cancels its task (%s)', async (graph, said) => {
+  ] as const)('is resumed when an A2A client cancels the task (%s)', async (graph, said) => {
     const { id } = await call(graph, [{ text: 'hello' }])
     expect((await callMethod(graph, 'CancelTask', { id })).status.state).toBe('TASK_STATE_CANCELED')
     await expect.poll(() => readNewestAnswer()).toMatch(said)
@@ -148,8 +150,8 @@ describe('a question of LangGraph', () => {
     expect(first.interrupts).toMatchObject([{ message: 'Which size?' }])
     const second = await chat(graph, threadId, { resume: answerOf(first, 'L') })
     expect(second.interrupts).toMatchObject([{ message: '- amount: 20\n- currency: EUR' }])
-    const done = await chat(graph, threadId, { resume: answerOf(second, false) })
-    expect(done).toMatchObject({ said: "one got 'L', two got False", outcome: { type: 'success' } })
+    const finalReply = await chat(graph, threadId, { resume: answerOf(second, false) })
+    expect(finalReply).toMatchObject({ said: "one got 'L', two got False", outcome: { type: 'success' } })
   })
 
   test('comes once more after an error, and then the turn has failed', async () => {
@@ -166,42 +168,44 @@ describe('a question of LangGraph with a boolean `approved`', () => {
   test.each([
     ['grant', "node got {'approved': True}"],
     ['decline', "node got {'approved': False}"],
-  ])('gets the decision of a link (%s)', async (decision, said) => {
+  ])('gets the decision of a link (%s)', async (decision, text) => {
     const { reply } = await mail('approval', 'refund')
     expect(reply?.text).toContain('Refund 20 euros?')
     await decide(web.gateway, findActionPath(reply?.text ?? ''), decision)
-    await expect.poll(readNewestAnswer, { timeout: 30_000 }).toContain(said)
+    await expect.poll(readNewestAnswer, { timeout: 30_000 }).toContain(text)
   })
 
   test.each(['approval', 'approval-outcome'] as const)('gets the decision of a button (%s)', async graph => {
     const threadId = uniqueName('thread')
-    const asked = await chat(graph, threadId, { text: 'refund' })
-    expect(asked.interrupts).toMatchObject([{ message: 'Refund 20 euros?', responseSchema: expect.anything() }])
-    const done = await chat(graph, threadId, { resume: answerOf(asked, { approved: false }) })
-    expect(done).toMatchObject({ said: "node got {'approved': False}", outcome: { type: 'success' } })
+    const question = await chat(graph, threadId, { text: 'refund' })
+    expect(question.interrupts).toMatchObject([{ message: 'Refund 20 euros?', responseSchema: expect.anything() }])
+    const finalReply = await chat(graph, threadId, { resume: answerOf(question, { approved: false }) })
+    expect(finalReply).toMatchObject({ said: "node got {'approved': False}", outcome: { type: 'success' } })
   })
 
   test.each([
     [{ status: 'resolved', payload: { approved: true } }, 'node got Approval(approved=True)'],
     [{ status: 'cancelled' }, 'node got Approval(approved=False)'],
-  ])('passes the check of LangGraph: %j', async (entry, said) => {
+  ])('passes the check of LangGraph: %j', async (entry, text) => {
     const threadId = uniqueName('thread')
-    const asked = await chat('checked-approval', threadId, { text: 'refund' })
-    expect(asked.interrupts).toMatchObject([{ message: 'Refund 20 euros?' }])
-    const done = await chat('checked-approval', threadId, { resume: [{ ...answerOf(asked, true)[0], ...entry }] })
-    expect(done.said).toBe(said)
+    const question = await chat('checked-approval', threadId, { text: 'refund' })
+    expect(question.interrupts).toMatchObject([{ message: 'Refund 20 euros?' }])
+    const finalReply = await chat('checked-approval', threadId, {
+      resume: [{ ...answerOf(question, true)[0], ...entry }],
+    })
+    expect(finalReply.said).toBe(text)
   })
 })
 
 describe('calls that LangChain wants reviewed', () => {
   const decideAll = async (graph: Graph, ...decisions: readonly boolean[]) => {
     const threadId = uniqueName('thread')
-    let told = await chat(graph, threadId, { text: 'refund' })
+    let reply = await chat(graph, threadId, { text: 'refund' })
     for (const approved of decisions) {
-      expect(told.interrupts).toMatchObject([{ message: expect.stringContaining('Tool: refund') }])
-      told = await chat(graph, threadId, { resume: answerOf(told, { approved }) })
+      expect(reply.interrupts).toMatchObject([{ message: expect.stringContaining('Tool: refund') }])
+      reply = await chat(graph, threadId, { resume: answerOf(reply, { approved }) })
     }
-    return told.said
+    return reply.said
   }
 
   test('get one decision together, or one each', async () => {

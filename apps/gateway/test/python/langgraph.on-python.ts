@@ -57,9 +57,9 @@ describe('the example langgraph-python', () => {
       const before = model.counts.length
       let thread: string | undefined
       for (const text of ['one', 'two', 'three']) {
-        const sent = await say(agent, text, { via, ...(thread && { thread }) })
-        expect(sent.reply?.text).toContain(`You said "`)
-        thread = sent.thread
+        const result = await say(agent, text, { via, ...(thread && { thread }) })
+        expect(result.reply?.text).toContain(`You said "`)
+        thread = result.thread
       }
       expect(model.counts.slice(before)).toEqual([1, 3, 5])
     },

@@ -102,11 +102,11 @@ async function checkTown(python: string, folder: string): Promise<boolean> {
   const gateway = `'${process.execPath}' '${join(folder, 'node_modules/postern/bin/postern.mjs')}'`
   const modules = globSync('*.py', { cwd: folder })
   const env = { ...process.env, GATEWAY_COMMAND: gateway }
-  const passed = [
+  const results = [
     await run(python, ['-m', 'mypy', '--strict', '--ignore-missing-imports', ...modules], { cwd: folder }),
     await run(python, ['-m', 'pytest', '-q', '-p', 'no:cacheprovider'], { cwd: folder, env }),
   ]
-  return passed.every(Boolean)
+  return results.every(Boolean)
 }
 
 async function runSuite(python: string, directory: string): Promise<boolean> {
@@ -118,7 +118,7 @@ async function runSuite(python: string, directory: string): Promise<boolean> {
   const gateway = `'${process.execPath}' '${join(root, 'apps/gateway/bin/postern.mjs')}'`
   const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'python']
   const env = { ...process.env, TEST_PYTHON: python, GATEWAY_COMMAND: gateway }
-  const passed = [
+  const results = [
     await run(python, [...types, '-p', 'postern_agent'], { cwd: directory }),
     await run(python, [...types, ...typed], { cwd: directory }),
     await checkGuides(python, directory),
@@ -128,19 +128,19 @@ async function runSuite(python: string, directory: string): Promise<boolean> {
     await checkTown(python, join(directory, 'town')),
     await run(process.execPath, [...vitest, ...process.argv.slice(2)], { cwd: root, env }),
   ]
-  return passed.every(Boolean)
+  return results.every(Boolean)
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'postern-python-'))
 // Python compiles each module once for all its processes, and writes nothing into the clone.
 process.env.PYTHONPYCACHEPREFIX = join(directory, 'compiled')
 try {
-  const begun = performance.now()
+  const startedAt = performance.now()
   const python = await createEnvironment(directory)
-  const seconds = ((performance.now() - begun) / 1_000).toFixed(1)
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
   process.stdout.write(`all examples in Python: ${seconds} s to install with uv\n`)
-  const passed = await runSuite(python, directory)
-  process.exitCode = passed ? 0 : 1
+  const hasPassed = await runSuite(python, directory)
+  process.exitCode = hasPassed ? 0 : 1
 } catch (error) {
   if (!(error instanceof CannotRun)) throw error
   process.stdout.write(`SKIPPED  test:python: ${error.message}\n`)

@@ -32,9 +32,9 @@ beforeAll(async () => {
   ])
   servers = { asgi, fastapi, wsgi }
   const hook = (url: string, signedWith = secret) => ({ use: 'webhook', url, secret: signedWith })
-  const forged = { forged: hook(asgi.url, 'another'), forged_wsgi: hook(wsgi.url, 'another') }
+  const forgedHooks = { forged: hook(asgi.url, 'another'), forged_wsgi: hook(wsgi.url, 'another') }
   gateway = await openTestGateway(() => ({
-    agents: { asgi: hook(asgi.url), fastapi: hook(`${fastapi.url}/agent/`), wsgi: hook(wsgi.url), ...forged },
+    agents: { asgi: hook(asgi.url), fastapi: hook(`${fastapi.url}/agent/`), wsgi: hook(wsgi.url), ...forgedHooks },
   }))
 }, 120_000)
 
@@ -80,18 +80,18 @@ describe('an agent in Python', () => {
 
   test('gets another call when it asks for one, with the same id, and none after a final failure', async () => {
     const before = await say('wsgi', 'calls')
-    const again = await say('wsgi', 'later')
-    expect(again.reply?.text).toMatch(/ by a2a after \[\]$/)
-    const failed = await say('wsgi', 'failed')
-    expect(failed.status).toBe('failed')
-    expect(failed.reply?.text ?? '').not.toContain('no such order')
+    const secondResult = await say('wsgi', 'later')
+    expect(secondResult.reply?.text).toMatch(/ by a2a after \[\]$/)
+    const failedResult = await say('wsgi', 'failed')
+    expect(failedResult.status).toBe('failed')
+    expect(failedResult.reply?.text ?? '').not.toContain('no such order')
     const after = await say('wsgi', 'calls')
     const [calls = 0, turns = 0] = (after.reply?.text ?? '').match(/\d+/g)?.map(Number) ?? []
     const [callsBefore = 0, turnsBefore = 0] = (before.reply?.text ?? '').match(/\d+/g)?.map(Number) ?? []
     expect([calls - callsBefore, turns - turnsBefore]).toEqual([4, 3])
   })
 
-  test('says nothing when its handler returns None', async () => {
+  test('sends no answer when the handler returns None', async () => {
     expect((await say('wsgi', 'nothing', { via: 'activitypub', timeoutMs: 300 })).status).toBe('no_reply')
   })
 

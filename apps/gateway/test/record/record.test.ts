@@ -86,8 +86,8 @@ describe.each(channels)('the record of a message by %s', (via, kinds, keyed, ori
   })
 
   test('is a waterfall in the terminal', () => {
-    const shown = formatRecord(record)
-    const rows = shown.slice(shown.indexOf('waterfall\n'), shown.indexOf('\nanswered\n')).split('\n')
+    const text = formatRecord(record)
+    const rows = text.slice(text.indexOf('waterfall\n'), text.indexOf('\nanswered\n')).split('\n')
     const names = rows.slice(2).map(row => row.trim().split(/ {2,}/)[0])
     expect(names).toEqual(expect.arrayContaining(['received', keyed, 'admitted', 'queued', 'agent', 'committed']))
     expect(names.indexOf('received')).toBeLessThan(names.indexOf('agent'))
@@ -103,11 +103,11 @@ describe.each(channels)('the record of a message by %s', (via, kinds, keyed, ori
 async function rebuild({ number, turn }: MessageRecord) {
   const { store, channels: open, agents, system } = gateway.gateway()
   const running = agents.findRunning('echo')
-  const stored = await store.readTurn(number)
-  const given = turn?.attempts.at(-1)?.given
-  if (!running || !stored || !given) throw new Error('there is nothing to build again')
+  const storedTurn = await store.readTurn(number)
+  const recordedInput = turn?.attempts.at(-1)?.given
+  if (!running || !storedTurn || !recordedInput) throw new Error('there is nothing to build again')
   const turnContext = { store, channels: open, system } as unknown as TurnContext
-  return rebuildGiven(stored, given, { turnContext, running })
+  return rebuildGiven(storedTurn, recordedInput, { turnContext, running })
 }
 
 test('the input of an agent changes when its author takes a word back, and the record says which', async () => {
@@ -156,16 +156,19 @@ describe('a refused or deferred message', () => {
     ['a2a', 'expired', { endpoint: 'A2A JSONRPC', status: 401, agent: 'echo' }, / of https:\/\/issuer\.test/],
     ['email', 'forged', { endpoint: 'SMTP', status: 550, code: 'forbidden' }, /^@alice@alice\.test$/],
     ['email', 'key_host_down', { endpoint: 'SMTP', status: 451, code: 'unavailable' }, /@/],
-  ] as const)('by %s (%s) leaves its endpoint, its status and its claimed sender', async (via, fault, kept, sender) => {
-    const { fediverse, a2a, mail } = gateway.simulation
-    if (via === 'activitypub') await fediverse.deliver({ to: '@echo@agents.test', text: 'x', fault })
-    else if (via === 'a2a') await a2a.deliver({ url: `${gatewayOrigin}/agents/echo/a2a`, text: 'x', fault })
-    else await mail.deliver({ to: 'echo@agents.test', text: 'x', fault })
-    const [newest] = await listRefusals()
-    expect(newest).toMatchObject({ via, ...kept })
-    expect(newest?.claimed_sender).toMatch(sender)
-    if (via === 'email') expect(newest).toMatchObject({ agent: 'echo', peer_id: expect.stringMatching(/@/) })
-  })
+  ] as const)(
+    'by %s (%s) leaves its endpoint, its status and its claimed sender',
+    async (via, fault, expectedFields, sender) => {
+      const { fediverse, a2a, mail } = gateway.simulation
+      if (via === 'activitypub') await fediverse.deliver({ to: '@echo@agents.test', text: 'x', fault })
+      else if (via === 'a2a') await a2a.deliver({ url: `${gatewayOrigin}/agents/echo/a2a`, text: 'x', fault })
+      else await mail.deliver({ to: 'echo@agents.test', text: 'x', fault })
+      const [newest] = await listRefusals()
+      expect(newest).toMatchObject({ via, ...expectedFields })
+      expect(newest?.claimed_sender).toMatch(sender)
+      if (via === 'email') expect(newest).toMatchObject({ agent: 'echo', peer_id: expect.stringMatching(/@/) })
+    },
+  )
 
   test('of one request is one', async () => {
     const before = (await listRefusals()).length

@@ -11,7 +11,7 @@ import { replayOne } from './replay-gateway.ts'
 
 const plain = { use: '../agents/replayed/plain.ts' }
 const broken = { use: '../agents/replayed/broken.ts' }
-const changed = { use: '../agents/replayed/changed.ts', commit: true }
+const changedAgent = { use: '../agents/replayed/changed.ts', commit: true }
 const answeredBefore = { kind: 'nothing', reason: 'an earlier replay has answered the message' }
 
 let web: WebGateway
@@ -40,20 +40,20 @@ describe('--commit, of a mail', () => {
   test('that had no answer: the new one arrives in the thread, once, dated today', async () => {
     const id = await mailUnanswered()
     const before = Date.now() - 1_000
-    const { json } = await replayOne(gateway, id, changed)
+    const { json } = await replayOne(gateway, id, changedAgent)
     expect(json).toMatchObject({ outcome: 'changed', proofs: [], normalized: [], queued: { kind: 'answer' } })
     const reply = await gateway.simulation.mail.awaitReply(id, 30_000)
     expect(reply).toMatchObject({ inReplyTo: id, references: [id], text: expect.stringContaining('In other words') })
     expect(reply.envelope.to).toEqual(['alice@alice.test'])
     expect(Date.parse(reply.headers.get('date')?.[0] ?? '')).toBeGreaterThanOrEqual(before)
-    expect((await replayOne(gateway, id, changed)).json.queued).toEqual(answeredBefore)
+    expect((await replayOne(gateway, id, changedAgent)).json.queued).toEqual(answeredBefore)
     await awaitDeliveries()
     expect(listReplies(id)).toHaveLength(1)
   })
 
   test('goes on with its thread: a reply of the sender comes into the same conversation', async () => {
     const id = await mailUnanswered()
-    await replayOne(gateway, id, changed)
+    await replayOne(gateway, id, changedAgent)
     const { messageId = '' } = await gateway.simulation.mail.awaitReply(id, 30_000)
     const next = await gateway.simulation.mail.deliver({ to: 'desk@agents.test', text: 'thanks', inReplyTo: messageId })
     const followed = await eventually(async () => {
@@ -66,7 +66,7 @@ describe('--commit, of a mail', () => {
 
   test('asked for several times at once: one answer leaves', async () => {
     const id = await mailUnanswered()
-    const all = await Promise.all([1, 2, 3, 4].map(() => replayOne(gateway, id, changed)))
+    const all = await Promise.all([1, 2, 3, 4].map(() => replayOne(gateway, id, changedAgent)))
     expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200])
     expect(all.map(({ json }) => json.queued?.kind)).toContain('answer')
     await gateway.simulation.mail.awaitReply(id, 30_000)
@@ -77,7 +77,7 @@ describe('--commit, of a mail', () => {
   test('with an answer: nothing leaves, because nobody can change a mail', async () => {
     const { mail } = await gateway.simulation.mail.deliver({ to: 'desk@agents.test', text: 'hello' })
     await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
-    const { json } = await replayOne(gateway, mail.messageId, changed)
+    const { json } = await replayOne(gateway, mail.messageId, changedAgent)
     expect(json.queued).toEqual({ kind: 'nothing', reason: 'an answer by email cannot be changed once it is sent' })
     await awaitDeliveries()
     expect(listReplies(mail.messageId)).toHaveLength(1)
@@ -85,29 +85,29 @@ describe('--commit, of a mail', () => {
 
   test('after a restart: an earlier answer stays', async () => {
     const id = await mailUnanswered()
-    await replayOne(gateway, id, changed)
+    await replayOne(gateway, id, changedAgent)
     await gateway.simulation.mail.awaitReply(id, 30_000)
     await gateway.restart()
-    expect((await replayOne(gateway, id, changed)).json).toMatchObject({ proofs: [], queued: answeredBefore })
+    expect((await replayOne(gateway, id, changedAgent)).json).toMatchObject({ proofs: [], queued: answeredBefore })
     await awaitDeliveries()
     expect(listReplies(id)).toHaveLength(1)
   })
 })
 
 describe('--commit --again', () => {
-  const again = { ...changed, again: true }
+  const answerAgain = { ...changedAgent, again: true }
 
   test('sends a further mail where the answer has failed, once', async () => {
     const { mail } = await gateway.simulation.mail.deliver({ to: 'broken@agents.test', text: 'seventeen' })
     const id = mail.messageId
     await eventually(async () => listReplies(id).length === 1)
     const hint = 'an answer by email cannot be changed once it is sent; --again sends another one'
-    expect((await replayOne(gateway, id, changed)).json.queued).toEqual({ kind: 'nothing', reason: hint })
-    expect((await replayOne(gateway, id, again)).json.queued).toMatchObject({ kind: 'answer' })
+    expect((await replayOne(gateway, id, changedAgent)).json.queued).toEqual({ kind: 'nothing', reason: hint })
+    expect((await replayOne(gateway, id, answerAgain)).json.queued).toMatchObject({ kind: 'answer' })
     const replies = await eventually(async () => listReplies(id).length === 2 && listReplies(id))
     expect(replies[1]?.text).toContain('In other words')
     await awaitReason(gateway, id, 'answered_by_replay')
-    expect((await replayOne(gateway, id, again)).json.queued).toEqual(answeredBefore)
+    expect((await replayOne(gateway, id, answerAgain)).json.queued).toEqual(answeredBefore)
     await awaitDeliveries()
     expect(listReplies(id)).toHaveLength(2)
   })
@@ -117,7 +117,7 @@ describe('--commit --again', () => {
     const id = `${objectId}/activity`
     await eventually(async () => (await gateway.show(id)).state === 'failed')
     const before = (await gateway.show(id)).response
-    expect((await replayOne(gateway, id, again)).json.queued).toMatchObject({ kind: 'answer' })
+    expect((await replayOne(gateway, id, answerAgain)).json.queued).toMatchObject({ kind: 'answer' })
     const isHeard = () => JSON.stringify(gateway.simulation.fediverse.received).includes('In other words')
     await eventually(async () => isHeard())
     expect((await gateway.show(id)).response).toEqual(before)
@@ -126,12 +126,12 @@ describe('--commit --again', () => {
   test('leaves an answer alone that has not failed, and the one of a call', async () => {
     const { mail } = await gateway.simulation.mail.deliver({ to: 'desk@agents.test', text: 'hello' })
     await eventually(async () => (await gateway.show(mail.messageId)).state === 'answered')
-    expect((await replayOne(gateway, mail.messageId, again)).json.queued).toEqual({
+    expect((await replayOne(gateway, mail.messageId, answerAgain)).json.queued).toEqual({
       kind: 'nothing',
       reason: 'the recorded answer has not failed',
     })
     const { id } = await gateway.simulation.send({ via: 'a2a', to: 'broken', text: 'seventeen' })
-    expect((await replayOne(gateway, id, again)).json.queued).toEqual({
+    expect((await replayOne(gateway, id, answerAgain)).json.queued).toEqual({
       kind: 'nothing',
       reason: 'the call has ended with its answer',
     })
@@ -143,28 +143,28 @@ describe('--commit, of a message of the chat', () => {
     const [threadId, id] = ['quiet', 'quiet-1']
     await web.say('say nothing', { threadId, id })
     const events = await openEvents(gateway.url(), { token: operatorToken, query: '?channel=web' })
-    const { json } = await replayOne(gateway, id, changed)
+    const { json } = await replayOne(gateway, id, changedAgent)
     expect(json.queued).toMatchObject({ kind: 'answer' })
-    const shown = [
+    const shownRows = [
       { id, role: 'user', content: 'say nothing' },
       { id: json.queued?.response, role: 'assistant', content: 'In other words' },
     ]
-    expect(await web.readHistory(threadId)).toMatchObject(shown)
+    expect(await web.readHistory(threadId)).toMatchObject(shownRows)
     await events.next(
       ({ data }) => JSON.stringify(data).includes(json.queued?.response ?? 'none') || data.via === 'web',
     )
     events.close()
-    expect((await replayOne(gateway, id, changed)).json.queued).toEqual(answeredBefore)
+    expect((await replayOne(gateway, id, changedAgent)).json.queued).toEqual(answeredBefore)
     expect(await web.readHistory(threadId)).toHaveLength(2)
-    const said = await web.say('and now?', { threadId })
-    expect(JSON.stringify(said)).toContain('8 characters after 2 turns')
+    const sentEvents = await web.say('and now?', { threadId })
+    expect(JSON.stringify(sentEvents)).toContain('8 characters after 2 turns')
   })
 
   test('with an answer: its history stays', async () => {
     const threadId = 'loud'
     await web.say('hello', { threadId, id: 'loud-1' })
     const before = await web.readHistory(threadId)
-    const { json } = await replayOne(gateway, 'loud-1', changed)
+    const { json } = await replayOne(gateway, 'loud-1', changedAgent)
     expect(json.queued).toEqual({ kind: 'nothing', reason: 'an answer by web cannot be changed once it is sent' })
     expect(await web.readHistory(threadId)).toEqual(before)
   })
@@ -174,7 +174,7 @@ test('why and the lists tell that a replay has answered, and where', async () =>
   const id = await mailUnanswered()
   const { number } = await gateway.show(id)
   expect((await awaitReason(gateway, id, 'agent_silent')).message).toBe(number)
-  await replayOne(gateway, id, changed)
+  await replayOne(gateway, id, changedAgent)
   await gateway.simulation.mail.awaitReply(id, 30_000)
   const reason = await awaitReason(gateway, id, 'answered_by_replay')
   expect(reason.sentence).toMatch(/^Answered at [\d :-]+ UTC by a replay that an operator committed$/)

@@ -39,13 +39,13 @@ function showActor(actor: FixtureDocument): FixtureDocument {
 
 /** Describes the actors of a host, and their names. */
 function describeHost(host: string, url: string) {
-  const asked = new URL(url, `https://${host}`)
-  const own = [...actors.values()].filter(({ id }) => new URL(String(id)).host === host)
-  const resource = asked.searchParams.get('resource')
-  const actor = own.find(actor => resource === `acct:${actor.preferredUsername}@${host}`)
+  const askedUrl = new URL(url, `https://${host}`)
+  const ownActors = [...actors.values()].filter(({ id }) => new URL(String(id)).host === host)
+  const resource = askedUrl.searchParams.get('resource')
+  const actor = ownActors.find(actor => resource === `acct:${actor.preferredUsername}@${host}`)
   const links = actor && [{ rel: 'self', type: 'application/activity+json', href: actor.id }]
-  const pages = own
-    .filter(({ id }) => new URL(String(id)).search === asked.search)
+  const pages = ownActors
+    .filter(({ id }) => new URL(String(id)).search === askedUrl.search)
     .map(actor => {
       return [new URL(String(actor.id)).pathname, { type: 'application/activity+json', body: actor }] as const
     })
@@ -78,17 +78,17 @@ async function postActivity(activity: FixtureDocument): Promise<number> {
 }
 
 async function postSeed({ method, path, headers = {}, json }: SeedRequest, token: string): Promise<void> {
-  const own = { 'content-type': 'application/json', ...headers, authorization: `Bearer ${token}` }
-  const init = { method, headers: own, ...(json !== undefined && { body: JSON.stringify(json) }) }
+  const ownHeaders = { 'content-type': 'application/json', ...headers, authorization: `Bearer ${token}` }
+  const init = { method, headers: ownHeaders, ...(json !== undefined && { body: JSON.stringify(json) }) }
   await (await fetch(`${gateway.url()}${path}`, init)).text()
 }
 
 /** Replays every message of a channel, and sorts the reports by their outcome. */
 async function replay(channel: string) {
   const reports = await replayAll(gateway, { channel })
-  const changed = reports.filter(({ outcome }) => outcome !== 'same' && outcome !== 'skipped')
+  const changedReports = reports.filter(({ outcome }) => outcome !== 'same' && outcome !== 'skipped')
   const skipped = reports.filter(({ outcome }) => outcome === 'skipped').map(({ reason }) => reason)
-  return { same: reports.filter(({ outcome }) => outcome === 'same').length, changed, skipped }
+  return { same: reports.filter(({ outcome }) => outcome === 'same').length, changed: changedReports, skipped }
 }
 
 test('a replay of unchanged code shows no difference over every activity of the fixtures', async () => {
@@ -96,8 +96,8 @@ test('a replay of unchanged code shows no difference over every activity of the 
   const { same, changed, skipped } = await replay('activitypub')
   expect(changed).toEqual([])
   // Some messages are deleted, and some are edited so soon that the first version was never answered.
-  const gone = /^(?:its bytes were deleted|its author edited it before the answer, .*)$/
-  expect(skipped.filter(reason => !gone.test(reason ?? ''))).toEqual([])
+  const goneReason = /^(?:its bytes were deleted|its author edited it before the answer, .*)$/
+  expect(skipped.filter(reason => !goneReason.test(reason ?? ''))).toEqual([])
   expect(same).toBeGreaterThan(60)
 })
 

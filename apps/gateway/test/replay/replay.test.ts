@@ -15,7 +15,7 @@ import { openWebGateway } from '../setup/web-gateway.ts'
 import { post, replayAll, replayOne } from './replay-gateway.ts'
 
 const plain = { use: '../agents/replayed/plain.ts' }
-const changed = '../agents/replayed/changed.ts'
+const changedModule = '../agents/replayed/changed.ts'
 const courier = { use: '../agents/calling/courier.ts' }
 
 let web: WebGateway
@@ -62,8 +62,8 @@ describe('a replay with the code that ran', () => {
     expect(await takeStock()).toEqual(before)
   })
 
-  test('takes the time, keys and documents of then, and fetches nothing', async () => {
-    const noted = await send('activitypub', 'while all is there')
+  test('uses the recorded time, keys and documents, and fetches nothing', async () => {
+    const notedMessage = await send('activitypub', 'while all is there')
     const mailed = await send('email', 'while all is there')
     await gateway.restart()
     const { fediverse, dns } = gateway.simulation
@@ -72,10 +72,10 @@ describe('a replay with the code that ran', () => {
     dns.set('sim._domainkey.alice.test', {})
     dns.set('alice.test', { ...dns.find('alice.test'), TXT: ['v=spf1 -all'] })
     try {
-      for (const { id } of [noted, mailed]) {
+      for (const { id } of [notedMessage, mailed]) {
         expect((await replayOne(gateway, id)).json).toMatchObject({ outcome: 'same' })
       }
-      const now = await Promise.all([noted, mailed].map(({ id }) => replayOne(gateway, id, { clock: 'now' })))
+      const now = await Promise.all([notedMessage, mailed].map(({ id }) => replayOne(gateway, id, { clock: 'now' })))
       expect(now.map(({ json: { outcome, reason } }) => ({ outcome, reason }))).toEqual([
         { outcome: 'refused', reason: expect.stringMatching(/^signature_invalid: .*its actor is gone/) },
         { outcome: 'refused', reason: expect.stringMatching(/^forbidden: .*the DMARC policy of the From domain/) },
@@ -87,7 +87,7 @@ describe('a replay with the code that ran', () => {
     }
   })
 
-  test('takes a Message-ID with its angle brackets, as it stands in the header, and without them', async () => {
+  test('accepts a Message-ID with angle brackets, as in the header, and without them', async () => {
     const { id } = await send('email', 'named in two ways')
     const bare = id.replace(/^<|>$/g, '')
     for (const reference of [bare, `<${bare}>`]) {
@@ -142,15 +142,15 @@ describe('a replay with the code that ran', () => {
 })
 
 describe('a replay with a changed agent', () => {
-  const said = [{ kind: 'text', mime: 'text/markdown', content: 'In other words' }]
+  const otherParts = [{ kind: 'text', mime: 'text/markdown', content: 'In other words' }]
 
   test('shows what it would say and what would leave, and stores and sends nothing', async () => {
-    const sent = await Promise.all([send('activitypub', 'hello'), send('email', 'hello'), send('a2a', 'hello')])
+    const sentMessages = await Promise.all([send('activitypub', 'hello'), send('email', 'hello'), send('a2a', 'hello')])
     const before = await takeStock()
-    for (const { id } of sent) {
-      const { json } = await replayOne(gateway, id, { use: changed })
+    for (const { id } of sentMessages) {
+      const { json } = await replayOne(gateway, id, { use: changedModule })
       const contents = json.response.find(({ path }) => path === 'parts.0.content')
-      expect(json).toMatchObject({ outcome: 'changed', proofs: [], normalized: [], answer: said })
+      expect(json).toMatchObject({ outcome: 'changed', proofs: [], normalized: [], answer: otherParts })
       expect(contents).toEqual({
         path: 'parts.0.content',
         before: expect.stringMatching(/characters/),
@@ -164,15 +164,18 @@ describe('a replay with a changed agent', () => {
   test('--commit changes the post that was the answer, once', async () => {
     const { id } = await send('activitypub', 'to be corrected')
     const before = await takeStock()
-    const { json } = await replayOne(gateway, id, { use: changed, commit: true })
+    const { json } = await replayOne(gateway, id, { use: changedModule, commit: true })
     expect(json.queued).toMatchObject({ kind: 'edit', response: (await gateway.show(id)).response?.id })
     const { activity } = await gateway.simulation.fediverse.awaitActivity(
-      received => received.verified && received.activity.type === 'Update',
+      receivedActivity => receivedActivity.verified && receivedActivity.activity.type === 'Update',
       30_000,
     )
     expect(JSON.stringify(activity)).toContain('In other words')
-    const again = await replayOne(gateway, id, { use: changed, commit: true })
-    expect(again.json).toMatchObject({ outcome: 'same', queued: { kind: 'nothing', reason: 'the answer is the same' } })
+    const secondReplay = await replayOne(gateway, id, { use: changedModule, commit: true })
+    expect(secondReplay.json).toMatchObject({
+      outcome: 'same',
+      queued: { kind: 'nothing', reason: 'the answer is the same' },
+    })
     const after = await takeStock()
     expect(after.messages).toHaveLength(before.messages.length)
     expect(after.posts).toBe(before.posts + 1)
@@ -181,7 +184,7 @@ describe('a replay with a changed agent', () => {
   test('--commit leaves the answer to a call alone', async () => {
     const { id } = await send('a2a', 'said is said')
     const before = await gateway.show(id)
-    const { json } = await replayOne(gateway, id, { use: changed, commit: true })
+    const { json } = await replayOne(gateway, id, { use: changedModule, commit: true })
     expect(json.queued).toEqual({ kind: 'nothing', reason: 'an answer by a2a cannot be changed once it is sent' })
     expect((await gateway.show(id)).response).toEqual(before.response)
   })
@@ -191,11 +194,11 @@ describe('a replay with a changed agent', () => {
     const id = `${objectId}/activity`
     await eventually(async () => (await gateway.show(id)).state === 'ignored')
     expect((await gateway.show(id)).response).toBeNull()
-    const first = await replayOne(gateway, id, { use: changed, commit: true })
+    const first = await replayOne(gateway, id, { use: changedModule, commit: true })
     expect(first.json.queued).toMatchObject({ kind: 'answer' })
     const { activity } = await gateway.simulation.fediverse.awaitReply(objectId, 30_000)
     expect(JSON.stringify(activity)).toContain('In other words')
-    const second = await replayOne(gateway, id, { use: changed, commit: true })
+    const second = await replayOne(gateway, id, { use: changedModule, commit: true })
     expect(second.json.queued).toEqual({ kind: 'nothing', reason: 'an earlier replay has answered the message' })
   })
 
@@ -204,8 +207,8 @@ describe('a replay with a changed agent', () => {
     const file = join(import.meta.dirname, `../agents/replayed/temporary-${process.pid}.ts`)
     try {
       const contents: (ReplayReport['answer'] | undefined)[] = []
-      for (const words of ['one', 'two']) {
-        writeFileSync(file, `export const handle = () => '${words}'\n`)
+      for (const text of ['one', 'two']) {
+        writeFileSync(file, `export const handle = () => '${text}'\n`)
         contents.push((await replayOne(gateway, id, { use: file })).json.answer)
       }
       expect(contents.map(parts => JSON.stringify(parts?.[0]))).toEqual([
@@ -252,7 +255,7 @@ describe('a range', () => {
     const since = new Date().toISOString()
     const ids: string[] = []
     for (const via of ['a2a', 'email', 'a2a', 'a2a'] as const) ids.push((await send(via, 'in the range')).id)
-    const expected = ids.filter((_, at) => at !== 1).toReversed()
+    const expected = ids.filter((_, index) => index !== 1).toReversed()
     const page = await post<{ items: ReplayReport[]; next: number | null }>(gateway, '/replay', {
       since,
       channel: 'a2a',
@@ -268,7 +271,7 @@ describe('a range', () => {
   test.each([
     [{ limit: 101 }, /limit/],
     [{ colour: 'red' }, /colour/],
-    [{ use: changed }, /name it as "agent"/],
+    [{ use: changedModule }, /name it as "agent"/],
     [{ commit: true }, /commit/],
   ])('with %j fails', async (body, detail) => {
     const { status, json } = await post<object>(gateway, '/replay', body)
@@ -289,18 +292,18 @@ describe('a range', () => {
 
 describe('postern replay', () => {
   async function run(act: (output: ApiOutput) => Promise<void>) {
-    const printed: string[] = []
+    const lines: string[] = []
     const client = openRemoteClient({ url: gateway.url(), token: operatorToken })
     process.exitCode = undefined
-    await act({ openClient: async () => client, json: false, print: text => printed.push(text) })
+    await act({ openClient: async () => client, json: false, print: text => lines.push(text) })
     const { exitCode } = process
     process.exitCode = undefined
-    return { text: printed.join('\n'), exitCode }
+    return { text: lines.join('\n'), exitCode }
   }
 
   test('prints what a changed agent would say, and ends with 1', async () => {
     const { id } = await send('a2a', 'hello')
-    const { text, exitCode } = await run(output => printReplay(output, id, { agent: changed }))
+    const { text, exitCode } = await run(output => printReplay(output, id, { agent: changedModule }))
     expect(text).toMatch(
       /a2a to desk at .*: changed\n {2}answer parts\.0\.content\n {4}- 5 characters.*\n {4}\+ In other words/,
     )
@@ -322,7 +325,7 @@ describe('postern replay', () => {
 })
 
 describe('a replay of a turn that called a sibling', () => {
-  test('says what it left out, and does not take it for another answer', async () => {
+  test('reports the skipped call, and does not count it as a different answer', async () => {
     const { id } = await gateway.simulation.send({ via: 'a2a', to: 'courier', text: 'call:@desk@agents.test hello' })
     expect(JSON.stringify((await gateway.show(id)).response)).toContain('5 characters')
     const before = await takeStock()
@@ -355,12 +358,12 @@ test('the replay calls an agent on another host only on request', async () => {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
-  const desk = { use: 'webhook', url: `http://127.0.0.1:${port}/`, secret: 'a-secret-of-the-tests-0123456789' }
-  await gateway.restart({ agents: { desk, chat: plain } })
+  const agentConfig = { use: 'webhook', url: `http://127.0.0.1:${port}/`, secret: 'a-secret-of-the-tests-0123456789' }
+  await gateway.restart({ agents: { desk: agentConfig, chat: plain } })
   const quiet = await replayOne(gateway, id)
   expect(quiet.json.not_called).toMatch(/--call calls it/)
   expect(calls).toBe(0)
-  const called = await replayOne(gateway, id, { call: true })
-  expect(called.json.not_called).toBeUndefined()
+  const callingReplay = await replayOne(gateway, id, { call: true })
+  expect(callingReplay.json.not_called).toBeUndefined()
   expect(calls).toBe(1)
 })

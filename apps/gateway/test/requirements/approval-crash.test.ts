@@ -20,21 +20,21 @@ test('E-39: a gateway that dies while an approved tool starts or runs has run it
   timeout: 240_000,
 }, async () => {
   const { simulation, gateway, url } = setup
-  const heard: string[] = []
+  const texts: string[] = []
   for (const [round, delayMs] of delays.entries()) {
     const order = String(100 + round)
     const { objectId } = await setup.post(`please refund ${order}`)
     const { activity } = await simulation.fediverse.awaitReply(objectId, 30_000)
     const path = findActionPath(JSON.stringify(activity.object))
-    const decided = decide({ url: () => url }, path, 'grant').catch(() => undefined)
+    const pendingResponse = decide({ url: () => url }, path, 'grant').catch(() => undefined)
     // The delays range from before the decision is durable to after the tool has ended.
     await new Promise(resolve => setTimeout(resolve, delayMs))
     await gateway.kill()
-    await decided
+    await pendingResponse
     await gateway.start()
     await insist(url, path)
     await eventually(async () => setup.answersTo(objectId).length > 0, 30_000)
-    heard.push(setup.expectOneRing(order, setup.answersTo(objectId)[0] ?? ''))
+    texts.push(setup.expectOneRing(order, setup.answersTo(objectId)[0] ?? ''))
   }
-  expect(heard).toContain('made')
+  expect(texts).toContain('made')
 })

@@ -53,7 +53,7 @@ beforeEach(() => {
 })
 
 let count = 0
-const name = (what: string) => `${what}-${++count}`
+const name = (label: string) => `${label}-${++count}`
 
 function openChat(agent: string): HttpAgent {
   return new HttpAgent({
@@ -183,9 +183,15 @@ test.each(agents)(
       },
     })
     await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
-    const decided = await envelopes()
-    expect(decided.map(({ type }) => type)).toEqual(['tool_call', 'approval_required', 'text', 'tool_result', 'text'])
-    expect(decided[3]).toMatchObject({
+    const decisionEnvelopes = await envelopes()
+    expect(decisionEnvelopes.map(({ type }) => type)).toEqual([
+      'tool_call',
+      'approval_required',
+      'text',
+      'tool_result',
+      'text',
+    ])
+    expect(decisionEnvelopes[3]).toMatchObject({
       payload: { tool_name: 'refund', success: true, tool_data: { refunded: '17' } },
       metadata: { tool_call_id: called?.metadata.tool_call_id, action_status: 'accepted' },
     })
@@ -196,8 +202,8 @@ test.each(agents)('further words to %s never run an undecided call, and the mode
   const chat = await openTill(agent)
   const { interrupt } = await askForRefund(chat)
   // The client itself would wait for the decision.
-  const other = new HttpAgent({ url: chat.url, headers: chat.headers, threadId: chat.threadId })
-  const { text } = await run(other, 'Are you still there?')
+  const otherClient = new HttpAgent({ url: chat.url, headers: chat.headers, threadId: chat.threadId })
+  const { text } = await run(otherClient, 'Are you still there?')
   expect(text).toContain('It still waits to be allowed.')
   expect(newRings()).toEqual([])
   await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
@@ -206,22 +212,26 @@ test.each(agents)('further words to %s never run an undecided call, and the mode
 
 test.each(agents)('E-39: a yes by the link in a mail lets %s go on by mail, once', async agent => {
   const { mail } = swarm.gateway.simulation
-  const sent = await mail.deliver({ to: `${agent}@agents.test`, text: agent === 'desk' ? 'My money' : 'please' })
-  const first = await mail.awaitReply(sent.mail.messageId, 30_000)
-  let asked = first
+  const receipt = await mail.deliver({ to: `${agent}@agents.test`, text: agent === 'desk' ? 'My money' : 'please' })
+  const first = await mail.awaitReply(receipt.mail.messageId, 30_000)
+  let askedMail = first
   if (agent === 'desk') {
-    const again = await mail.deliver({ to: 'desk@agents.test', text: 'please', inReplyTo: first.messageId } as never)
-    asked = await mail.awaitReply(again.mail.messageId, 30_000)
+    const secondReceipt = await mail.deliver({
+      to: 'desk@agents.test',
+      text: 'please',
+      inReplyTo: first.messageId,
+    } as never)
+    askedMail = await mail.awaitReply(secondReceipt.mail.messageId, 30_000)
   }
-  expect(asked.text).toContain('Give 20.00 back for order 17?')
-  const path = findActionPath(asked.text ?? '')
+  expect(askedMail.text).toContain('Give 20.00 back for order 17?')
+  const path = findActionPath(askedMail.text ?? '')
   const answers = await Promise.all(['grant', 'grant', 'decline'].map(word => decide(swarm.gateway, path, word)))
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409])
   const isGranted = answers[2]?.status !== 200
-  const said = isGranted ? 'The till says refunded:17' : 'The till says error:It was not allowed.'
+  const expectedText = isGranted ? 'The till says refunded:17' : 'The till says error:It was not allowed.'
   const from = `${agent}@agents.test`
-  const isAnswer = (received: (typeof mail.received)[number]) =>
-    JSON.stringify(received.headers.get('from') ?? '').includes(from) && received.text?.includes(said)
+  const isAnswer = (receivedMail: (typeof mail.received)[number]) =>
+    JSON.stringify(receivedMail.headers.get('from') ?? '').includes(from) && receivedMail.text?.includes(expectedText)
   await eventually(async () => mail.received.some(isAnswer))
   expect(newRings()).toEqual(isGranted ? ['begun 17', 'done 17'] : [])
 })
@@ -243,9 +253,9 @@ test('W-31: a chat shows the speaker and each change of speaker; messages have t
 
   // A client that rejoins without any messages receives all of them.
   const late = new HttpAgent({ url: chat.url, headers: chat.headers, threadId: chat.threadId })
-  const seen: BaseEvent[] = []
-  await late.runAgent({ runId: name('run') }, { onEvent: ({ event }) => void seen.push(event) })
-  expect(find(seen, 'STATE_SNAPSHOT')).toMatchObject([{ snapshot: { activeAgent: 'refunds' } }])
+  const seenEvents: BaseEvent[] = []
+  await late.runAgent({ runId: name('run') }, { onEvent: ({ event }) => void seenEvents.push(event) })
+  expect(find(seenEvents, 'STATE_SNAPSHOT')).toMatchObject([{ snapshot: { activeAgent: 'refunds' } }])
   expect(late.messages.at(-1)).toMatchObject({ role: 'assistant', name: 'refunds' })
   const { events: next } = await run(chat, 'And now?')
   expect(find(next, 'STATE_SNAPSHOT')).toMatchObject([{ snapshot: { activeAgent: 'refunds' } }])
@@ -280,15 +290,15 @@ test.each(agents)(
     const { mail } = swarm.gateway.simulation
     const from = `${name('patron')}@alice.test`
     const write = async (text: string, inReplyTo?: string) => {
-      const sent = await mail.deliver({ from, to: `${agent}@agents.test`, text, inReplyTo })
-      return mail.awaitReply(sent.mail.messageId, 30_000)
+      const receipt = await mail.deliver({ from, to: `${agent}@agents.test`, text, inReplyTo })
+      return mail.awaitReply(receipt.mail.messageId, 30_000)
     }
     const order = name(`durian${agent}`).replace('-', '')
-    const begun = agent === 'desk' ? (await write('My money')).messageId : undefined
-    const asked = await write(`order ${order}a, please`, begun)
-    expect((await decide(swarm.gateway, findActionPath(asked.text ?? ''), 'grant')).status).toBe(200)
+    const firstMessage = agent === 'desk' ? (await write('My money')).messageId : undefined
+    const askedMail = await write(`order ${order}a, please`, firstMessage)
+    expect((await decide(swarm.gateway, findActionPath(askedMail.text ?? ''), 'grant')).status).toBe(200)
     await eventually(async () => mail.received.some(({ text }) => text?.includes(`refunded:${order}a`)))
-    await write(`order ${order}b, please`, begun)
+    await write(`order ${order}b, please`, firstMessage)
     const traces = () => listTraces(swarm.gateway.dataDir, order)
     expect(traces()).toEqual(expect.arrayContaining(['messages', 'records']))
     await swarm.operate('/people/forget', { address: from })

@@ -23,8 +23,8 @@ async function askByMail(plan: Partial<Parameters<TestGateway['simulation']['mai
 }
 
 /** Waits for the text that the shop mails after the decision. */
-function awaitDecision(words: string): Promise<string> {
-  return eventually(async () => gateway.simulation.mail.received.find(({ text }) => text?.includes(words))?.text)
+function awaitDecision(message: string): Promise<string> {
+  return eventually(async () => gateway.simulation.mail.received.find(({ text }) => text?.includes(message))?.text)
 }
 
 test('MN-7: a person gives consent to a mail on the page, and the agent goes on by mail (MN-7.2)', async () => {
@@ -34,19 +34,22 @@ test('MN-7: a person gives consent to a mail on the page, and the agent goes on 
   expect(reply.html).toContain(`<a href="https://agents.test${path}">Yes, hand it on</a>`)
 
   const page = await fetch(gateway.url() + path)
-  const shown = await page.text()
+  const shownText = await page.text()
   expect(page.status).toBe(200)
-  expect(shown).toContain('May I hand your order on to the &lt;baker&gt;?')
-  expect(shown).toContain('@shop@agents.test')
-  expect(shown).toContain('@alice@alice.test')
+  expect(shownText).toContain('May I hand your order on to the &lt;baker&gt;?')
+  expect(shownText).toContain('@shop@agents.test')
+  expect(shownText).toContain('@alice@alice.test')
 
-  const decided = await decide(gateway, path, 'grant')
-  expect([decided.status, await decided.text()]).toEqual([200, expect.stringContaining('Agreed')])
-  const words = await awaitDecision('decided: consent_required granted by link, my state, 7')
-  expect(words).toContain('said: Agreed: Your order')
+  const decisionResponse = await decide(gateway, path, 'grant')
+  expect([decisionResponse.status, await decisionResponse.text()]).toEqual([200, expect.stringContaining('Agreed')])
+  const message = await awaitDecision('decided: consent_required granted by link, my state, 7')
+  expect(message).toContain('said: Agreed: Your order')
 
-  const again = await decide(gateway, path, 'grant')
-  expect([again.status, await again.text()]).toEqual([409, expect.stringContaining('decided already')])
+  const secondResponse = await decide(gateway, path, 'grant')
+  expect([secondResponse.status, await secondResponse.text()]).toEqual([
+    409,
+    expect.stringContaining('decided already'),
+  ])
   const second = gateway.simulation.mail.received.find(({ text }) =>
     text?.includes('decided: consent_required granted'),
   )
@@ -73,8 +76,8 @@ test('one of two decisions at once counts', async () => {
   const answers = await Promise.all(['grant', 'decline', 'grant'].map(decision => decide(gateway, path, decision)))
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409])
   const count = async () => {
-    const listed = await gateway.messages()
-    return listed.every(({ state }) => state === 'answered') && listed.length
+    const listedSummaries = await gateway.messages()
+    return listedSummaries.every(({ state }) => state === 'answered') && listedSummaries.length
   }
   expect(await eventually(count)).toBe(before + 1)
   const ofThread = () =>
@@ -88,16 +91,16 @@ test("the operator sees the requirement without its state and link, and so does 
   const state = path.slice('/actions/'.length)
   const record = await gateway.show(mail.messageId.replace(/[<>]/g, ''))
   expect(JSON.stringify(record.response?.parts)).toContain('consent_required')
-  const shown = JSON.stringify([record, await gateway.ask('/requirements'), await gateway.ask('/deliveries')])
-  expect(shown).not.toContain(state)
+  const text = JSON.stringify([record, await gateway.ask('/requirements'), await gateway.ask('/deliveries')])
+  expect(text).not.toContain(state)
   await decide(gateway, path, 'grant')
   await awaitDecision('decided: consent_required granted by link')
   const resolution = (await gateway.messages())[0]
   expect(resolution).toMatchObject({ sender: '@alice@alice.test', preview: 'Agreed: Your order' })
-  const resolved = await gateway.show(resolution?.id ?? '')
-  expect(resolved.message.policy_resolution).toMatchObject({ kind: 'consent_required', outcome: 'granted' })
-  expect(JSON.stringify(resolved)).not.toContain(state)
-  expect(JSON.stringify(resolved.message.history)).toContain('consent_required')
+  const resolvedRecord = await gateway.show(resolution?.id ?? '')
+  expect(resolvedRecord.message.policy_resolution).toMatchObject({ kind: 'consent_required', outcome: 'granted' })
+  expect(JSON.stringify(resolvedRecord)).not.toContain(state)
+  expect(JSON.stringify(resolvedRecord.message.history)).toContain('consent_required')
 })
 
 test('a link goes to who asked alone, though others are in copy', async () => {

@@ -41,23 +41,23 @@ const answersTo = (objectId: string) =>
 test('a gateway that dies during a decision decides it once, and the agent learns of it once (MN-7.2)', {
   timeout: 240_000,
 }, async () => {
-  const asked: string[] = []
+  const queries: string[] = []
   for (const delayMs of delays) {
     const text = 'consent please'
     const { objectId } = await simulation.fediverse.deliver({ to: '@shop@agents.test', text, visibility: 'direct' })
     const { activity } = await simulation.fediverse.awaitReply(objectId, 30_000)
     const path = findActionPath(JSON.stringify(activity.object))
-    asked.push(objectId)
-    const decided = decide({ url: () => url }, path, 'grant').catch(() => undefined)
+    queries.push(objectId)
+    const pendingResponse = decide({ url: () => url }, path, 'grant').catch(() => undefined)
     // The delays range from before the request is read to after the agent has answered.
     await new Promise(resolve => setTimeout(resolve, delayMs))
     await gateway.kill()
-    await decided
+    await pendingResponse
     await gateway.start()
     await insist(url, path)
     expect((await decide({ url: () => url }, path, 'decline')).status).toBe(409)
   }
-  for (const objectId of asked) {
+  for (const objectId of queries) {
     await eventually(async () => answersTo(objectId).length > 0, 30_000)
     expect(new Set(answersTo(objectId).map(({ activity: { id } }) => id)).size).toBe(1)
   }

@@ -37,7 +37,7 @@ test.each(tillAgents)(
     const chat = openChat(`${gateway().url()}/api/v1/operator/runs`, evesToken, `approval:${waiting.id}`)
     await runChat(chat)
     await runChat(chat, [{ interruptId: waiting.id, status: 'resolved', payload: { approved: true } }])
-    await eventually(async () => setup.answersTo(objectId).some(each => each.includes('refunded')))
+    await eventually(async () => setup.answersTo(objectId).some(text => text.includes('refunded')))
     for (const [format, decidedBy] of Object.entries(readersByFormat)) {
       const messages = await exportAs(format, waiting)
       const deciders = messages.map(decidedBy).filter(Boolean)
@@ -79,7 +79,7 @@ test('a chat tells it apart from the words of its owner, and does not say which 
 test('a missing decision has no author', async () => {
   await gateway().restart({ requirements: { expires_after_hours: 5 / 3_600 } })
   const { objectId, waiting } = await setup.askForRefund('desk')
-  await eventually(async () => setup.answersTo(objectId).some(each => each.includes('Nobody allowed it in time.')))
+  await eventually(async () => setup.answersTo(objectId).some(text => text.includes('Nobody allowed it in time.')))
   const query = new URLSearchParams({ format: 'jsonl', thread: `urn:postern:resolution:${waiting.id}` })
   const { messages } = await setup.swarm.operate<{ messages: readonly Row[] }>(`/transcript?${query}`)
   expect(messages.filter(({ decided_by }) => decided_by)).toMatchObject([

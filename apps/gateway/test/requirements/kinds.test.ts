@@ -60,14 +60,14 @@ test('a requirement over ActivityPub is a direct reply to the sender alone, even
 test.each(['public', 'direct'] as const)(
   'after interim words in a %s conversation, only a direct one gets a link',
   async visibility => {
-    const sent = await gateway.simulation.fediverse.deliver({
+    const receipt = await gateway.simulation.fediverse.deliver({
       to: '@shop@agents.test',
       text: 'slowly please',
       visibility,
     })
     const { activity } = await gateway.simulation.fediverse.awaitActivity(({ activity: { type, object } }) => {
       const { inReplyTo, content } = (object ?? {}) as { inReplyTo?: string; content?: string }
-      return type === 'Update' && inReplyTo === sent.objectId && content?.includes('May I look it up?') === true
+      return type === 'Update' && inReplyTo === receipt.objectId && content?.includes('May I look it up?') === true
     }, 30_000)
     const { content } = activity.object as unknown as Note
     expect(content.includes('/actions/')).toBe(visibility === 'direct')
@@ -76,68 +76,68 @@ test.each(['public', 'direct'] as const)(
 )
 
 test('an unknown kind stays, shows its words, and is never a success', async () => {
-  const asked = await askShop(gateway, 'unknown please')
-  expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
-  expect(policyOf(asked)).toEqual({ kind: 'dance_first', message: 'Dance.' })
-  expect(wordsOf(asked)).toContain('Dance.')
+  const response = await askShop(gateway, 'unknown please')
+  expect(response.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  expect(policyOf(response)).toEqual({ kind: 'dance_first', message: 'Dance.' })
+  expect(wordsOf(response)).toContain('Dance.')
 })
 
 test('A2A AUTH-INTASK: a caller without the needed proof learns so and how in the task, and may go on with it (MN-6.1)', async () => {
-  const asked = await askShop(gateway, 'login please')
-  expect(asked.task?.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
-  expect(policyOf(asked)).toMatchObject({
+  const response = await askShop(gateway, 'login please')
+  expect(response.task?.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
+  expect(policyOf(response)).toMatchObject({
     kind: 'unauthorized',
     auth_challenges: [{ scheme: 'Bearer', realm: 'members' }],
   })
-  expect(wordsOf(asked)).toContain('Only members may do that.')
-  const taskId = asked.task?.id ?? ''
-  const resolution = { in_reply_to_state: policyOf(asked).state }
+  expect(wordsOf(response)).toContain('Only members may do that.')
+  const taskId = response.task?.id ?? ''
+  const resolution = { in_reply_to_state: policyOf(response).state }
   const claimed = await askShop(gateway, 'it is me', { taskId, resolution })
   expect(claimed).toMatchObject({
     status: 403,
     error: { violations: [{ description: 'is not for the caller to grant' }] },
   })
-  const page = new URL(String(policyOf(asked).url)).pathname
-  const shown = await (await fetch(gateway.url() + page)).text()
-  expect(shown).toContain('href="https://login.test/start"')
-  expect(shown).not.toContain('value="grant"')
+  const page = new URL(String(policyOf(response).url)).pathname
+  const text = await (await fetch(gateway.url() + page)).text()
+  expect(text).toContain('href="https://login.test/start"')
+  expect(text).not.toContain('value="grant"')
   expect((await decide(gateway, page, 'grant')).status).toBe(403)
   const followed = await askShop(gateway, 'hello again', { taskId })
   expect(followed.task).toMatchObject({ id: taskId, status: { state: 'TASK_STATE_COMPLETED' } })
 })
 
 test('the operator lets somebody in from the terminal, and consents for nobody', async () => {
-  const asked = await askShop(gateway, 'login please')
-  const id = String(policyOf(asked).requirement)
+  const response = await askShop(gateway, 'login please')
+  const id = String(policyOf(response).requirement)
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
   const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
   const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
-  const printed: string[] = []
-  const output = { openClient, json: false, print: (text: string) => void printed.push(text) }
+  const lines: string[] = []
+  const output = { openClient, json: false, print: (text: string) => void lines.push(text) }
   await requirementViews.list(output, { state: 'open' })
-  expect(printed.join()).toContain(id)
+  expect(lines.join()).toContain(id)
   await requirementViews.grant(output, { id })
-  const done = async () => {
-    const { task } = await callShop(gateway, 'GetTask', { id: asked.task?.id })
+  const readOutcome = async () => {
+    const { task } = await callShop(gateway, 'GetTask', { id: response.task?.id })
     return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status: 200, task })
   }
-  expect(await eventually(done)).toContain('decided: unauthorized granted by operator, my state')
-  const again = requirementViews.grant(output, { id })
-  await expect(again).rejects.toThrow('Cannot decide: This has been used already.')
+  expect(await eventually(readOutcome)).toContain('decided: unauthorized granted by operator, my state')
+  const secondGrant = requirementViews.grant(output, { id })
+  await expect(secondGrant).rejects.toThrow('Cannot decide: This has been used already.')
   const consent = await askShop(gateway, 'consent please')
-  const other = { id: String(policyOf(consent).requirement) }
-  await expect(requirementViews.grant(output, other)).rejects.toThrow(
+  const otherRequirement = { id: String(policyOf(consent).requirement) }
+  await expect(requirementViews.grant(output, otherRequirement)).rejects.toThrow(
     'Cannot decide: "consent_required" is not granted this way',
   )
 })
 
 test('in dev mode a click makes a payment, by a receipt like any other', async () => {
-  const asked = await askShop(gateway, 'pay please')
-  const page = new URL(String(policyOf(asked).url)).pathname
+  const response = await askShop(gateway, 'pay please')
+  const page = new URL(String(policyOf(response).url)).pathname
   expect(await (await fetch(gateway.url() + page)).text()).toContain('Pay (test)')
   expect((await decide(gateway, page, 'grant')).status).toBe(403)
-  const paid = await decide(gateway, page, 'pay_test')
-  expect([paid.status, await paid.text()]).toEqual([200, expect.stringContaining('<h1>Paid</h1>')])
+  const paidResponse = await decide(gateway, page, 'pay_test')
+  expect([paidResponse.status, await paidResponse.text()]).toEqual([200, expect.stringContaining('<h1>Paid</h1>')])
   expect((await decide(gateway, page, 'pay_test')).status).toBe(409)
 })
 
@@ -159,9 +159,13 @@ test('a stream contains no requirement before a person can decide it', async () 
 
 test('over every channel the operator sees no state and no link', async () => {
   const records = await Promise.all((await gateway.messages()).map(({ message }) => gateway.show(`#${message}`)))
-  const seen = JSON.stringify([records, await gateway.ask('/deliveries?limit=500'), await gateway.ask('/requirements')])
-  expect(seen).toContain('consent_required')
-  expect(seen).toContain('/actions/…')
-  expect(seen).not.toMatch(/\/actions\/[\w-]{43}/)
-  expect(seen).not.toMatch(/"(state|in_reply_to_state)":"[\w-]{43}"/)
+  const recordedText = JSON.stringify([
+    records,
+    await gateway.ask('/deliveries?limit=500'),
+    await gateway.ask('/requirements'),
+  ])
+  expect(recordedText).toContain('consent_required')
+  expect(recordedText).toContain('/actions/…')
+  expect(recordedText).not.toMatch(/\/actions\/[\w-]{43}/)
+  expect(recordedText).not.toMatch(/"(state|in_reply_to_state)":"[\w-]{43}"/)
 })

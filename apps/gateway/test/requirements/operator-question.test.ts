@@ -27,11 +27,11 @@ async function grantWaiting(): Promise<string> {
     const { items } = await gateway.ask<{ items: readonly Waiting[] }>('/requirements?state=open')
     return items.length > 0 && items
   })
-  const shown = JSON.stringify(await gateway.ask(`/requirements/${open?.id}`))
+  const text = JSON.stringify(await gateway.ask(`/requirements/${open?.id}`))
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
   const init = { method: 'POST', headers, body: JSON.stringify({ outcome: 'granted' }) }
   expect((await fetch(`${gateway.url()}/operator/api/requirements/${open?.id}`, init)).status).toBe(200)
-  return shown
+  return text
 }
 
 test.each(['activitypub', 'email', 'a2a'] as const)('by %s the sender of a message reads that they wait', async via => {
@@ -40,10 +40,10 @@ test.each(['activitypub', 'email', 'a2a'] as const)('by %s the sender of a messa
   expect(JSON.stringify(response)).toContain(waits)
   expect(JSON.stringify(response)).not.toMatch(/fraud/i)
   expect(await grantWaiting()).toContain('Refund 500 to this fraud?')
-  const decided = await eventually(async () =>
+  const decisionSummary = await eventually(async () =>
     (await gateway.messages()).find(({ preview }) => preview === 'An operator agreed.'),
   )
-  expect((await gateway.show(decided.id)).message.policy_resolution).toMatchObject({ data: { note: 'fraud' } })
+  expect((await gateway.show(decisionSummary.id)).message.policy_resolution).toMatchObject({ data: { note: 'fraud' } })
 })
 
 test('in a chat neither the run nor the history has the question, and the words for the sender are there', async () => {
@@ -55,8 +55,8 @@ test('in a chat neither the run nor the history has the question, and the words 
   await grantWaiting()
   await eventually(async () => (await gateway.messages()).find(({ preview }) => preview === 'An operator agreed.'))
   const history = JSON.stringify(await web.readHistory(chat.threadId, '&include=trace'))
-  for (const seen of [JSON.stringify(events), history]) {
-    expect(seen).toContain('We look into it.')
-    expect(seen).not.toMatch(/fraud/i)
+  for (const recordedText of [JSON.stringify(events), history]) {
+    expect(recordedText).toContain('We look into it.')
+    expect(recordedText).not.toMatch(/fraud/i)
   }
 })

@@ -51,8 +51,8 @@ test.each(tillAgents)(
     const word = await setup.decide(waiting.id, { outcome: 'granted' })
     expect([word.status, word.body.detail]).toEqual([403, 'Cannot decide: This has expired.'])
     const chat = openChat(`${gateway().url()}/api/v1/operator/runs`, evesToken, `approval:${waiting.id}`)
-    const told = await runChat(chat, [{ interruptId: waiting.id, status: 'resolved', payload: { approved: true } }])
-    expect(told.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'not_decided' })
+    const events = await runChat(chat, [{ interruptId: waiting.id, status: 'resolved', payload: { approved: true } }])
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'not_decided' })
     await gateway().restart()
     await eventually(async () => (await gateway().deliveries()).every(({ state }) => state === 'sent'))
     expect(setup.answersTo(objectId).filter(answer => answer.includes(late))).toHaveLength(1)
@@ -63,17 +63,17 @@ test.each(tillAgents)(
 // Each of these tests asks for something else, and they wait concurrently.
 test.concurrent('a person who asked by mail hears it by mail', async () => {
   const { mail } = gateway().simulation
-  const sent = await mail.deliver({ from: eve, to: 'shop@agents.test', text: 'My money back, please' })
-  await mail.awaitReply(sent.mail.messageId, 30_000)
+  const receipt = await mail.deliver({ from: eve, to: 'shop@agents.test', text: 'My money back, please' })
+  await mail.awaitReply(receipt.mail.messageId, 30_000)
   const letter = await eventually(async () => mail.received.find(({ text }) => text?.includes(late)))
   expect(letter.envelope.to).toEqual([eve])
 })
 
 test.concurrent('the task of a caller over A2A goes on to its end', async () => {
-  const asked = await askShop(gateway(), 'My money, please')
-  expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  const response = await askShop(gateway(), 'My money, please')
+  expect(response.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   const task = await eventually(async () => {
-    const task = (await callShop(gateway(), 'GetTask', { id: asked.task?.id })).task
+    const task = (await callShop(gateway(), 'GetTask', { id: response.task?.id })).task
     return task?.status.state === 'TASK_STATE_COMPLETED' && task
   })
   expect(JSON.stringify(task)).toContain(late)

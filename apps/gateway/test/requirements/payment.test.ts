@@ -57,10 +57,10 @@ function askToPay(sub = 'carol'): Promise<RpcAnswer> {
 }
 
 /** Continues the task of `asked` with a message that resolves its payment requirement. */
-function payTask(asked: RpcAnswer, receipt: string | undefined, overrides: object = {}): Promise<RpcAnswer> {
-  const { state } = policyOf(asked)
+function payTask(response: RpcAnswer, receipt: string | undefined, overrides: object = {}): Promise<RpcAnswer> {
+  const { state } = policyOf(response)
   const resolution = { in_reply_to_state: state, kind: 'payment_required', ...(receipt && { receipt }) }
-  return askShop(gateway, 'here you are', { taskId: asked.task?.id ?? '', resolution, ...overrides })
+  return askShop(gateway, 'here you are', { taskId: response.task?.id ?? '', resolution, ...overrides })
 }
 
 const field = (name: string) => `message.metadata.mentionable.policy_resolution.${name}`
@@ -70,9 +70,9 @@ async function countMessages(): Promise<number> {
 }
 
 test('MN-7.1: a required payment makes a task input-required, with everything that the caller needs to pay', async () => {
-  const asked = await askToPay()
-  expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
-  const policy = policyOf(asked)
+  const response = await askToPay()
+  expect(response.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  const policy = policyOf(response)
   expect(policy).toMatchObject({
     kind: 'payment_required',
     message: 'A cake is not for nothing.',
@@ -82,22 +82,24 @@ test('MN-7.1: a required payment makes a task input-required, with everything th
     state: expect.stringMatching(/^[\w-]{43}$/),
   })
   expect(policy.url).toBe(`${gatewayOrigin}/actions/${String(policy.state)}`)
-  expect(wordsOf(asked)).toContain('A cake is not for nothing.')
+  expect(wordsOf(response)).toContain('A cake is not for nothing.')
 })
 
 test('MN-7.2: a receipt continues the task and counts once; a retry of the call gets the same answer', async () => {
-  const asked = await askToPay()
-  const receipt = signReceipt(policyOf(asked), { reference: 'invoice 12' })
-  const paid = await payTask(asked, receipt, { messageId: 'paying-1' })
-  expect(paid.task?.status.state).toBe('TASK_STATE_COMPLETED')
-  expect(wordsOf(paid)).toContain('decided: payment_required granted by receipt, my state, no order, invoice 12')
-  const retried = await payTask(asked, receipt, { messageId: 'paying-1' })
-  expect(retried.task?.id).toBe(asked.task?.id)
-  expect(wordsOf(retried)).toBe(wordsOf(paid))
+  const response = await askToPay()
+  const receipt = signReceipt(policyOf(response), { reference: 'invoice 12' })
+  const paidResponse = await payTask(response, receipt, { messageId: 'paying-1' })
+  expect(paidResponse.task?.status.state).toBe('TASK_STATE_COMPLETED')
+  expect(wordsOf(paidResponse)).toContain(
+    'decided: payment_required granted by receipt, my state, no order, invoice 12',
+  )
+  const retried = await payTask(response, receipt, { messageId: 'paying-1' })
+  expect(retried.task?.id).toBe(response.task?.id)
+  expect(wordsOf(retried)).toBe(wordsOf(paidResponse))
 
   const before = await countMessages()
-  const contextId = asked.task?.contextId ?? ''
-  const replayed = await payTask(asked, receipt, { taskId: undefined, contextId })
+  const contextId = response.task?.contextId ?? ''
+  const replayed = await payTask(response, receipt, { taskId: undefined, contextId })
   expect(replayed).toMatchObject({
     status: 403,
     error: { violations: [{ field: field('in_reply_to_state'), description: 'has been used already' }] },
@@ -107,7 +109,7 @@ test('MN-7.2: a receipt continues the task and counts once; a retry of the call 
   const { message } = await gateway.show('paying-1')
   expect(message.policy_resolution).toMatchObject({ outcome: 'granted', receipt: { provider: issuer } })
   expect(JSON.stringify(message)).not.toContain(receipt)
-  expect(JSON.stringify(message)).not.toContain(String(policyOf(asked).state))
+  expect(JSON.stringify(message)).not.toContain(String(policyOf(response).state))
 })
 
 type Changes = Readonly<Record<string, unknown>>
@@ -125,41 +127,43 @@ describe('the gateway refuses a receipt for something else, and the requirement 
     ['a time yet to come', { iat: past + 7_200 }, 401, 'iat', 'is yet to come'],
     ['no jti', { jti: undefined }, 200, 'jti', 'is missing or not well formed'],
   ])('%s', async (_, changes, status, name, description) => {
-    const asked = await askToPay()
+    const response = await askToPay()
     const before = await countMessages()
-    const refused = await payTask(asked, signReceipt(policyOf(asked), changes))
-    expect(refused).toMatchObject({
+    const refusal = await payTask(response, signReceipt(policyOf(response), changes))
+    expect(refusal).toMatchObject({
       status,
       error: { message: `Cannot take receipt: ${name} ${description}`, violations: [{ field: name, description }] },
     })
     expect(await countMessages()).toBe(before)
-    const paid = await payTask(asked, signReceipt(policyOf(asked), { amount: '4.5' }))
-    expect(paid.task?.status.state).toBe('TASK_STATE_COMPLETED')
+    const paidResponse = await payTask(response, signReceipt(policyOf(response), { amount: '4.5' }))
+    expect(paidResponse.task?.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
   test('a signature of somebody else', async () => {
-    const asked = await askToPay()
-    const forged = signReceipt(policyOf(asked), {}, { key: strangersKey })
+    const response = await askToPay()
+    const forgedText = signReceipt(policyOf(response), {}, { key: strangersKey })
     const message = "Cannot take receipt: signature is not the payment provider's"
-    expect(await payTask(asked, forged)).toMatchObject({ status: 401, error: { message } })
+    expect(await payTask(response, forgedText)).toMatchObject({ status: 401, error: { message } })
   })
 
   test('no signature, or another kind of token', async () => {
-    const asked = await askToPay()
+    const response = await askToPay()
     const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-    const unsigned = `${encode({ alg: 'none', typ: 'receipt+jwt' })}.${encode(policyOf(asked))}.AA`
-    expect((await payTask(asked, unsigned)).error?.message).toBe('Cannot take receipt: alg is not one that counts')
-    const token = signReceipt(policyOf(asked), {}, { header: { typ: 'at+jwt' } })
-    expect((await payTask(asked, token)).error?.message).toBe('Cannot take receipt: typ must be "receipt+jwt"')
-    expect((await payTask(asked, 'rubbish')).error?.message).toBe('Cannot take receipt: receipt is not a compact JWS')
+    const unsigned = `${encode({ alg: 'none', typ: 'receipt+jwt' })}.${encode(policyOf(response))}.AA`
+    expect((await payTask(response, unsigned)).error?.message).toBe('Cannot take receipt: alg is not one that counts')
+    const token = signReceipt(policyOf(response), {}, { header: { typ: 'at+jwt' } })
+    expect((await payTask(response, token)).error?.message).toBe('Cannot take receipt: typ must be "receipt+jwt"')
+    expect((await payTask(response, 'rubbish')).error?.message).toBe(
+      'Cannot take receipt: receipt is not a compact JWS',
+    )
   })
 
   test('none at all, or one where nobody has to pay', async () => {
-    const asked = await askToPay()
+    const response = await askToPay()
     const missing = [{ field: field('receipt'), description: 'is missing' }]
-    expect(await payTask(asked, undefined)).toMatchObject({ status: 403, error: { violations: missing } })
+    expect(await payTask(response, undefined)).toMatchObject({ status: 403, error: { violations: missing } })
     const consent = await askShop(gateway, 'consent please')
-    const resolution = { in_reply_to_state: policyOf(consent).state, receipt: signReceipt(policyOf(asked)) }
+    const resolution = { in_reply_to_state: policyOf(consent).state, receipt: signReceipt(policyOf(response)) }
     const wrong = [{ field: field('receipt'), description: 'is not what was asked for' }]
     const taskId = consent.task?.id ?? ''
     expect(await askShop(gateway, 'yes', { taskId, resolution })).toMatchObject({ error: { violations: wrong } })
@@ -186,19 +190,19 @@ describe('a decision counts only for its own requirement', () => {
   })
 
   test('a requirement of another principal is not known to the caller', async () => {
-    const asked = await askToPay()
-    const receipt = signReceipt(policyOf(asked))
+    const response = await askToPay()
+    const receipt = signReceipt(policyOf(response))
     const before = await countMessages()
-    const stolen = await payTask(asked, receipt, { taskId: undefined, sub: 'mallory' })
+    const stolen = await payTask(response, receipt, { taskId: undefined, sub: 'mallory' })
     expect(stolen).toMatchObject(refusal('is not known'))
-    expect(await payTask(asked, receipt, { sub: 'mallory' })).toMatchObject({ error: { message: 'Task not found' } })
+    expect(await payTask(response, receipt, { sub: 'mallory' })).toMatchObject({ error: { message: 'Task not found' } })
     expect(await countMessages()).toBe(before)
   })
 
   test('a caller without credentials decides nothing', async () => {
-    const asked = await askShop(gateway, 'consent please', { sub: null })
-    const resolution = { in_reply_to_state: policyOf(asked).state }
-    const answer = await askShop(gateway, 'yes', { taskId: asked.task?.id ?? '', resolution, sub: null })
+    const response = await askShop(gateway, 'consent please', { sub: null })
+    const resolution = { in_reply_to_state: policyOf(response).state }
+    const answer = await askShop(gateway, 'yes', { taskId: response.task?.id ?? '', resolution, sub: null })
     expect(answer).toMatchObject({
       status: 403,
       error: {
@@ -208,22 +212,22 @@ describe('a decision counts only for its own requirement', () => {
   })
 
   test('not in another context, nor in another task of the same context', async () => {
-    const asked = await askToPay()
-    const other = await askToPay()
-    const receipt = signReceipt(policyOf(asked))
+    const response = await askToPay()
+    const otherResponse = await askToPay()
+    const receipt = signReceipt(policyOf(response))
     const elsewhere = refusal('belongs to another conversation')
-    expect(await payTask(asked, receipt, { taskId: other.task?.id })).toMatchObject(elsewhere)
-    expect(await payTask(asked, receipt, { taskId: undefined })).toMatchObject(elsewhere)
-    const localAgent = await askShop(gateway, 'consent please', { contextId: asked.task?.contextId ?? '' })
-    expect(await payTask(asked, receipt, { taskId: localAgent.task?.id })).toMatchObject(elsewhere)
-    const inContext = await payTask(asked, receipt, { taskId: undefined, contextId: asked.task?.contextId })
+    expect(await payTask(response, receipt, { taskId: otherResponse.task?.id })).toMatchObject(elsewhere)
+    expect(await payTask(response, receipt, { taskId: undefined })).toMatchObject(elsewhere)
+    const localAgent = await askShop(gateway, 'consent please', { contextId: response.task?.contextId ?? '' })
+    expect(await payTask(response, receipt, { taskId: localAgent.task?.id })).toMatchObject(elsewhere)
+    const inContext = await payTask(response, receipt, { taskId: undefined, contextId: response.task?.contextId })
     expect(inContext.task?.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
   test('not as another kind, nor of a state nobody issued', async () => {
-    const asked = await askToPay()
-    const { state } = policyOf(asked)
-    const taskId = asked.task?.id ?? ''
+    const response = await askToPay()
+    const { state } = policyOf(response)
+    const taskId = response.task?.id ?? ''
     const kind = { in_reply_to_state: state, kind: 'consent_required' }
     expect(await askShop(gateway, 'yes', { taskId, resolution: kind })).toMatchObject(refusal('is of another kind'))
     const unknown = { in_reply_to_state: 'f'.repeat(43) }
@@ -235,20 +239,20 @@ describe('a decision counts only for its own requirement', () => {
   })
 
   test('not once its task has ended', async () => {
-    const asked = await askToPay()
-    await callShop(gateway, 'CancelTask', { id: asked.task?.id })
-    const refused = await payTask(asked, signReceipt(policyOf(asked)))
-    expect(refused.error?.message).toBe('Cannot continue task: it has ended')
-    const page = new URL(String(policyOf(asked).url)).pathname
+    const response = await askToPay()
+    await callShop(gateway, 'CancelTask', { id: response.task?.id })
+    const rejection = await payTask(response, signReceipt(policyOf(response)))
+    expect(rejection.error?.message).toBe('Cannot continue task: it has ended')
+    const page = new URL(String(policyOf(response).url)).pathname
     expect((await decide(gateway, page, 'decline')).status).toBe(410)
   })
 })
 
 test('the caller may give and refuse consent in the call', async () => {
   for (const outcome of ['granted', 'declined']) {
-    const asked = await askShop(gateway, 'consent please')
-    const resolution = { in_reply_to_state: policyOf(asked).state, outcome }
-    const answer = await askShop(gateway, 'so be it', { taskId: asked.task?.id ?? '', resolution })
+    const response = await askShop(gateway, 'consent please')
+    const resolution = { in_reply_to_state: policyOf(response).state, outcome }
+    const answer = await askShop(gateway, 'so be it', { taskId: response.task?.id ?? '', resolution })
     expect(wordsOf(answer)).toBe(
       `decided: consent_required ${outcome} by principal, my state, 7, no receipt; said: so be it`,
     )
@@ -256,11 +260,11 @@ test('the caller may give and refuse consent in the call', async () => {
 })
 
 test('a person pays at the provider and comes back, and a click alone pays nothing', async () => {
-  const asked = await askToPay()
-  const policy = policyOf(asked)
+  const response = await askToPay()
+  const policy = policyOf(response)
   const path = new URL(String(policy.url)).pathname
-  const shown = await (await fetch(gateway.url() + path)).text()
-  const [, href = ''] = /href="(https:\/\/pay\.test[^"]+)"/.exec(shown) ?? []
+  const text = await (await fetch(gateway.url() + path)).text()
+  const [, href = ''] = /href="(https:\/\/pay\.test[^"]+)"/.exec(text) ?? []
   const checkout = new URL(href.replaceAll('&amp;', '&'))
   expect(Object.fromEntries(checkout.searchParams)).toEqual({
     shop: '7',
@@ -275,33 +279,33 @@ test('a person pays at the provider and comes back, and a click alone pays nothi
   const receipt = signReceipt(policy)
   const back = `${gateway.url()}${path}/receipt?${new URLSearchParams({ receipt })}`
   expect((await fetch(back, { method: 'HEAD', redirect: 'manual' })).status).toBe(200)
-  const returned = await fetch(back, { redirect: 'manual' })
-  expect([returned.status, returned.headers.get('location')]).toEqual([303, gatewayOrigin + path])
+  const returnedResponse = await fetch(back, { redirect: 'manual' })
+  expect([returnedResponse.status, returnedResponse.headers.get('location')]).toEqual([303, gatewayOrigin + path])
   expect((await fetch(back, { redirect: 'manual' })).status).toBe(303)
   expect(await (await fetch(gateway.url() + path)).text()).toContain('<h1>Paid</h1>')
   const state = async () => {
-    const { task } = await callShop(gateway, 'GetTask', { id: asked.task?.id })
+    const { task } = await callShop(gateway, 'GetTask', { id: response.task?.id })
     return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status: 200, task })
   }
   expect(await eventually(state)).toContain('decided: payment_required granted by receipt, my state')
 })
 
 test('the provider tells of a payment from server to server, once or twice', async () => {
-  const asked = await askToPay()
+  const response = await askToPay()
   const call = (body: string) => fetch(`${gateway.url()}/payments/callback`, { method: 'POST', body })
-  const receipt = signReceipt(policyOf(asked))
+  const receipt = signReceipt(policyOf(response))
   for (let time = 0; time < 2; time += 1) {
     const answer = await call(receipt)
     expect([answer.status, await answer.json()]).toEqual([
       200,
-      { requirement: policyOf(asked).requirement, status: 'granted' },
+      { requirement: policyOf(response).requirement, status: 'granted' },
     ])
   }
-  const second = await call(signReceipt(policyOf(asked)))
+  const second = await call(signReceipt(policyOf(response)))
   expect([second.status, await second.json()]).toMatchObject([
     403,
     { detail: 'Cannot take receipt: This has been used already.' },
   ])
-  expect((await call(signReceipt({ ...policyOf(asked), requirement: 'b'.repeat(32) }))).status).toBe(404)
+  expect((await call(signReceipt({ ...policyOf(response), requirement: 'b'.repeat(32) }))).status).toBe(404)
   expect((await call('rubbish')).status).toBe(404)
 })

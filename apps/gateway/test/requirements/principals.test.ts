@@ -68,9 +68,9 @@ async function callAs(sub: string, text: string): Promise<string> {
 async function askInChat(text: string, payload?: object) {
   const chat = openChat(`${swarm.gateway.url()}/api/v1/agents/shop/runs`, annsToken)
   chat.addMessage({ id: newName('msg'), role: 'user', content: text })
-  const asked = await runChat(chat)
-  const [interrupt] = outcomeOf(asked).interrupts ?? []
-  if (!interrupt || !payload) return outcomeOf(asked)
+  const askedEvents = await runChat(chat)
+  const [interrupt] = outcomeOf(askedEvents).interrupts ?? []
+  if (!interrupt || !payload) return outcomeOf(askedEvents)
   const events = await runChat(chat, [{ interruptId: interrupt.id, status: 'resolved', payload }])
   expect(findEvents(events, 'RUN_ERROR')).toEqual([])
   return outcomeOf(events)
@@ -85,8 +85,8 @@ test('an "always" of the chat token "ann" lets no API key "ann" through', async 
 })
 
 test('the evidence names the kind of credential that proves a caller', async () => {
-  const asked = (await swarm.gateway.messages()).map(({ id }) => swarm.gateway.show(id))
-  const proofs = (await Promise.all(asked)).flatMap(({ message }) =>
+  const pendingRecords = (await swarm.gateway.messages()).map(({ id }) => swarm.gateway.show(id))
+  const proofs = (await Promise.all(pendingRecords)).flatMap(({ message }) =>
     message?.sender.identities?.map(({ proof }) => proof),
   )
   expect(proofs).toContainEqual(expect.objectContaining({ type: 'transport', credential: 'api_key' }))

@@ -38,10 +38,10 @@ test('E-39: a decision and its memory become durable together, or neither does',
   const { gateway, url } = setup
   for (const [round, delayMs] of drawDelays({ ...scale, lastMs: 42 }).entries()) {
     const { objectId, path } = await askFor(100 + round)
-    const decided = allow(path).catch(() => undefined)
+    const pendingResponse = allow(path).catch(() => undefined)
     await new Promise(resolve => setTimeout(resolve, delayMs))
     await gateway.kill()
-    await decided
+    await pendingResponse
     await gateway.start()
     // A decision that was not durable is made again here, for this call only.
     await insist(url, path)
@@ -49,9 +49,9 @@ test('E-39: a decision and its memory become durable together, or neither does',
     setup.expectOneRing(String(100 + round), setup.answersTo(objectId)[0] ?? '')
     const { items: requirements } = await operate<{ items: readonly { id: string }[] }>('/requirements')
     const { message } = await operate<MessageRecord>(`/messages/urn:postern:resolution:${requirements[0]?.id}`)
-    const kept = await listKept()
-    expect(kept.map(({ scope }) => scope)).toEqual(message.policy_resolution?.remember ? ['always'] : [])
-    for (const { id } of kept) await operate(`/agents/shop/approvals/${id}`, 'DELETE')
+    const storedDecisions = await listKept()
+    expect(storedDecisions.map(({ scope }) => scope)).toEqual(message.policy_resolution?.remember ? ['always'] : [])
+    for (const { id } of storedDecisions) await operate(`/agents/shop/approvals/${id}`, 'DELETE')
   }
 })
 
@@ -62,16 +62,16 @@ test('E-39: a remembered permission runs a tool once at most, though the gateway
   const { objectId, path } = await askFor(200)
   expect((await allow(path)).status).toBe(200)
   await eventually(async () => setup.answersTo(objectId).length > 0)
-  const heard: string[] = []
+  const texts: string[] = []
   for (const [round, delayMs] of drawDelays({ ...scale, lastMs: 105 }).entries()) {
     const order = 201 + round
-    const asked = await setup.post(`please refund ${order}`)
+    const question = await setup.post(`please refund ${order}`)
     // The delays range from before the request to the model to after the tool has ended.
     await new Promise(resolve => setTimeout(resolve, delayMs))
     await gateway.kill()
     await gateway.start()
-    await eventually(async () => setup.answersTo(asked.objectId).length > 0, 60_000)
-    heard.push(setup.expectOneRing(String(order), setup.answersTo(asked.objectId)[0] ?? ''))
+    await eventually(async () => setup.answersTo(question.objectId).length > 0, 60_000)
+    texts.push(setup.expectOneRing(String(order), setup.answersTo(question.objectId)[0] ?? ''))
   }
-  expect(heard).toContain('made')
+  expect(texts).toContain('made')
 })

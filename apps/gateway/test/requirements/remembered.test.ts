@@ -68,9 +68,9 @@ beforeEach(() => void takeRings())
 function takeRings(): readonly string[] {
   try {
     const rings = readFileSync(till, 'utf8').trim().split('\n')
-    const news = rings.slice(rung)
+    const newRings = rings.slice(rung)
     rung = rings.length
-    return news
+    return newRings
   } catch {
     return []
   }
@@ -141,9 +141,11 @@ test.each(agents)(
 
     const elsewhere = await openTill({ agent })
     expect((await elsewhere.run('refund order 19, please')).outcome.type).toBe('interrupt')
-    const own = await listOwn(agent)
-    expect(own).toMatchObject([{ tool: 'refund', policy: 'direct', scope: 'conversation' }])
-    expect(await ask(annsToken, urlOf(agent, `approvals/${own[0]?.id}`), 'DELETE')).toMatchObject({ status: 200 })
+    const ownApprovals = await listOwn(agent)
+    expect(ownApprovals).toMatchObject([{ tool: 'refund', policy: 'direct', scope: 'conversation' }])
+    expect(await ask(annsToken, urlOf(agent, `approvals/${ownApprovals[0]?.id}`), 'DELETE')).toMatchObject({
+      status: 200,
+    })
     expect(await listOwn(agent)).toEqual([])
     expect((await till.run('refund order 20, please')).outcome.type).toBe('interrupt')
     expect(takeRings()).toEqual([])
@@ -163,8 +165,11 @@ test.each(agents)(
     expect((await bob.run('refund order 22, please')).outcome.type).toBe('interrupt')
     expect(await listOwn(agent, bobsToken)).toEqual([])
     const [own] = await listOwn(agent)
-    const forged = await ask(bobsToken, urlOf(agent, `approvals/${own?.id}`), 'DELETE')
-    expect([forged.status, forged.detail]).toEqual([404, 'Cannot answer: there is no such thing of yours'])
+    const forgedDeletion = await ask(bobsToken, urlOf(agent, `approvals/${own?.id}`), 'DELETE')
+    expect([forgedDeletion.status, forgedDeletion.detail]).toEqual([
+      404,
+      'Cannot answer: there is no such thing of yours',
+    ])
     const unknown = await ask(annsToken, urlOf(agent, `approvals/${'0'.repeat(32)}`), 'DELETE')
     expect(unknown.status).toBe(404)
     expect(await listOwn(agent)).toHaveLength(1)
@@ -193,10 +198,10 @@ test.each(agents)(
 test('a decision for a conversation counts more than one for all of them', async () => {
   const till = await openTill({ agent: 'shop' })
   await till.decide({ approved: false, remember: 'conversation' })
-  const other = await openTill({ agent: 'shop' })
-  await other.decide({ approved: true, remember: 'always' })
+  const otherTill = await openTill({ agent: 'shop' })
+  await otherTill.decide({ approved: true, remember: 'always' })
   expect((await till.run('refund order 25, please')).said).toContain('it was refused before')
-  expect((await other.run('refund order 26, please')).said).toBe('The till says refunded:26')
+  expect((await otherTill.run('refund order 26, please')).said).toBe('The till says refunded:26')
   await revokeAll('shop')
 })
 
@@ -221,8 +226,8 @@ const post = (path: string, form: Readonly<Record<string, string>>) =>
 test('E-39: by the page that a mail leads to; the same page takes it back', async () => {
   const { mail } = swarm.gateway.simulation
   const write = async (text: string) => {
-    const sent = await mail.deliver({ to: 'shop@agents.test', text })
-    return (await mail.awaitReply(sent.mail.messageId, 30_000)).text ?? ''
+    const receipt = await mail.deliver({ to: 'shop@agents.test', text })
+    return (await mail.awaitReply(receipt.mail.messageId, 30_000)).text ?? ''
   }
   const path = findActionPath(await write('order m1, please'))
   const page = await (await fetch(swarm.gateway.url() + path)).text()
@@ -230,14 +235,20 @@ test('E-39: by the page that a mail leads to; the same page takes it back', asyn
   expect(page).toContain('value="always"')
   const wrong = await post(path, { decision: 'grant', remember: 'forever' })
   expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining('&quot;remember&quot; must be')])
-  const decided = await post(path, { decision: 'grant', remember: 'always' })
-  expect([decided.status, await decided.text()]).toEqual([200, expect.stringContaining('runs without asking wherever')])
+  const decisionResponse = await post(path, { decision: 'grant', remember: 'always' })
+  expect([decisionResponse.status, await decisionResponse.text()]).toEqual([
+    200,
+    expect.stringContaining('runs without asking wherever'),
+  ])
   await eventually(async () => mail.received.some(({ text }) => text?.includes('refunded:m1')))
   expect(await write('order m2, please')).toContain('refunded:m2')
   expect(takeRings()).toEqual(['begun m1', 'done m1', 'begun m2', 'done m2'])
 
-  const again = await post(path, { decision: 'ask_again' })
-  expect([again.status, await again.text()]).toEqual([200, expect.stringContaining('asked for again from now on')])
+  const secondResponse = await post(path, { decision: 'ask_again' })
+  expect([secondResponse.status, await secondResponse.text()]).toEqual([
+    200,
+    expect.stringContaining('asked for again from now on'),
+  ])
   expect(await (await fetch(swarm.gateway.url() + path)).text()).not.toContain('ask_again')
   expect(await write('order m3, please')).toContain('/actions/')
   expect((await post(`/actions/${'A'.repeat(43)}`, { decision: 'ask_again' })).status).toBe(404)
@@ -253,24 +264,29 @@ test.each([
   ['nothing', { from: 'ada@nodmarc.test', sign: false, envelopeFrom: 'mallory@evil.test' }],
 ] as const)('the gateway does not remember a decision on mail that proves %s', async (_, plan) => {
   const { mail } = swarm.gateway.simulation
-  const sent = await mail.deliver({ ...plan, to: 'shop@agents.test', text: 'order p1, please' })
-  const path = findActionPath((await mail.awaitReply(sent.mail.messageId, 30_000)).text ?? '')
+  const receipt = await mail.deliver({ ...plan, to: 'shop@agents.test', text: 'order p1, please' })
+  const path = findActionPath((await mail.awaitReply(receipt.mail.messageId, 30_000)).text ?? '')
   expect(await (await fetch(swarm.gateway.url() + path)).text()).not.toContain('name="remember"')
-  const decided = await post(path, { decision: 'grant', remember: 'always' })
-  const words = 'Cannot decide: this counts once, and is not remembered'
-  expect([decided.status, await decided.text()]).toEqual([403, expect.stringContaining(words)])
+  const decisionResponse = await post(path, { decision: 'grant', remember: 'always' })
+  const text = 'Cannot decide: this counts once, and is not remembered'
+  expect([decisionResponse.status, await decisionResponse.text()]).toEqual([403, expect.stringContaining(text)])
   expect(await listAll('shop')).toEqual([])
 })
 
 test('a decision does not count for those who write in the name of the person who made it', async () => {
   const { mail } = swarm.gateway.simulation
   const from = 'ada@alice.test'
-  const sent = await mail.deliver({ from, to: 'shop@agents.test', text: 'order q1, please' })
-  const path = findActionPath((await mail.awaitReply(sent.mail.messageId, 30_000)).text ?? '')
+  const receipt = await mail.deliver({ from, to: 'shop@agents.test', text: 'order q1, please' })
+  const path = findActionPath((await mail.awaitReply(receipt.mail.messageId, 30_000)).text ?? '')
   await post(path, { decision: 'grant', remember: 'always' })
   await eventually(async () => mail.received.some(({ text }) => text?.includes('refunded:q1')))
-  const forged = await mail.deliver({ from, to: 'shop@agents.test', text: 'order q2, please', fault: 'wrong_owner' })
-  expect(forged.answer).toBe(550)
+  const forgedReceipt = await mail.deliver({
+    from,
+    to: 'shop@agents.test',
+    text: 'order q2, please',
+    fault: 'wrong_owner',
+  })
+  expect(forgedReceipt.answer).toBe(550)
   const list = { 'list-id': '<all.alice.test>', 'list-post': '<mailto:all@alice.test>', precedence: 'list' }
   const byList = await mail.deliver({ from, to: 'shop@agents.test', text: 'order q3, please', headers: list })
   await eventually(async () => (await swarm.gateway.messages()).some(({ id }) => id === byList.mail.messageId))
@@ -289,7 +305,9 @@ test('E-39: over the fediverse by the link of a direct post', async () => {
   const path = findActionPath(await write('order f1, please'))
   expect((await post(path, { decision: 'grant', remember: 'always' })).status).toBe(200)
   await eventually(async () => (await listAll('shop')).some(({ address }) => address === '@alice@mastodon.test'))
-  await eventually(async () => fediverse.received.some(each => JSON.stringify(each.activity).includes('refunded:f1')))
+  await eventually(async () =>
+    fediverse.received.some(activity => JSON.stringify(activity.activity).includes('refunded:f1')),
+  )
   expect(await write('order f2, please')).toContain('refunded:f2')
   expect(takeRings()).toEqual(['begun f1', 'done f1', 'begun f2', 'done f2'])
   await revokeAll('shop')
@@ -297,14 +315,14 @@ test('E-39: over the fediverse by the link of a direct post', async () => {
 
 test('E-39: over A2A the caller says how far a decision counts, in its context or in all of theirs', async () => {
   const { gateway } = swarm
-  const asked = await askShop(gateway, 'order a1, please')
-  const policy = policyOf(asked)
+  const response = await askShop(gateway, 'order a1, please')
+  const policy = policyOf(response)
   const action = (policy.data as Record<string, unknown>)['dev.postern.action']
   expect(action).toMatchObject({ remember: { scopes: ['conversation', 'always'], days: 30 } })
   const decide = (remember: unknown) =>
     askShop(gateway, 'Yes', {
-      taskId: asked.task?.id ?? '',
-      contextId: asked.task?.contextId ?? '',
+      taskId: response.task?.id ?? '',
+      contextId: response.task?.contextId ?? '',
       resolution: { in_reply_to_state: policy.state, remember },
     })
   const wrong = await decide('for ever')
@@ -314,14 +332,14 @@ test('E-39: over A2A the caller says how far a decision counts, in its context o
       description: expect.stringContaining('must be'),
     },
   ])
-  const decided = await decide('conversation')
-  expect(JSON.stringify(decided.task)).toContain('refunded:a1')
-  const { contextId = '' } = asked.task ?? {}
+  const decisionResponse = await decide('conversation')
+  expect(JSON.stringify(decisionResponse.task)).toContain('refunded:a1')
+  const { contextId = '' } = response.task ?? {}
   expect(JSON.stringify((await askShop(gateway, 'order a2, please', { contextId })).task)).toContain('refunded:a2')
   expect((await askShop(gateway, 'order a3, please')).task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
-  const other = await askShop(gateway, 'order a4, please', { sub: 'dave' })
-  expect(other.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
-  expect(wordsOf(other)).toContain('Give 20.00 back for order a4?')
+  const otherResponse = await askShop(gateway, 'order a4, please', { sub: 'dave' })
+  expect(otherResponse.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  expect(wordsOf(otherResponse)).toContain('Give 20.00 back for order a4?')
   expect(takeRings()).toEqual(['begun a1', 'done a1', 'begun a2', 'done a2'])
   await revokeAll('shop')
 })
@@ -336,8 +354,8 @@ test('E-39: an operator’s word counts for later calls of the same tool, but no
     const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
     return [answer.status, ((await answer.json()) as { detail?: string }).detail]
   }
-  const changed = { outcome: 'granted', remember: 'always', arguments: { order: 'o9' } }
-  expect(await decide(changed)).toEqual([
+  const changedDecision = { outcome: 'granted', remember: 'always', arguments: { order: 'o9' } }
+  expect(await decide(changedDecision)).toEqual([
     400,
     'Cannot decide: what is changed first counts once, and is not remembered',
   ])
@@ -368,13 +386,13 @@ test('E-39: an operator’s word counts for later calls of the same tool, but no
       missing: [],
       path: undefined,
     })
-  const printed: string[] = []
-  const output = { openClient, json: false, print: (text: string) => void printed.push(text) }
+  const lines: string[] = []
+  const output = { openClient, json: false, print: (text: string) => void lines.push(text) }
   await approvalViews.list(output, { agent: 'vault' })
-  expect(printed.join()).toMatch(/refund .*direct .*operator .*everywhere/)
+  expect(lines.join()).toMatch(/refund .*direct .*operator .*everywhere/)
   const decision = { agent: 'vault', id: kept?.id ?? '' }
   await approvalViews.revoke(output, decision)
-  expect(printed.at(-1)).toBe(`${kept?.id}: revoked`)
+  expect(lines.at(-1)).toBe(`${kept?.id}: revoked`)
   expect((await later.run('refund order o4, please')).outcome.type).toBe('interrupt')
   await expect(approvalViews.revoke(output, decision)).rejects.toThrow(
     'Cannot revoke approval: there is no decision with this id',
@@ -389,16 +407,16 @@ test('a person with a linked mailbox finds decisions by mail in their chat, and 
   const codeOf = () => mail.received.map(({ text }) => /confirm ([A-Z0-9]{5}-[A-Z0-9]{5})/.exec(text ?? '')?.[1])
   const code = await eventually(async () => codeOf().find(Boolean))
   expect((await till.run(`confirm ${code}`)).said).toContain('is linked with this address')
-  const sent = await mail.deliver({ from, to: 'shop@agents.test', text: 'order l1, please' })
-  const path = findActionPath((await mail.awaitReply(sent.mail.messageId, 30_000)).text ?? '')
+  const receipt = await mail.deliver({ from, to: 'shop@agents.test', text: 'order l1, please' })
+  const path = findActionPath((await mail.awaitReply(receipt.mail.messageId, 30_000)).text ?? '')
   expect((await post(path, { decision: 'grant', remember: 'always' })).status).toBe(200)
   const [kept] = await listOwn('shop')
   expect(kept).toMatchObject({ address: '@ann@alice.test', scope: 'always' })
   expect(await listOwn('shop', bobsToken)).toEqual([])
   // The decision counts for mail alone; the same call on another channel is not allowed.
   expect((await till.run('refund order l2, please')).outcome.type).toBe('interrupt')
-  const other = await openTill({ agent: 'shop' })
-  await other.run(`unlink ${from}`)
+  const otherTill = await openTill({ agent: 'shop' })
+  await otherTill.run(`unlink ${from}`)
   expect(await listOwn('shop')).toEqual([])
   expect((await ask(annsToken, urlOf('shop', `approvals/${kept?.id}`), 'DELETE')).status).toBe(404)
   await eventually(async () => mail.received.some(({ text }) => text?.includes('refunded:l1')))
@@ -428,9 +446,9 @@ test('nothing of it stays when the gateway forgets its author, nor after the end
   await till.decide({ approved: true, remember: 'conversation' })
   await ask(annsToken, urlOf('shop', `threads/${till.threadId}`), 'DELETE')
   expect(await listAll('shop')).toEqual([])
-  const other = await openTill({ agent: 'shop' })
-  await other.decide({ approved: true, remember: 'always' })
-  await ask(annsToken, urlOf('shop', `threads/${other.threadId}`), 'DELETE')
+  const otherTill = await openTill({ agent: 'shop' })
+  await otherTill.decide({ approved: true, remember: 'always' })
+  await ask(annsToken, urlOf('shop', `threads/${otherTill.threadId}`), 'DELETE')
   expect(await listAll('shop')).toHaveLength(1)
   expect(listTraces(swarm.gateway.dataDir, '@ann@web.agents.test')).toContain('records')
   await swarm.operate('/owners/forget', { owner: 'web:["https://agents.test","ann"]' })

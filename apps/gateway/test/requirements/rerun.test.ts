@@ -44,23 +44,26 @@ async function rerunAnswered(id: string): Promise<MessageRecord> {
   const { status, json } = await rerun(id)
   expect(status).toBe(200)
   const record = await eventually(async () => {
-    const shown = await gateway.show(`#${json.message}`)
-    return shown.state === 'answered' && shown
+    const shownRecord = await gateway.show(`#${json.message}`)
+    return shownRecord.state === 'answered' && shownRecord
   })
   expect(record.response?.parts).toMatchObject([{ content: 'Paid back, as it was granted.' }])
-  const again = await rerun(id)
-  expect([again.status, again.json.detail]).toEqual([403, 'Cannot run again: the turn of its decision has not failed'])
+  const secondReplay = await rerun(id)
+  expect([secondReplay.status, secondReplay.json.detail]).toEqual([
+    403,
+    'Cannot run again: the turn of its decision has not failed',
+  ])
   return record
 }
 
 /** Reruns the decided turn with the command, and returns its output. */
 async function printOf(id: string): Promise<string> {
-  const printed: string[] = []
+  const lines: string[] = []
   const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
   const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
-  await requirementViews.rerun({ openClient, json: false, print: text => void printed.push(text) }, { id })
-  return printed.join()
+  await requirementViews.rerun({ openClient, json: false, print: text => void lines.push(text) }, { id })
+  return lines.join()
 }
 
 test('a mail gets its answer once its decided turn runs again', async () => {
@@ -71,8 +74,8 @@ test('a mail gets its answer once its decided turn runs again', async () => {
     const texts = gateway.simulation.mail.received.map(({ text }) => text)
     return texts.some(text => text?.includes('Paid back')) && gateway.simulation.mail.received
   })
-  const paid = replies.find(({ text }) => text?.includes('Paid back'))
-  expect(paid?.headers.get('references')?.join()).toContain(mail.messageId)
+  const paidMail = replies.find(({ text }) => text?.includes('Paid back'))
+  expect(paidMail?.headers.get('references')?.join()).toContain(mail.messageId)
 })
 
 test('a post gets its answer once its decided turn runs again', async () => {

@@ -31,13 +31,13 @@ async function awaitState(id: string | undefined, state: string) {
 }
 
 test('a task over A2A ends when its caller lets the question go by', async () => {
-  const asked = await askShop(gateway, 'consent please')
-  expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
-  const ended = await awaitState(asked.task?.id, 'TASK_STATE_COMPLETED')
-  expect(wordsOf(ended)).toContain('declined by timeout')
-  const state = String(policyOf(asked).state)
+  const response = await askShop(gateway, 'consent please')
+  expect(response.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  const endedResponse = await awaitState(response.task?.id, 'TASK_STATE_COMPLETED')
+  expect(wordsOf(endedResponse)).toContain('declined by timeout')
+  const state = String(policyOf(response).state)
   const late = await askShop(gateway, 'yes', {
-    ...(asked.task && { contextId: asked.task.contextId }),
+    ...(response.task && { contextId: response.task.contextId }),
     resolution: { in_reply_to_state: state, outcome: 'granted' },
   })
   expect(late.error?.violations).toMatchObject([{ description: 'has expired' }])
@@ -47,11 +47,11 @@ test('a chat tells a person that they let its question go by, once', async () =>
   const threadId = uniqueName('thread')
   const events = await web.say('consent please', { threadId })
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'interrupt' } })
-  const told = () =>
+  const readToolRows = () =>
     web.readHistory(threadId).then(rows => rows.filter(({ content }) => content.includes('by timeout')))
-  await eventually(async () => (await told()).length > 0)
+  await eventually(async () => (await readToolRows()).length > 0)
   await web.say('and now', { threadId })
-  expect(await told()).toHaveLength(1)
+  expect(await readToolRows()).toHaveLength(1)
 })
 
 test('a person who lets a question to their post go by hears no more of it', async () => {
@@ -62,12 +62,12 @@ test('a person who lets a question to their post go by hears no more of it', asy
   })
   const { activity } = await gateway.simulation.fediverse.awaitReply(objectId, 30_000)
   findActionPath(String((activity.object as { readonly content?: string }).content))
-  const listed = await eventually(async () => {
+  const listedRequirement = await eventually(async () => {
     const headers = { authorization: `Bearer ${operatorToken}` }
     const answer = await fetch(`${gateway.url()}/operator/api/requirements?state=expired`, { headers })
     const { items } = (await answer.json()) as { readonly items: readonly Listed[] }
     return items.find(({ via, resolved_at }) => via === 'activitypub' && resolved_at !== undefined)
   })
-  expect(listed).toMatchObject({ resolver: { method: 'timeout' } })
+  expect(listedRequirement).toMatchObject({ resolver: { method: 'timeout' } })
   expect(gateway.simulation.fediverse.received).toHaveLength(1)
 })

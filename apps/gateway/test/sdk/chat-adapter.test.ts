@@ -65,9 +65,9 @@ beforeAll(async () => {
   })
   bot.onSubscribedMessage(async (thread, message) => {
     await answer(thread, message)
-    const said: string[] = []
-    for await (const each of thread.allMessages) said.push(each.text)
-    await thread.post(`known: ${said.length}`)
+    const texts: string[] = []
+    for await (const allMessage of thread.allMessages) texts.push(allMessage.text)
+    await thread.post(`known: ${texts.length}`)
   })
 }, 60_000)
 afterAll(async () => {
@@ -104,8 +104,8 @@ describe('a bot of Chat SDK', () => {
     ['stream', /^one two three$/],
     ['edit', /^\*\*right\*\*$/],
     ['file', /^here/],
-  ])('says what it posts last: %s', async (text, words) => {
-    expect(await ask(text)).toMatch(words)
+  ])('answers with its last post: %s', async (text, pattern) => {
+    expect(await ask(text)).toMatch(pattern)
   })
 
   test('that says nothing gives no answer', async () => {
@@ -129,8 +129,8 @@ describe('a bot of Chat SDK', () => {
 
   test('writes to a person later, beside any answer', async () => {
     await ask('hello', 'activitypub')
-    const sent = await threads.at(-1)?.post('one more thing')
-    expect(sent?.id).toMatch(/^[0-9a-f]{32}$/)
+    const sentMessage = await threads.at(-1)?.post('one more thing')
+    expect(sentMessage?.id).toMatch(/^[0-9a-f]{32}$/)
     const list = async () => {
       const headers = { authorization: `Bearer ${gateway.token}` }
       return (await fetch(`${gateway.url}/operator/api/deliveries?limit=5`, { headers })).text()
@@ -180,6 +180,6 @@ test.each([
   ['an old signature', { 'webhook-signature': 'v1,AAAA', 'webhook-timestamp': '1000000000' }],
 ])('the adapter refuses a request with %s', async (_, headers) => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  const refused = await fetch(url, { method: 'POST', headers: { 'webhook-id': '1', ...headers }, body: '{}' })
-  expect(refused.status).toBe(401)
+  const refusal = await fetch(url, { method: 'POST', headers: { 'webhook-id': '1', ...headers }, body: '{}' })
+  expect(refusal.status).toBe(401)
 })

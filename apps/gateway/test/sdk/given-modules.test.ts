@@ -19,9 +19,9 @@ test.each([{}, { isolate: true }])(
   'startGateway() takes an agent that the test has imported, also with %j',
   async overrides => {
     const [find, close] = [vi.fn(() => 'on Monday'), vi.fn()]
-    const desk = defineAgent({ handle: () => `It comes ${find()}.`, close })
+    const agentModule = defineAgent({ handle: () => `It comes ${find()}.`, close })
     const settings = { agents: { desk: { use: './agents/library.ts', ...overrides } } } as const
-    for (const module of [desk, { default: desk }]) {
+    for (const module of [agentModule, { default: agentModule }]) {
       const gateway = await open({ settings, modules: { desk: module } })
       expect((await gateway.chat({ text: 'hello' })).text).toBe('It comes on Monday.')
       await gateway.restart()

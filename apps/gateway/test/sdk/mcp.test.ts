@@ -40,8 +40,8 @@ afterAll(async () => {
   rmSync(elsewhere, { recursive: true, force: true })
 })
 
-async function call(name: string, given: object = {}, by = client): Promise<CallToolResult> {
-  return (await by.callTool({ name, arguments: { ...given } })) as CallToolResult
+async function call(name: string, input: object = {}, by = client): Promise<CallToolResult> {
+  return (await by.callTool({ name, arguments: { ...input } })) as CallToolResult
 }
 
 function textOf({ content }: CallToolResult): string {
@@ -50,8 +50,8 @@ function textOf({ content }: CallToolResult): string {
 }
 
 /** Returns the answer of the tool, as JSON. */
-async function ask(name: string, given: object = {}) {
-  const answer = await call(name, given)
+async function ask(name: string, input: object = {}) {
+  const answer = await call(name, input)
   expect(answer.isError, textOf(answer)).not.toBe(true)
   return JSON.parse(textOf(answer))
 }
@@ -89,16 +89,16 @@ test('every tool says what it does and what it takes', async () => {
 test('a model of the operator gets no character of a peer that nobody sees', { timeout: 60_000 }, async () => {
   const text = 'Look \u{e0050}\u{e0041} \u202egpj \u001b[2J here'
   await ask('send_test_message', { via: 'a2a', to: 'echo', text })
-  const listed = textOf(await call('list_messages', { limit: 1 }))
-  const [{ message }] = JSON.parse(listed).items
-  const shown = textOf(await call('show_message', { id: `#${message}` }))
-  expect(listed + shown).not.toMatch(/(?!\n)\p{Cc}|\p{Cf}/u)
-  expect(shown).toContain('\\udb40\\udc50')
+  const listText = textOf(await call('list_messages', { limit: 1 }))
+  const [{ message }] = JSON.parse(listText).items
+  const shownText = textOf(await call('show_message', { id: `#${message}` }))
+  expect(listText + shownText).not.toMatch(/(?!\n)\p{Cc}|\p{Cf}/u)
+  expect(shownText).toContain('\\udb40\\udc50')
 })
 
 test('the server lists and shows a sent message, and why names its outcome', { timeout: 60_000 }, async () => {
-  const sent = await ask('send_test_message', { via: 'email', to: 'echo', text: 'hello by mail' })
-  expect(sent.reply.text).toContain('hello by mail')
+  const sendResult = await ask('send_test_message', { via: 'email', to: 'echo', text: 'hello by mail' })
+  expect(sendResult.reply.text).toContain('hello by mail')
   // The answer may be read before the gateway has settled its delivery.
   const items = await vi.waitFor(
     async () => {
@@ -121,8 +121,8 @@ test('a coding agent sends files by their paths', { timeout: 60_000 }, async () 
   writeFileSync(path, 'day,hour')
   const { reply } = await ask('send_test_message', { via: 'a2a', to: 'echo', text: 'See there.', files: [path] })
   expect(reply.text).toContain('plan.csv, text/csv')
-  const lost = await call('send_test_message', { via: 'a2a', to: 'echo', files: [join(elsewhere, 'none.csv')] })
-  expect(textOf(lost)).toMatch(/cannot read the file ".*none\.csv": it does not exist/)
+  const failedCall = await call('send_test_message', { via: 'a2a', to: 'echo', files: [join(elsewhere, 'none.csv')] })
+  expect(textOf(failedCall)).toMatch(/cannot read the file ".*none\.csv": it does not exist/)
 })
 
 test('the server lists refused traffic with its reason', async () => {
@@ -144,26 +144,26 @@ test.each([
   ['show_message', {}, /^Cannot show message: "id" is missing/],
   ['show_message', { id: '999' }, /^Cannot show message: there is no message/],
   ['nothing', {}, /there is no such tool/],
-])('%s with %j fails in words that say what is wrong', async (name, given, words) => {
-  const answer = await call(name, given)
+])('%s with %j fails in words that say what is wrong', async (name, input, pattern) => {
+  const answer = await call(name, input)
   expect(answer.isError).toBe(true)
-  expect(textOf(answer)).toMatch(words)
+  expect(textOf(answer)).toMatch(pattern)
 })
 
 test('a gateway that does not answer is an answer of the tool, and the server goes on', async () => {
-  const lost = await connect('http://127.0.0.1:9')
-  for (const _ of [1, 2]) expect(textOf(await call('status', {}, lost))).toContain('127.0.0.1:9')
-  await lost.close()
+  const lostClient = await connect('http://127.0.0.1:9')
+  for (const _ of [1, 2]) expect(textOf(await call('status', {}, lostClient))).toContain('127.0.0.1:9')
+  await lostClient.close()
 })
 
 test('beside data that no gateway serves, tools that read and tools that write open no agent', {
   timeout: 60_000,
 }, async () => {
   const folder = join(elsewhere, 'stopped')
-  const opened = join(folder, 'opened')
+  const openedFolder = join(folder, 'opened')
   mkdirSync(folder)
   const agent = `import { writeFileSync } from 'node:fs'
-    writeFileSync(${JSON.stringify(opened)}, '')
+    writeFileSync(${JSON.stringify(openedFolder)}, '')
     export const handle = () => 'hello'`
   writeFileSync(join(folder, 'agent.mjs'), agent)
   const config = { dev: true, origin: 'https://agents.test', data: 'data', agents: { echo: { use: './agent.mjs' } } }
@@ -174,6 +174,6 @@ test('beside data that no gateway serves, tools that read and tools that write o
     ['change_delivery', { id: '1', action: 'retry' }],
   ] as const)
     expect(textOf(await call(name, given, stopped))).toMatch(/^No gateway runs here/)
-  expect([existsSync(opened), existsSync(join(folder, 'data'))]).toEqual([false, false])
+  expect([existsSync(openedFolder), existsSync(join(folder, 'data'))]).toEqual([false, false])
   await stopped.close()
 })

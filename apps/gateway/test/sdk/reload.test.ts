@@ -25,8 +25,8 @@ const [begun, released, closed] = ['begun', 'released', 'closed'].map(name => jo
 ]
 
 let child: ChildProcessByStdio<null, Readable, Readable>
-let printed = ''
-const hear = (words: RegExp) => vi.waitFor(() => expect(printed).toMatch(words), { timeout: 50_000, interval: 50 })
+let output = ''
+const hear = (pattern: RegExp) => vi.waitFor(() => expect(output).toMatch(pattern), { timeout: 50_000, interval: 50 })
 
 beforeAll(async () => {
   write('words.ts', "export const words: string = 'first'\n")
@@ -38,7 +38,7 @@ beforeAll(async () => {
     env: { ...process.env, ...ports },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (printed += String(chunk)))
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (output += String(chunk)))
   await hear(/^ {2}token\s+\S+$/m)
 })
 afterAll(async () => {
@@ -54,8 +54,8 @@ function configure(agents: object = {}, overrides: object = {}): string {
 
 /** Finds the gateway's address and the operator's token in what the command has printed. */
 function findGateway(): { readonly url: string; readonly token: string } {
-  const [, url = ''] = /listens on (\S+)/.exec(printed) ?? []
-  const [, token = ''] = /^ {2}token\s+(\S+)$/m.exec(printed) ?? []
+  const [, url = ''] = /listens on (\S+)/.exec(output) ?? []
+  const [, token = ''] = /^ {2}token\s+(\S+)$/m.exec(output) ?? []
   return { url, token }
 }
 
@@ -80,10 +80,10 @@ function openChat(token = findGateway().token): Promise<Response> {
 }
 
 /** Writes a module, and waits until the gateway logs the result. */
-async function change(name: string, text: string, words: RegExp): Promise<void> {
-  const before = printed.length
+async function change(name: string, text: string, pattern: RegExp): Promise<void> {
+  const before = output.length
   write(name, text)
-  await vi.waitFor(() => expect(printed.slice(before)).toMatch(words), { timeout: 50_000, interval: 50 })
+  await vi.waitFor(() => expect(output.slice(before)).toMatch(pattern), { timeout: 50_000, interval: 50 })
 }
 
 test('postern dev opens an agent anew when a module that it imports changes', async () => {
@@ -93,12 +93,12 @@ test('postern dev opens an agent anew when a module that it imports changes', as
 })
 
 test('postern dev follows every save of an editor that writes a new file and renames it over the old one', async () => {
-  for (const words of ['renamed once', 'renamed twice', 'renamed three times']) {
-    const before = printed.length
-    write('words.ts.tmp', `export const words: string = '${words}'\n`)
+  for (const text of ['renamed once', 'renamed twice', 'renamed three times']) {
+    const before = output.length
+    write('words.ts.tmp', `export const words: string = '${text}'\n`)
     renameSync(join(folder, 'words.ts.tmp'), join(folder, 'words.ts'))
-    await vi.waitFor(() => expect(printed.slice(before)).toMatch(/agents reloaded/), { timeout: 50_000, interval: 50 })
-    expect(await ask()).toBe(words)
+    await vi.waitFor(() => expect(output.slice(before)).toMatch(/agents reloaded/), { timeout: 50_000, interval: 50 })
+    expect(await ask()).toBe(text)
   }
   await change('words.ts', "export const words: string = 'second'\n", /agents reloaded/)
 })
@@ -106,7 +106,7 @@ test('postern dev follows every save of an editor that writes a new file and ren
 test('postern dev keeps the agent when a module does not load, and says file, line and column', async () => {
   const broken = "export const words: string = 'third'\nexport const = 3\n"
   await change('words.ts', broken, /agents cannot be reloaded; the former ones stay in use/)
-  expect(printed).toMatch(/agents\.desk\.use: [^\n]*words\.ts:2:\d+ has a syntax error/)
+  expect(output).toMatch(/agents\.desk\.use: [^\n]*words\.ts:2:\d+ has a syntax error/)
   expect(await ask()).toBe('second')
   await change('words.ts', "export const words: string = 'fourth'\n", /agents reloaded/)
   expect(await ask()).toBe('fourth')
@@ -146,13 +146,13 @@ test('postern dev follows changes of the configuration, and ends running work by
 
 test('a configuration that is wrong changes nothing, and the log says what is wrong with it', async () => {
   const wrong = configure({ other: { use: 'builtin:echo' } }, { limits: { per_identity: -1 }, colour: 'red' })
-  const kept = /configuration cannot be reloaded; the former one stays in use/
-  await change('postern.config.json', wrong, kept)
-  expect(printed).toMatch(/limits\.per_identity: [^\n]*colour: is not a known key/)
+  const keptPattern = /configuration cannot be reloaded; the former one stays in use/
+  await change('postern.config.json', wrong, keptPattern)
+  expect(output).toMatch(/limits\.per_identity: [^\n]*colour: is not a known key/)
   expect(await ask('other')).toContain('hello')
-  await change('postern.config.json', '{"agents": {', kept)
-  await change('postern.config.json', configure({ other: { use: './none.ts' } }), kept)
-  expect(printed).toMatch(/agents\.other\.use: /)
+  await change('postern.config.json', '{"agents": {', keptPattern)
+  await change('postern.config.json', configure({ other: { use: './none.ts' } }), keptPattern)
+  expect(output).toMatch(/agents\.other\.use: /)
   expect(await ask('other')).toContain('hello')
 })
 
@@ -161,9 +161,9 @@ test('a port in use leaves the former sockets open', async () => {
   await new Promise<void>(resolve => taken.listen(0, '127.0.0.1', resolve))
   const { port } = taken.address() as AddressInfo
   const agents = { other: { use: 'builtin:echo' } }
-  const kept = /configuration cannot be reloaded; the former one stays in use/
+  const keptPattern = /configuration cannot be reloaded; the former one stays in use/
   const grpc = { host: '127.0.0.1', port }
-  await change('postern.config.json', configure(agents, { a2a: { grpc } }), kept)
+  await change('postern.config.json', configure(agents, { a2a: { grpc } }), keptPattern)
   await new Promise(resolve => taken.close(resolve))
   expect(await ask('other', 'email')).toContain('hello')
 })
@@ -172,7 +172,7 @@ test('the log names settings that cannot change while it runs, and the gateway a
   const settings = { listen: { host: 'localhost' }, data: 'elsewhere', log: { level: 'debug' } }
   const agents = { third: { use: 'builtin:echo' } }
   await change('postern.config.json', configure(agents, settings), /configuration reloaded/)
-  expect(printed).toMatch(/"settings":\["listen","data","log"\][^\n]*Restart postern dev/)
+  expect(output).toMatch(/"settings":\["listen","data","log"\][^\n]*Restart postern dev/)
   expect(await ask('third')).toContain('hello')
   expect(await ask('other')).toBeUndefined()
   expect(existsSync(join(folder, 'elsewhere'))).toBe(false)
@@ -205,13 +205,13 @@ test('an agent keeps to its concurrency while a turn of the former configuration
 })
 
 /** Describes an agent that reports when each of its runs begins and ends. */
-function describeBusy(runs: string, ended: string): string {
+function describeBusy(runs: string, endedRuns: string): string {
   return `import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export async function handle() {
   appendFileSync(${JSON.stringify(runs)}, 'begin ')
-  while (!existsSync(${JSON.stringify(ended)})) await sleep(20)
+  while (!existsSync(${JSON.stringify(endedRuns)})) await sleep(20)
   appendFileSync(${JSON.stringify(runs)}, 'end ')
   return 'done'
 }

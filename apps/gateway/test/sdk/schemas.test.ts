@@ -67,8 +67,8 @@ describe('config.json', () => {
   })
 
   test('names the fault of an agent by its kind alone, as an editor shows it', async () => {
-    const desk = { use: 'openai', base_url: 'https://model.example/v1', model: 'm', modle: 'm' }
-    const faults = await listFaults({ origin: 'https://agents.example', agents: { desk } })
+    const agentConfig = { use: 'openai', base_url: 'https://model.example/v1', model: 'm', modle: 'm' }
+    const faults = await listFaults({ origin: 'https://agents.example', agents: { desk: agentConfig } })
     const unexpected = faults.filter(({ keyword }) => keyword !== 'if')
     expect(unexpected).toMatchObject([{ keyword: 'additionalProperties', params: { additionalProperty: 'modle' } }])
   })

@@ -30,18 +30,18 @@ describe('a gateway of postern/testing', () => {
   })
 
   test('sends forged messages and shows what the gateway answers', async () => {
-    const forged = { via: 'activitypub', to: 'asker', text: 'hello', fault: 'tampered' } as const
-    expect(await gateway.send(forged)).toMatchObject({ status: 'refused', refusal: { answer: 401 }, parts: [] })
+    const forgedMessage = { via: 'activitypub', to: 'asker', text: 'hello', fault: 'tampered' } as const
+    expect(await gateway.send(forgedMessage)).toMatchObject({ status: 'refused', refusal: { answer: 401 }, parts: [] })
   })
 
   test('shows what reached followers, strangers and mailboxes, with the files', async () => {
     await gateway.follow('alice@mastodon.test', 'asker')
     expect(await gateway.inbox('bob@mastodon.test')).toEqual([])
-    const sent = await gateway.send({ via: 'email', from: 'bob@nodmarc.test', to: 'asker', text: 'hello' })
+    const response = await gateway.send({ via: 'email', from: 'bob@nodmarc.test', to: 'asker', text: 'hello' })
     const [mail, ...others] = await gateway.inbox('bob@nodmarc.test')
     expect(others).toEqual([])
     expect(mail).toMatchObject({ via: 'email', type: 'mail', from: expect.stringContaining('asker@agents.test') })
-    expect(mail).toMatchObject({ text: expect.stringMatching(/^Grüße!/), id: sent.thread })
+    expect(mail).toMatchObject({ text: expect.stringMatching(/^Grüße!/), id: response.thread })
     expect(mail?.files.map(({ bytes, ...file }) => ({ ...file, bytes: new Uint8Array(bytes) }))).toMatchObject([times])
     await vi.waitFor(async () => {
       const post = (await gateway.inbox('@alice@mastodon.test')).find(({ type }) => type === 'Create')
@@ -63,9 +63,9 @@ describe('a gateway of postern/testing', () => {
   test.each(['activitypub', 'a2a', 'email', 'web'] as const)(
     'decides a consent by %s as the sender, and an approval as the operator',
     async via => {
-      const asked = await gateway.send({ via, to: 'asker', text: 'consent' })
-      expect(asked.parts).toMatchObject([{ kind: 'policy', policy: { message: 'May I?' } }])
-      const granted = await gateway.decide(asked, 'granted')
+      const response = await gateway.send({ via, to: 'asker', text: 'consent' })
+      expect(response.parts).toMatchObject([{ kind: 'policy', policy: { message: 'May I?' } }])
+      const granted = await gateway.decide(response, 'granted')
       expect(granted.parts).toMatchObject([{ kind: 'text', content: 'They said granted.' }])
       expect(await gateway.record(granted)).toMatchObject({
         message: { policy_resolution: { resolver: { method: 'link' } } },
@@ -77,21 +77,23 @@ describe('a gateway of postern/testing', () => {
   )
 
   test.each([
-    ['by the result that asked', (asked: PeerReply) => asked],
-    ['by the id of the requirement', (asked: PeerReply) => findRequirementId(asked)],
+    ['by the result that asked', (response: PeerReply) => response],
+    ['by the id of the requirement', (response: PeerReply) => findRequirementId(response)],
   ])('grants the call of a tool with other arguments, %s', async (_, name) => {
-    const asked = await gateway.send({ via: 'email', to: 'guide', text: 'The weather in Oslo?' })
-    const { parts } = await gateway.decide(name(asked), 'granted', { city: 'Bergen' })
+    const response = await gateway.send({ via: 'email', to: 'guide', text: 'The weather in Oslo?' })
+    const { parts } = await gateway.decide(name(response), 'granted', { city: 'Bergen' })
     expect(JSON.stringify(parts)).toContain('a real look at Bergen')
     const [question, answer] = (await gateway.inbox('alice@alice.test')).slice(-2)
     expect([question?.text, answer?.text]).toEqual([expect.any(String), expect.stringContaining('Bergen')])
   })
 
-  test('says why it cannot decide', async () => {
-    const asked = await gateway.send({ via: 'a2a', to: 'asker', text: 'consent' })
-    await expect(gateway.decide(asked, 'granted', { amount: 3 })).rejects.toThrow('there are no arguments to change')
-    await gateway.decide(asked, 'declined')
-    await expect(gateway.decide(asked, 'granted')).rejects.toThrow(`Message ${asked.number} waits for no decision`)
+  test('reports why it cannot decide', async () => {
+    const response = await gateway.send({ via: 'a2a', to: 'asker', text: 'consent' })
+    await expect(gateway.decide(response, 'granted', { amount: 3 })).rejects.toThrow('there are no arguments to change')
+    await gateway.decide(response, 'declined')
+    await expect(gateway.decide(response, 'granted')).rejects.toThrow(
+      `Message ${response.number} waits for no decision`,
+    )
     await expect(gateway.decide('nothing', 'granted')).rejects.toThrow('There is no requirement "nothing"')
   })
 })
@@ -100,11 +102,11 @@ test.each(['activitypub', 'a2a', 'email'] as const)(
   'a gateway of postern/testing takes messages by %s after its clock moves on, and what is overdue ends',
   async via => {
     const gateway = await startGateway({ folder: import.meta.dirname, settings })
-    const asked = await gateway.send({ via, to: 'asker', text: 'consent' })
+    const response = await gateway.send({ via, to: 'asker', text: 'consent' })
     const before = gateway.clock.now()
     gateway.clock.advance(2 * 86_400_000)
     expect(gateway.clock.now() - before).toBeGreaterThanOrEqual(2 * 86_400_000)
-    await vi.waitFor(() => expect(gateway.decide(asked, 'granted')).rejects.toThrow('waits for no decision'))
+    await vi.waitFor(() => expect(gateway.decide(response, 'granted')).rejects.toThrow('waits for no decision'))
     const { status, number } = await gateway.send({ via, to: 'asker', text: 'hello', timeoutMs: 60_000 })
     expect(['answered', 'completed']).toContain(status)
     const { message } = await gateway.record({ number })

@@ -72,23 +72,23 @@ describe('startGateway() of postern/testing', () => {
   })
 
   test('chats as the operator or as somebody with a token, with files', async () => {
-    const own = await gateway.chat({ to: 'lister', text: 'hello' })
+    const ownResult = await gateway.chat({ to: 'lister', text: 'hello' })
     const bobs = await gateway.chat({ to: 'lister', from: 'bob', text: 'hello', parts: [note] })
-    expect(bobs.number).toBeGreaterThan(own.number ?? Number.NaN)
+    expect(bobs.number).toBeGreaterThan(ownResult.number ?? Number.NaN)
     expect(bobs.text).toContain('file note.txt text/plain buy milk')
     expect(bobs.text.split('\n')[0]).toContain('bob')
-    expect(own.text).not.toContain('bob')
+    expect(ownResult.text).not.toContain('bob')
     expect(bobs.parts).toMatchObject([
       { kind: 'text', content: expect.stringContaining('buy milk') },
       { kind: 'file', name: 'list.txt' },
     ])
   })
 
-  test('names a message that there is not', async () => {
+  test('names a message that does not exist', async () => {
     await expect(gateway.record(9_999)).rejects.toThrow('There is no message "#9999"')
   })
 
-  test('says what the gateway answered to a chat that it refuses', async () => {
+  test('reports the refusal of a chat by the gateway', async () => {
     await expect(gateway.chat({ to: 'nobody', text: 'hello' })).rejects.toThrow(/Cannot chat: the gateway answered 404/)
   })
 

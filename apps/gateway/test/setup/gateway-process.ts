@@ -31,9 +31,9 @@ export function createGatewayProcess(
   configPath: string,
   { preload, command = ['start'] }: ProcessOptions = {},
 ): GatewayProcess {
-  const words = [...(preload === undefined ? [] : ['--import', preload]), program, ...command, '--config', configPath]
+  const texts = [...(preload === undefined ? [] : ['--import', preload]), program, ...command, '--config', configPath]
   let child: ChildProcess | undefined
-  let printed = ''
+  let output = ''
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     const ending = child
     if (!ending || ending.exitCode !== null || ending.signalCode !== null) return ending?.exitCode ?? null
@@ -44,9 +44,9 @@ export function createGatewayProcess(
   }
   return {
     async start() {
-      child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] })
-      printed = ''
-      for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => (printed += String(chunk)))
+      child = spawn(process.execPath, texts, { stdio: ['ignore', 'pipe', 'pipe'] })
+      output = ''
+      for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => (output += String(chunk)))
       await untilListening(child)
     },
     kill: async () => void (await end('SIGKILL')),
@@ -55,7 +55,7 @@ export function createGatewayProcess(
     resume: () => void child?.kill('SIGCONT'),
     async ended() {
       if (child && child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-      return { code: child?.exitCode ?? null, printed }
+      return { code: child?.exitCode ?? null, printed: output }
     },
   }
 }
@@ -63,13 +63,13 @@ export function createGatewayProcess(
 /** Resolves once a gateway prints that it listens; its output must be piped. */
 export function untilListening(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
-    let printed = ''
+    let output = ''
     const read = (chunk: Buffer) => {
-      printed += chunk.toString()
-      if (printed.includes('listens on')) resolve()
+      output += chunk.toString()
+      if (output.includes('listens on')) resolve()
     }
     child.stdout?.on('data', read)
     child.stderr?.on('data', read)
-    child.once('exit', code => reject(new Error(`the gateway ended with ${code}: ${printed}`)))
+    child.once('exit', code => reject(new Error(`the gateway ended with ${code}: ${output}`)))
   })
 }

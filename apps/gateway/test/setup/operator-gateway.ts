@@ -109,9 +109,9 @@ export async function openOperatorGateway({
     const { items: requirements } = await swarm.operate<{ items: readonly Waiting[] }>(
       '/requirements?state=open&approver=operator',
     )
-    const listed = requirements.find(each => each.agent === agent)
-    if (!listed) throw new Error('nothing waits')
-    return swarm.operate<Waiting>(`/requirements/${listed.id}`)
+    const requirement = requirements.find(each => each.agent === agent)
+    if (!requirement) throw new Error('nothing waits')
+    return swarm.operate<Waiting>(`/requirements/${requirement.id}`)
   }
 
   return {
@@ -119,9 +119,9 @@ export async function openOperatorGateway({
     findWaiting,
     takeRings() {
       const rings = readLines(till)
-      const news = rings.slice(rung)
+      const newRings = rings.slice(rung)
       rung = rings.length
-      return news
+      return newRings
     },
     async askForRefund(agent, how = 'direct', order = '17') {
       const { fediverse } = swarm.gateway.simulation
@@ -166,7 +166,7 @@ function readLines(path: string): readonly string[] {
 }
 
 let count = 0
-export const newName = (what: string) => `${what}-${++count}`
+export const newName = (label: string) => `${label}-${++count}`
 
 interface Resume {
   readonly interruptId: string

@@ -29,17 +29,17 @@ export async function openPeopleGateway(overrides: Record<string, unknown> = {})
     text: string,
     { from = 'alice@mastodon.test', to = 'desk', inReplyTo, visibility = 'direct' }: Options = {},
   ) {
-    const sent = await fediverse.deliver({ to: `${to}@agents.test`, text, from, inReplyTo, visibility })
-    const { activity } = await fediverse.awaitReply(sent.objectId, 30_000)
+    const receipt = await fediverse.deliver({ to: `${to}@agents.test`, text, from, inReplyTo, visibility })
+    const { activity } = await fediverse.awaitReply(receipt.objectId, 30_000)
     const { content, id, to: audience } = activity.object as { content: string; id: string; to: string[] }
-    return { text: toText(content), thread: id, audience, id: sent.activityId }
+    return { text: toText(content), thread: id, audience, id: receipt.activityId }
   }
 
   async function write(text: string, { from = 'alice@alice.test', to = 'desk', inReplyTo, ...rest }: Options = {}) {
     const plan = { to: `${to}@agents.test`, text, from, subject: 'hello', inReplyTo, ...rest }
-    const sent = await mail.deliver(plan)
-    const received = await mail.awaitReply(sent.mail.messageId, 30_000)
-    return { text: (received.text ?? '').trim(), thread: received.messageId, id: sent.mail.messageId }
+    const receipt = await mail.deliver(plan)
+    const receivedMail = await mail.awaitReply(receipt.mail.messageId, 30_000)
+    return { text: (receivedMail.text ?? '').trim(), thread: receivedMail.messageId, id: receipt.mail.messageId }
   }
 
   return {
@@ -71,9 +71,9 @@ export async function openPeopleGateway(overrides: Record<string, unknown> = {})
       const before = gateway.simulation.mail.received.filter(
         ({ envelope, text }) => envelope.to.includes(address) && codeOf(text ?? ''),
       ).length
-      const asked = await dm(`link ${address}`, options)
+      const linkMessage = await dm(`link ${address}`, options)
       const code = await this.mailedCode(address, before + 1)
-      return { asked, code, confirmed: await dm(`confirm ${code}`, options) }
+      return { asked: linkMessage, code, confirmed: await dm(`confirm ${code}`, options) }
     },
     close: () => gateway.close(),
   }

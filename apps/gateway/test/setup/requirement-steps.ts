@@ -107,6 +107,6 @@ export function policyOf({ task }: RpcAnswer): Readonly<Record<string, unknown>>
 
 /** Returns all texts of a task: its results, and its question or refusal. */
 export function wordsOf({ task }: RpcAnswer): string {
-  const said = [...(task?.artifacts ?? []).flatMap(({ parts }) => parts), ...(task?.status.message?.parts ?? [])]
-  return said.map(({ text }) => text ?? '').join('\n')
+  const sentParts = [...(task?.artifacts ?? []).flatMap(({ parts }) => parts), ...(task?.status.message?.parts ?? [])]
+  return sentParts.map(({ text }) => text ?? '').join('\n')
 }

@@ -30,13 +30,13 @@ export async function openSlowGateway(
   agents: Readonly<Record<string, Record<string, unknown>>>,
   settings: Record<string, unknown> = {},
 ): Promise<SlowGateway> {
-  const begun: SlowRun[] = []
+  const startedRuns: SlowRun[] = []
   const awaited: ((run: SlowRun) => void)[] = []
   shareSlowStore({
     begin(run) {
       const first = awaited.shift()
       if (first) first(run)
-      else begun.push(run)
+      else startedRuns.push(run)
     },
   })
   const configured = Object.entries(agents).map(([name, agent]) => [
@@ -53,10 +53,10 @@ export async function openSlowGateway(
   return {
     ...gateway,
     nextRun: () => {
-      const run = begun.shift()
+      const run = startedRuns.shift()
       return run ? Promise.resolve(run) : new Promise(resolve => awaited.push(resolve))
     },
-    countRuns: () => begun.length,
+    countRuns: () => startedRuns.length,
     async post(agent, text, { from, thread = 'one', visibility = 'direct' } = {}) {
       const context = `https://mastodon.test/contexts/${thread}-${agent}`
       const { objectId, activity, status } = await fediverse.deliver({
@@ -81,6 +81,9 @@ export async function openSlowGateway(
     answers: () =>
       fediverse.received.filter(({ activity, verified }) => verified && activity.type === 'Create').map(textOf),
     awaitAnswer: text =>
-      fediverse.awaitActivity(received => received.verified && textOf(received).includes(text), 30_000),
+      fediverse.awaitActivity(
+        receivedActivity => receivedActivity.verified && textOf(receivedActivity).includes(text),
+        30_000,
+      ),
   }
 }

@@ -38,7 +38,7 @@ interface SwarmChat {
 
 let count = 0
 /** Returns a unique name. */
-export const nameOne = (what: string) => `${what}-${++count}`
+export const nameOne = (label: string) => `${label}-${++count}`
 
 export function openSwarmChat(swarm: Pick<SwarmGateway, 'gateway'>, agent = 'desk'): SwarmChat {
   function post(path: string, body: object): Promise<Response> {
@@ -48,8 +48,8 @@ export function openSwarmChat(swarm: Pick<SwarmGateway, 'gateway'>, agent = 'des
   }
   const begin: SwarmChat['begin'] = (threadId, content, runId = nameOne('run')) =>
     post('runs', { threadId, runId, messages: [{ id: nameOne('msg'), role: 'user', content }] })
-  async function run(...given: Parameters<SwarmChat['begin']>): Promise<string> {
-    const text = await (await begin(...given)).text()
+  async function run(...input: Parameters<SwarmChat['begin']>): Promise<string> {
+    const text = await (await begin(...input)).text()
     await judgeStream(text, parseEvents(text))
     return text
   }

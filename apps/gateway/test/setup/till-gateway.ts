@@ -45,13 +45,13 @@ export async function openTillGateway(shop: Readonly<Record<string, unknown>>): 
       }),
     rings,
     expectOneRing(order, answer) {
-      const begun = rings().filter(line => line === `begun ${order}`).length
-      expect(begun).toBeLessThanOrEqual(1)
+      const startedAt = rings().filter(line => line === `begun ${order}`).length
+      expect(startedAt).toBeLessThanOrEqual(1)
       if (!answer.includes('refunded')) {
         expect(answer).toContain('Whether it took effect is not known.')
         return 'unknown'
       }
-      expect([begun, rings().includes(`done ${order}`)]).toEqual([1, true])
+      expect([startedAt, rings().includes(`done ${order}`)]).toEqual([1, true])
       return 'made'
     },
     async close() {

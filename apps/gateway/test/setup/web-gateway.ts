@@ -53,18 +53,18 @@ interface UploadedFile {
   readonly expires_at: string
 }
 
-const tokenOf = (who: ChatPerson) => `token-of-${who}-for-the-tests`
+const tokenOf = (person: ChatPerson) => `token-of-${person}-for-the-tests`
 /** Settings in addition to the chat's own, or a function that returns them and may add hosts to the simulation. */
 export type Overrides = Record<string, unknown> | ((simulation: Simulation) => Record<string, unknown>)
 const chatter = { agents: { chat: { use: '../agents/chat/chatter.ts' } }, default_agent: 'chat' }
 
 let count = 0
 /** Returns a unique name, in a form that no test writes itself: tests write `thread-123`. */
-export const uniqueName = (what: string) => `${what}-no-${++count}`
+export const uniqueName = (label: string) => `${label}-no-${++count}`
 
 export async function openWebGateway(web: object = {}, overrides: Overrides = {}): Promise<WebGateway> {
   const people = ['ann', 'bob'] as const
-  const tokens = people.map(who => ({ name: who, sha256: hash('sha256', tokenOf(who)) }))
+  const tokens = people.map(person => ({ name: person, sha256: hash('sha256', tokenOf(person)) }))
   const gateway = await openTestGateway(simulation => {
     const settings = typeof overrides === 'function' ? overrides(simulation) : overrides
     return { web: { enabled: true, auth: { tokens }, ...web }, ...chatter, ...settings }
@@ -131,9 +131,11 @@ export async function judgeStream(text: string, events: readonly BaseEvent[]): P
     threadId,
     fetch: async () => new Response(text, { headers }),
   })
-  const seen: string[] = []
-  await withoutWarnings(() => client.runAgent({ runId }, { onEvent: ({ event }) => void seen.push(event.type) }))
-  expect(seen).toEqual(typesOf(events))
+  const requestTexts: string[] = []
+  await withoutWarnings(() =>
+    client.runAgent({ runId }, { onEvent: ({ event }) => void requestTexts.push(event.type) }),
+  )
+  expect(requestTexts).toEqual(typesOf(events))
 }
 
 /** Runs a client (C-13), and expects no warnings about the stream that it follows, such as about parts that it has left out. */

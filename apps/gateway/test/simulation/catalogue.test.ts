@@ -66,35 +66,35 @@ const peerWords: Readonly<Record<string, RegExp>> = {
 }
 
 async function check({ expected, ...entry }: CatalogueEntry): Promise<void> {
-  const sent = await send(entry)
-  expect(sent.expected).toEqual(expected)
+  const sentMessage = await send(entry)
+  expect(sentMessage.expected).toEqual(expected)
   switch (expected.outcome) {
     case 'answered':
-      return expect(sent).toMatchObject({ status: expect.stringMatching(/^(answered|completed)$/) })
+      return expect(sentMessage).toMatchObject({ status: expect.stringMatching(/^(answered|completed)$/) })
     case 'kept': {
-      expect(sent.status).toBe('no_reply')
-      const { json } = await ask<MessageRecord>(`/messages/${encodeURIComponent(sent.id)}`)
+      expect(sentMessage.status).toBe('no_reply')
+      const { json } = await ask<MessageRecord>(`/messages/${encodeURIComponent(sentMessage.id)}`)
       return expect(json).toMatchObject({ state: 'ignored', flags: expect.arrayContaining([expected.flag]) })
     }
     case 'later':
-      return expect(sent).toMatchObject({ status: 'refused', refusal: { answer: expected.answer } })
+      return expect(sentMessage).toMatchObject({ status: 'refused', refusal: { answer: expected.answer } })
     case 'refused':
-      expect(sent).toMatchObject({ status: 'refused', refusal: { answer: expected.answer } })
-      return expect(sent.refusal?.text).toMatch(peerWords[expected.code] ?? /^no such code$/)
+      expect(sentMessage).toMatchObject({ status: 'refused', refusal: { answer: expected.answer } })
+      return expect(sentMessage.refusal?.text).toMatch(peerWords[expected.code] ?? /^no such code$/)
   }
 }
 
 /** Selects for `npm test` the entries with something new: an outcome of their sender, or of a fault or visibility of their channel. */
 function drawEntries(entries: readonly CatalogueEntry[]): readonly CatalogueEntry[] {
   if (isLongRun) return entries
-  const seen = new Set<string>()
+  const seenEntries = new Set<string>()
   return entries.filter(({ via, from, visibility, fault, expected }) => {
     const marks = [
       [from, expected.outcome],
       [via, visibility, fault, expected],
     ].map(mark => JSON.stringify(mark))
-    const isNew = marks.some(mark => !seen.has(mark))
-    for (const mark of marks) seen.add(mark)
+    const isNew = marks.some(mark => !seenEntries.has(mark))
+    for (const mark of marks) seenEntries.add(mark)
     return isNew
   })
 }
@@ -145,12 +145,12 @@ describe('the simulation refuses an unknown request with the list of known ones'
 
 describe('postern send', () => {
   async function run(act: (output: ApiOutput) => unknown) {
-    const printed: string[] = []
+    const lines: string[] = []
     process.exitCode = undefined
-    await act({ openClient: () => openOperatorClient(file), json: false, print: text => printed.push(text) })
+    await act({ openClient: () => openOperatorClient(file), json: false, print: text => lines.push(text) })
     const { exitCode } = process
     process.exitCode = undefined
-    return { text: printed.join('\n'), exitCode }
+    return { text: lines.join('\n'), exitCode }
   }
   const sending = (request: Parameters<typeof sendSimulated>[1]) =>
     run(output => sendSimulated(output, request, resolveChannelAlias))
@@ -176,8 +176,8 @@ describe('postern send', () => {
   })
 
   test('--list shows what there is, or the part that is named', async () => {
-    const list = (words: Parameters<typeof printCatalogue>[1]) =>
-      run(output => printCatalogue(output, words, resolveChannelAlias))
+    const list = (filters: Parameters<typeof printCatalogue>[1]) =>
+      run(output => printCatalogue(output, filters, resolveChannelAlias))
     const { text } = await list({ via: 'email', fault: 'forged' })
     expect(text).toMatch(/email +bob@quarantine\.test +forged +kept without an answer \(dmarc_quarantine\)/)
     expect(text).not.toMatch(/activitypub|unsigned/)

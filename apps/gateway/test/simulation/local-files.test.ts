@@ -46,10 +46,10 @@ afterAll(async () => {
 test('a webhook of a dev gateway reads files at the local address of the gateway', async () => {
   const raw = Buffer.from('what the file says').toString('base64')
   const message = { messageId: 'file-1', role: 'ROLE_USER', parts: [{ raw, mediaType: 'text/plain' }] }
-  const called = await fetch(`${gateway.url}/agents/reader/a2a/rest/message:send`, {
+  const response = await fetch(`${gateway.url}/agents/reader/a2a/rest/message:send`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': key },
     body: JSON.stringify({ message }),
   })
-  expect(await called.text()).toContain(`${gateway.url} 200 what the file says`)
+  expect(await response.text()).toContain(`${gateway.url} 200 what the file says`)
 })

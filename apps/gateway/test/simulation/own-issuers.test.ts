@@ -24,12 +24,12 @@ test.each(['a2a', 'web'] as const)('The simulation writes by %s to a gateway tha
 
 test('The callers that the configuration names still count', async () => {
   const message = { messageId: 'own-1', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
-  const called = await fetch(`${gateway.url}/agents/echo/a2a/rest/message:send`, {
+  const response = await fetch(`${gateway.url}/agents/echo/a2a/rest/message:send`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': key },
     body: JSON.stringify({ message }),
   })
-  expect(await called.text()).toContain('tester~')
+  expect(await response.text()).toContain('tester~')
   const chats = await fetch(`${gateway.url}/api/v1/agent/threads`, {
     headers: { authorization: `Bearer ${chatToken}` },
   })

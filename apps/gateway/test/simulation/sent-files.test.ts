@@ -31,10 +31,10 @@ afterAll(async () => {
 })
 
 async function send(request: Parameters<typeof sendSimulated>[1]): Promise<string> {
-  const printed: string[] = []
-  const print = (text: string) => printed.push(text)
+  const lines: string[] = []
+  const print = (text: string) => lines.push(text)
   await sendSimulated({ openClient: () => openOperatorClient(file), json: false, print }, request, resolveChannelAlias)
-  return printed.join('\n')
+  return lines.join('\n')
 }
 
 // The gateway detects the type of a file that it fetches, and of a chat's file, from the bytes.

@@ -34,17 +34,17 @@ beforeAll(async () => {
 afterAll(() => dev.stop())
 
 async function send(request: Parameters<typeof sendSimulated>[1]) {
-  const printed: string[] = []
+  const lines: string[] = []
   const output = {
     openClient: () => openOperatorClient(file),
     json: false,
-    print: (text: string) => printed.push(text),
+    print: (text: string) => lines.push(text),
   }
   const failure = await sendSimulated(output, request, resolveChannelAlias).then(
     () => '',
     (error: Error) => error.message,
   )
-  return { text: printed.join('\n'), failure }
+  return { text: lines.join('\n'), failure }
 }
 
 const channels = ['activitypub', 'a2a', 'email', 'web', 'chat']

@@ -11,16 +11,16 @@ const data = join(folder, 'data')
 async function begin(command: readonly string[], config: object = {}): Promise<string> {
   const path = join(folder, 'postern.config.json')
   const email = { listen: { port: 0, protocol: 'smtp' } }
-  const own = { dev: true, origin: 'https://agents.test', data, listen: { port: 0 }, email }
-  writeFileSync(path, JSON.stringify({ ...own, ...config }))
+  const ownConfig = { dev: true, origin: 'https://agents.test', data, listen: { port: 0 }, email }
+  writeFileSync(path, JSON.stringify({ ...ownConfig, ...config }))
   const gateway = createGatewayProcess(path, { command })
   onTestFinished(() => gateway.kill())
-  const begun = await gateway.start().then(
+  const startResult = await gateway.start().then(
     () => 'listens',
     (error: Error) => error.message,
   )
   await gateway.stop()
-  return begun
+  return startResult
 }
 
 test('data belongs to the mode and the origin that wrote it', async () => {

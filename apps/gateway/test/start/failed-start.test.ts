@@ -9,11 +9,16 @@ import { createGatewayProcess } from '../setup/gateway-process.ts'
 import { mountSmallDisk } from '../setup/small-disk.ts'
 
 /** Starts a gateway with these changes to its configuration, and returns the error when it cannot start. */
-async function failToStart(changed: object): Promise<string> {
+async function failToStart(changedConfig: object): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'postern-start-'))
   const config = join(directory, 'postern.config.json')
-  const own = { dev: true, data: directory, listen: { port: 0 }, email: { listen: { port: 0, protocol: 'smtp' } } }
-  writeFileSync(config, JSON.stringify({ ...own, ...changed }))
+  const ownConfig = {
+    dev: true,
+    data: directory,
+    listen: { port: 0 },
+    email: { listen: { port: 0, protocol: 'smtp' } },
+  }
+  writeFileSync(config, JSON.stringify({ ...ownConfig, ...changedConfig }))
   const gateway = createGatewayProcess(config)
   onTestFinished(() => gateway.kill())
   return gateway.start().then(
@@ -74,9 +79,9 @@ test('so does one whose database is none, or damaged', async () => {
 test('so does one whose database is gone, though it has worked with one', async () => {
   const data = mkdtempSync(join(tmpdir(), 'postern-start-'))
   writeFileSync(join(data, 'postern.db.marker'), '{"starts":3}\n')
-  const told = await failToStart({ data })
-  expect(told).toContain('is gone, and')
-  expect(told).toContain('Put the database back from a backup; to begin anew without it, remove')
+  const text = await failToStart({ data })
+  expect(text).toContain('is gone, and')
+  expect(text).toContain('Put the database back from a backup; to begin anew without it, remove')
 })
 
 test('so does one whose disk is full', async () => {
@@ -89,7 +94,7 @@ test('so does one whose disk is full', async () => {
 }, 60_000)
 
 async function checkFullDisk(config: object): Promise<void> {
-  const told = await failToStart(config)
-  expect(told).toMatch(/the gateway ended with 1: data: .*(disk is full|ENOSPC)/)
-  expect(told).not.toContain('    at ')
+  const text = await failToStart(config)
+  expect(text).toMatch(/the gateway ended with 1: data: .*(disk is full|ENOSPC)/)
+  expect(text).not.toContain('    at ')
 }

@@ -23,12 +23,12 @@ function spawnPostern(folder: string, args: readonly string[]): Program {
   const child = spawn(process.execPath, [program, ...args], { cwd: folder, env: { ...process.env, ...ports } })
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (text += String(chunk)))
-  const ended = new Promise<number | null>(resolve => child.once('close', resolve))
+  const exitCode = new Promise<number | null>(resolve => child.once('close', resolve))
   onTestFinished(async () => {
     child.kill('SIGTERM')
-    await ended
+    await exitCode
   })
-  return { printed: () => text, ended }
+  return { printed: () => text, ended: exitCode }
 }
 
 /** Runs a command to its end, next to the gateway. */
@@ -67,8 +67,8 @@ test('each command reads the .env of its folder; what the terminal has set alrea
   expect(await run(folder, 'messages')).not.toContain('TOKEN_OF_THE_FILE')
 })
 
-const esAgent = (words: string) =>
-  `import { basename } from 'node:path'\nimport { words } from './words${words}'\n\nexport const handle = () => basename('/x/' + words)\n`
+const esAgent = (text: string) =>
+  `import { basename } from 'node:path'\nimport { words } from './words${text}'\n\nexport const handle = () => basename('/x/' + words)\n`
 
 test('agents and configuration load as modules in a folder whose package.json says "commonjs"', async () => {
   const config = {

@@ -96,16 +96,16 @@ function createFolder(config: (folder: string) => object) {
   writeFileSync(join(folder, 'server.mjs'), failingServer)
   writeFileSync(join(folder, 'secret.txt'), `${mark('filed')}\n`)
   writeFileSync(path, JSON.stringify(config(folder)))
-  const given = { ...variables, ...harmless }
-  Object.assign(process.env, given)
+  const givenVariables = { ...variables, ...harmless }
+  Object.assign(process.env, givenVariables)
   onTestFinished(() => {
-    for (const name of Object.keys(given)) delete process.env[name]
+    for (const name of Object.keys(givenVariables)) delete process.env[name]
   })
-  const run = async (...words: readonly string[]): Promise<string> => {
-    const done = await promisify(execFile)(process.execPath, [program, ...words, '--config', path], {
+  const run = async (...args: readonly string[]): Promise<string> => {
+    const result = await promisify(execFile)(process.execPath, [program, ...args, '--config', path], {
       cwd: folder,
     }).catch((error: { stdout: string; stderr: string }) => error)
-    return done.stdout + done.stderr
+    return result.stdout + result.stderr
   }
   return { folder, path, run }
 }
@@ -150,17 +150,17 @@ test('no output of a gateway whose agents fail shows a secret: print, settings, 
   expect(outputs['why 1']).toContain('no access with (set)')
   expect(outputs.log).toContain('about to use (set)')
   expect(outputs.settings).toContain('(set)')
-  const shown = Object.entries(outputs).map(([name, text]) => [name, findMarkers(text)] as const)
-  expect(shown.filter(([, markers]) => markers.length > 0)).toEqual([])
+  const foundMarkers = Object.entries(outputs).map(([name, text]) => [name, findMarkers(text)] as const)
+  expect(foundMarkers.filter(([, markers]) => markers.length > 0)).toEqual([])
 }, 120_000)
 
 /** Reads a stream until it contains this text. */
-async function readUntil(answer: Response, words: string): Promise<string> {
+async function readUntil(answer: Response, text: string): Promise<string> {
   let read = ''
   const decoder = new TextDecoder()
-  for await (const piece of answer.body ?? []) {
-    read += decoder.decode(piece, { stream: true })
-    if (read.includes(words)) break
+  for await (const chunk of answer.body ?? []) {
+    read += decoder.decode(chunk, { stream: true })
+    if (read.includes(text)) break
   }
   return read
 }
@@ -169,10 +169,10 @@ test('refusals and events of the API show no secret that somebody quotes', async
   const { folder, path } = createFolder(describeConfig)
   const { open, ask, send } = await openGateway(path, folder)
   const events = readUntil(await open('events?kind=message'), 'about (set)')
-  const sent = await send('failing', `about ${mark('filed')}`)
+  const sentId = await send('failing', `about ${mark('filed')}`)
   const refusal = await ask(`messages?${mark('filed')}=1`)
   expect(refusal).toContain('there is no parameter \\"(set)\\"')
-  expect([sent, refusal, await events, await ask('messages/%231')].flatMap(findMarkers)).toEqual([])
+  expect([sentId, refusal, await events, await ask('messages/%231')].flatMap(findMarkers)).toEqual([])
 }, 60_000)
 
 test('harmless words of hidden values stay readable in the log, the record and the API', async () => {
@@ -194,16 +194,16 @@ test('harmless words of hidden values stay readable in the log, the record and t
       },
     },
   }))
-  const words =
+  const text =
     'https://github.com/acme/postern/issues application/json model gpt-4o-mini in production, activity of 2026-01-01 at /v1/chat'
   const { gateway, ask, send } = await openGateway(path, folder)
-  await send('quoting', words)
+  await send('quoting', text)
   const outputs = [await ask('messages/%231'), await ask('why/%231'), await ask('messages')]
   const settings = await ask('settings')
   await gateway.stop()
   outputs.push((await gateway.ended()).printed)
-  for (const output of outputs) expect(output).toContain(words)
-  expect(outputs[1]).toContain(`no answer to ${words}`)
+  for (const output of outputs) expect(output).toContain(text)
+  expect(outputs[1]).toContain(`no answer to ${text}`)
   for (const hidden of [...Object.values(harmless), 'production', 'format=activity'])
     expect(settings).not.toContain(`"${hidden}`)
 }, 60_000)

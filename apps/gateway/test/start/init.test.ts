@@ -53,7 +53,7 @@ test('writeProject() writes nothing if one of the files exists already, and name
 describe('askForProject()', () => {
   const sink = () => new Writable({ write: (_chunk, _encoding, done) => done() })
 
-  test('takes the defaults if the input is not a terminal', async () => {
+  test('uses the defaults if the input is not a terminal', async () => {
     const given = await askForProject({}, { input: new PassThrough(), output: sink() })
     expect(given).toEqual({ agent: 'desk', origin: 'https://agents.example' })
   })
@@ -62,23 +62,23 @@ describe('askForProject()', () => {
     [{ agent: 'Desk!' }, /"Desk!" is not a name of an agent/],
     [{ origin: 'http://agents.example' }, /is not an https origin/],
     [{ origin: 'https://agents.example/x' }, /is not an https origin/],
-  ])('refuses the options %o, and says what is wrong', async (options, words) => {
-    await expect(askForProject(options, { input: new PassThrough(), output: sink() })).rejects.toThrow(words)
+  ])('refuses the options %o, and says what is wrong', async (options, pattern) => {
+    await expect(askForProject(options, { input: new PassThrough(), output: sink() })).rejects.toThrow(pattern)
   })
 
-  test('asks at a terminal until it gets a valid answer, and takes the default for an empty one', async () => {
+  test('repeats a question at a terminal until the answer is valid, and uses the default for an empty one', async () => {
     const input = Object.assign(new PassThrough(), { isTTY: true })
     const output = new PassThrough()
     const asking = askForProject({}, { input, output })
     // Readline drops lines that arrive before their question, so each line waits for its prompt.
     const prompts = ['Name of the first agent (desk): ', 'is not a name', 'Public address of the gateway']
     const typed = ['No Name\n', 'till\n', '\n']
-    let shown = ''
+    let shownText = ''
     output.on('data', chunk => {
-      shown += chunk
-      if (prompts[0] !== undefined && shown.includes(prompts[0])) {
+      shownText += chunk
+      if (prompts[0] !== undefined && shownText.includes(prompts[0])) {
         prompts.shift()
-        shown = ''
+        shownText = ''
         setImmediate(() => input.write(typed.shift() ?? ''))
       }
     })

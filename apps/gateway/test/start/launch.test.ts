@@ -10,9 +10,9 @@ import { nodeFlags } from 'postern/launch'
 import { expect, test } from 'vitest'
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
-const tell =
+const reportStart =
   'console.log(JSON.stringify({ pid: process.pid, trim: process.env.MALLOC_TRIM_THRESHOLD_, flags: process.execArgv.filter(arg => arg.startsWith("--m")) }))'
-const preload = `data:text/javascript,${encodeURIComponent(tell)}`
+const preload = `data:text/javascript,${encodeURIComponent(reportStart)}`
 
 interface Launch {
   readonly file: string

@@ -18,12 +18,12 @@ const fixture = new URL('../../../../fixtures/schema/1/postern.db.gz', import.me
 const folder = mkdtempSync(join(tmpdir(), 'postern-pending-'))
 const path = join(folder, 'data/postern.db')
 let file: ConfigFile
-let written: Buffer
+let writtenBytes: Buffer
 
 beforeAll(async () => {
   mkdirSync(join(folder, 'data'))
   writeFileSync(path, gunzipSync(readFileSync(fixture)))
-  written = readFileSync(path)
+  writtenBytes = readFileSync(path)
   const environment = { POSTERN_LISTEN_PORT: '0', POSTERN_EMAIL_LISTEN_PORT: '0' }
   file = await readConfigFile({ environment, workingDir: folder, settings: { data: 'data' } })
 })
@@ -49,7 +49,7 @@ test('commands that read, backup and doctor leave the tables of an earlier relea
   const copy = join(folder, 'copy')
   await backUp(findDataLocation(file), output, copy)
   await restore(findDataLocation(file), output, { folder: copy, check: true })
-  expect(readFileSync(path).equals(written)).toBe(true)
+  expect(readFileSync(path).equals(writtenBytes)).toBe(true)
 })
 
 test('a start brings the tables to the newest number, and commands read them then', async () => {

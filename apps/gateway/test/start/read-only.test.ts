@@ -12,7 +12,7 @@ import { createGatewayProcess } from '../setup/gateway-process.ts'
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 const stopped = createFolder()
-const killed = createFolder()
+const killedFolder = createFolder()
 
 function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'postern-read-only-'))
@@ -29,11 +29,11 @@ function createFolder(): string {
   return folder
 }
 
-async function run(folder: string, ...words: readonly string[]): Promise<string> {
-  const done = await promisify(execFile)(process.execPath, [program, ...words], { cwd: folder }).catch(
+async function run(folder: string, ...args: readonly string[]): Promise<string> {
+  const result = await promisify(execFile)(process.execPath, [program, ...args], { cwd: folder }).catch(
     (error: { stdout: string; stderr: string }) => error,
   )
-  return done.stdout + done.stderr
+  return result.stdout + result.stderr
 }
 
 /** Returns every file and folder below this one, with its contents and the time of its last change. */
@@ -52,7 +52,7 @@ beforeAll(async () => {
   await gateway.start()
   await run(stopped, 'send', 'hello', '--via', 'activitypub', '--to', 'echo')
   // A killed gateway leaves its files like this: its last writes are in the log.
-  cpSync(join(stopped, 'data'), join(killed, 'data'), { recursive: true })
+  cpSync(join(stopped, 'data'), join(killedFolder, 'data'), { recursive: true })
   await gateway.stop()
 }, 240_000)
 
@@ -74,14 +74,14 @@ const reading: readonly (readonly string[])[] = [
 
 test.each([
   ['stopped', stopped],
-  ['killed', killed],
+  ['killed', killedFolder],
 ])(
   'commands that read leave the files of a %s gateway byte-equal, and make none',
   async (_, folder) => {
     const before = describeFolder(folder)
     const outputs: string[] = []
-    for (const words of reading) {
-      outputs.push(await run(folder, ...words))
+    for (const texts of reading) {
+      outputs.push(await run(folder, ...texts))
       expect(describeFolder(folder)).toEqual(before)
     }
     for (const output of outputs) expectDone(output)
@@ -104,25 +104,25 @@ test('no command makes a database or a folder where no gateway has run', { timeo
   const before = describeFolder(folder)
   expect(await run(folder, 'messages')).not.toContain('#')
   expect(await run(folder, 'doctor', '--only', 'store,gateway,mail')).toContain('store')
-  for (const words of [['keys', 'list'], ['prune'], ['backup', 'copy']]) {
-    expect(await run(folder, ...words)).toContain('there is no database')
+  for (const texts of [['keys', 'list'], ['prune'], ['backup', 'copy']]) {
+    expect(await run(folder, ...texts)).toContain('there is no database')
     expect(describeFolder(folder)).toEqual(before)
   }
 })
 
 test.each([
   ['stopped', stopped],
-  ['killed', killed],
+  ['killed', killedFolder],
 ])(
   'export beside a %s gateway prints the conversation',
   async (_, from) => {
     const folder = createFolder()
     cpSync(join(from, 'data'), join(folder, 'data'), { recursive: true })
-    const words = ['export', '--thread', '#1', '--format', 'normalized']
-    const first = await run(folder, ...words)
+    const texts = ['export', '--thread', '#1', '--format', 'normalized']
+    const first = await run(folder, ...texts)
     expectDone(first)
     expect(first).toContain('hello')
-    expect(await run(folder, ...words)).toBe(first)
+    expect(await run(folder, ...texts)).toBe(first)
   },
   60_000,
 )

@@ -19,10 +19,10 @@ async function startGateway() {
   writeFileSync(join(folder, 'postern.config.json'), JSON.stringify(config))
   const child = spawn(process.execPath, [program, 'start'], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
   onTestFinished(() => void child.kill('SIGKILL'))
-  let printed = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (printed += String(chunk)))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (output += String(chunk)))
   await untilListening(child)
-  return { child, printed: () => printed }
+  return { child, printed: () => output }
 }
 
 test('a gateway refuses SIGHUP with the fix, goes on, and stops at SIGTERM', async () => {

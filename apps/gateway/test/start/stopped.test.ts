@@ -22,9 +22,9 @@ test('a gateway that has stopped repeats nothing, neither after a reload nor aft
   const socket = { listen: { path: join(data, 'nowhere', 'socket'), protocol: 'lmtp' } }
   await expect(gateway.reload(describe({ echo: { use: 'builtin:echo' } }, { email: socket }))).rejects.toThrow('listen')
   await gateway.stop()
-  const ended = set.mock.results.map(({ value }) => (value as { readonly _destroyed: boolean })._destroyed)
-  expect(ended.length).toBeGreaterThan(3)
-  expect(ended).not.toContain(false)
+  const destroyedFlags = set.mock.results.map(({ value }) => (value as { readonly _destroyed: boolean })._destroyed)
+  expect(destroyedFlags.length).toBeGreaterThan(3)
+  expect(destroyedFlags).not.toContain(false)
   set.mockRestore()
   await simulation.close()
   rmSync(data, { recursive: true })

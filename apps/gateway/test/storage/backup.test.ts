@@ -17,7 +17,7 @@ interface BackupGateway extends GatewayProcess {
   readonly directory: string
   /** Changes the configuration file. */
   configure(changes: object): void
-  postern(...words: readonly string[]): Promise<{ readonly status: number; readonly text: string }>
+  postern(...args: readonly string[]): Promise<{ readonly status: number; readonly text: string }>
   ask(path: string): Promise<Record<string, unknown>>
   /** Sends a file to the agent. Returns the status of the task. */
   sendFile(id: string, bytes: Uint8Array): Promise<string>
@@ -48,7 +48,7 @@ async function openGateway(overrides: object = {}): Promise<BackupGateway> {
     ...gateway,
     directory,
     configure: changes => writeFileSync(path, JSON.stringify({ ...config, ...changes })),
-    postern: (...words) => tryCommand(process.execPath, [program, '--config', path, ...words]),
+    postern: (...args) => tryCommand(process.execPath, [program, '--config', path, ...args]),
     async ask(route) {
       const answer = await fetch(`${url}${route}`, { headers: { authorization: `Bearer ${operatorToken}` } })
       return (await answer.json()) as Record<string, unknown>
@@ -69,30 +69,30 @@ async function openGateway(overrides: object = {}): Promise<BackupGateway> {
 }
 
 test('a command backs up a running gateway, and another one goes on from there with its keys, messages and files', async () => {
-  const one = await openGateway()
-  await one.start()
+  const firstGateway = await openGateway()
+  await firstGateway.start()
   const bytes = Buffer.from('a file\n'.repeat(60_000))
-  expect(await one.sendFile('m1', bytes)).toMatch(/^200 .*TASK_STATE_COMPLETED/)
-  const keys = await one.ask('/operator/api/keys')
-  const folder = join(one.directory, 'backup')
+  expect(await firstGateway.sendFile('m1', bytes)).toMatch(/^200 .*TASK_STATE_COMPLETED/)
+  const keys = await firstGateway.ask('/operator/api/keys')
+  const folder = join(firstGateway.directory, 'backup')
   // The backup has the database and the raw bytes, which contain the file.
-  const taken = await one.postern('backup', folder)
+  const taken = await firstGateway.postern('backup', folder)
   expect(taken).toMatchObject({ status: 0, text: expect.stringMatching(/^Backed up to .*: 2 files, /) })
-  expect(await one.sendFile('m2', bytes)).toMatch(/^200 /)
-  expect((await one.postern('restore', folder, '--replace')).text).toContain('another gateway is running')
-  expect((await one.postern('restore', folder, '--check')).text).toMatch(/ is complete: 2 files, /)
-  await one.stop()
+  expect(await firstGateway.sendFile('m2', bytes)).toMatch(/^200 /)
+  expect((await firstGateway.postern('restore', folder, '--replace')).text).toContain('another gateway is running')
+  expect((await firstGateway.postern('restore', folder, '--check')).text).toMatch(/ is complete: 2 files, /)
+  await firstGateway.stop()
 
-  const two = await openGateway()
-  const restored = await two.postern('restore', folder, '--json')
-  expect(restored.status, restored.text).toBe(0)
-  expect(JSON.parse(restored.text)).toEqual(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')))
-  await two.start()
-  expect(await two.ask('/operator/api/keys')).toEqual(keys)
-  expect(await two.ask('/operator/api/messages')).toMatchObject({ items: [{ id: 'm1', state: 'answered' }] })
-  expect(await two.sendFile('m1', bytes)).toContain('TASK_STATE_COMPLETED')
-  expect(await two.ask('/operator/api/messages')).toMatchObject({ items: [{ id: 'm1' }] })
-  expect((await two.postern('doctor')).text).toContain('its pages are sound')
+  const secondGateway = await openGateway()
+  const restoredResponse = await secondGateway.postern('restore', folder, '--json')
+  expect(restoredResponse.status, restoredResponse.text).toBe(0)
+  expect(JSON.parse(restoredResponse.text)).toEqual(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')))
+  await secondGateway.start()
+  expect(await secondGateway.ask('/operator/api/keys')).toEqual(keys)
+  expect(await secondGateway.ask('/operator/api/messages')).toMatchObject({ items: [{ id: 'm1', state: 'answered' }] })
+  expect(await secondGateway.sendFile('m1', bytes)).toContain('TASK_STATE_COMPLETED')
+  expect(await secondGateway.ask('/operator/api/messages')).toMatchObject({ items: [{ id: 'm1' }] })
+  expect((await secondGateway.postern('doctor')).text).toContain('its pages are sound')
 }, 120_000)
 
 /** Rotates the keys. Returns the published names of the newest ones. */
@@ -110,8 +110,8 @@ test('after a restore new keys take no name of the time since the backup, also f
   await gateway.stop()
   gateway.configure({ agents: { echo, desk: echo } })
   await gateway.start()
-  const listed = (await gateway.ask('/operator/api/keys')).keys as readonly { readonly id: string }[]
-  const used = [...(await rotateKeys(gateway)), ...listed.map(({ id }) => id)]
+  const keys = (await gateway.ask('/operator/api/keys')).keys as readonly { readonly id: string }[]
+  const used = [...(await rotateKeys(gateway)), ...keys.map(({ id }) => id)]
   expect(used.filter(id => id.includes('/agents/desk#main-key'))).toHaveLength(2)
   await gateway.stop()
   expect((await gateway.postern('restore', folder, '--replace')).status).toBe(0)
@@ -149,8 +149,8 @@ test('a backup without a database, and of a damaged one, ends with 1 and a sente
   const none = await gateway.postern('backup', folder)
   expect(none).toMatchObject({ status: 1, text: expect.stringMatching(/^data: there is no database ".*postern.db"/) })
   expect(existsSync(join(gateway.directory, 'data'))).toBe(false)
-  const unread = await gateway.postern('restore', folder)
-  expect(unread).toMatchObject({ status: 1, text: expect.stringMatching(/^backup: there is no backup in /) })
+  const unreadResponse = await gateway.postern('restore', folder)
+  expect(unreadResponse).toMatchObject({ status: 1, text: expect.stringMatching(/^backup: there is no backup in /) })
 })
 
 test('for PostgreSQL both say what to run instead, without the password', async () => {

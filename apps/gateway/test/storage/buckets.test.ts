@@ -22,17 +22,23 @@ interface Asked {
 }
 
 /** Opens a server that answers for any host name, and remembers every request. */
-async function openHost(answer: (asked: Asked) => { readonly status: number; readonly body?: Uint8Array | undefined }) {
-  const asked: Asked[] = []
+async function openHost(
+  answer: (request: Asked) => { readonly status: number; readonly body?: Uint8Array | undefined },
+) {
+  const requests: Asked[] = []
   const server = createServer(async (request, response) => {
-    const one = { host: String(request.headers.host), method: String(request.method), url: String(request.url) }
-    asked.push({ ...one, body: await readAll(request) })
-    const { status, body } = answer(asked.at(-1) as Asked)
+    const storageRequest = {
+      host: String(request.headers.host),
+      method: String(request.method),
+      url: String(request.url),
+    }
+    requests.push({ ...storageRequest, body: await readAll(request) })
+    const { status, body } = answer(requests.at(-1) as Asked)
     response.writeHead(status).end(body)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  return { port, asked, close: () => server.close().closeAllConnections() }
+  return { port, asked: requests, close: () => server.close().closeAllConnections() }
 }
 
 async function readAll(request: IncomingMessage): Promise<Buffer> {
@@ -49,10 +55,10 @@ function signUrl(
 ) {
   const exp = Math.floor(Date.now() / 1000) + seconds
   const claims = { url: `${location.bucket}/${location.path}`, ...(ends && { exp }) }
-  const signed = [{ alg: 'HS256' }, claims]
+  const signedText = [{ alg: 'HS256' }, claims]
     .map(part => Buffer.from(JSON.stringify(part)).toString('base64url'))
     .join('.')
-  const token = `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
+  const token = `${signedText}.${createHmac('sha256', secret).update(signedText).digest('base64url')}`
   return `${from}/storage/v1/object/sign/${location.bucket}/${encodePath(location.path)}?token=${token}`
 }
 
@@ -106,20 +112,23 @@ describe('a project whose signed URLs count', () => {
     const { json } = await web.ask('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams(seedLocation)}`)
     expect(json).toMatchObject(seedLocation)
     expect(Buffer.from(await (await fetch(web.local(json.url))).arrayBuffer())).toEqual(jpeg)
-    const other = await web.ask(
+    const otherResponse = await web.ask(
       'GET',
       `/api/v1/agent/attachments/signed-url?${new URLSearchParams(seedLocation)}`,
       undefined,
       'bob',
     )
-    expect([other.status, other.json.detail]).toEqual([404, 'Cannot sign attachment: there is none of yours'])
+    expect([otherResponse.status, otherResponse.json.detail]).toEqual([
+      404,
+      'Cannot sign attachment: there is none of yours',
+    ])
   })
 
   test('C-02: with the original’s own token, which proves nothing, it runs all the same, with a link', async () => {
     const before = host.asked.length
     const url = `${project}/storage/v1/object/sign/agent-files/agent-inputs/u/t/r/img.jpg?token=xxx`
-    const told = await post({ ...seedBody(url), threadId: uniqueName('thread') })
-    expect(told).toContain('RUN_FINISHED')
+    const text = await post({ ...seedBody(url), threadId: uniqueName('thread') })
+    expect(text).toContain('RUN_FINISHED')
     expect(host.asked).toHaveLength(before)
   })
 
@@ -192,9 +201,9 @@ test('an S3 bucket keeps uploads, gives them by our signed URLs, and loses delet
       { threadId },
     )
     const { bucket: name_, path, mime_type } = file
-    const told = await web.readHistory(threadId)
-    expect(told[0]?.metadata.user_message_attachments).toEqual({ bucket: name_, path, mime_type })
-    expect(told[1]?.content).toBe(`image/jpeg ${jpeg.length}`)
+    const rows = await web.readHistory(threadId)
+    expect(rows[0]?.metadata.user_message_attachments).toEqual({ bucket: name_, path, mime_type })
+    expect(rows[1]?.content).toBe(`image/jpeg ${jpeg.length}`)
     const query = new URLSearchParams({ bucket: name_, path })
     expect((await web.ask('DELETE', `/api/v1/agent/attachments?${query}`)).json).toEqual({ deleted: true })
     expect(kept.size).toBe(0)
@@ -222,7 +231,7 @@ test('a second request deletes a file that an unreachable bucket could not delet
     const answer = await fetch(`${web.gateway.url()}/operator/api/owners/forget`, { method: 'POST', headers, body })
     return { status: answer.status, json: (await answer.json()) as object }
   }
-  const ways: readonly ((shown: Awaited<ReturnType<typeof showFile>>) => Promise<{ status: number }>)[] = [
+  const ways: readonly ((attachment: Awaited<ReturnType<typeof showFile>>) => Promise<{ status: number }>)[] = [
     ({ threadId }) => web.ask('DELETE', `/api/v1/agent/threads/${threadId}`),
     ({ file: { bucket, path } }) =>
       web.ask('DELETE', `/api/v1/agent/attachments?${new URLSearchParams({ bucket, path })}`),
@@ -230,12 +239,12 @@ test('a second request deletes a file that an unreachable bucket could not delet
   ]
   try {
     for (const remove of ways) {
-      const shown = await showFile()
+      const attachment = await showFile()
       down.add('DELETE')
-      expect(await remove(shown)).toMatchObject({ status: 503, json: { code: 'unavailable' } })
+      expect(await remove(attachment)).toMatchObject({ status: 503, json: { code: 'unavailable' } })
       expect(kept.size).toBe(1)
       down.clear()
-      expect((await remove(shown)).status).toBe(200)
+      expect((await remove(attachment)).status).toBe(200)
       expect(kept.size).toBe(0)
     }
   } finally {
@@ -252,10 +261,10 @@ test('after a change of the storage the doctor fails for the files of before, un
   try {
     const file = await web.upload(jpeg)
     expect(await readFiles()).toEqual(['ok: a file can be written, read and deleted'])
-    const lost = `failure: 1 of 1 checked files are not in the present storage; the database lists 1 files of "s3 ${storage.endpoint}/files"`
-    for (const changed of [{}, { storage: { ...storage, bucket: 'others' } }]) {
-      await web.gateway.restart({ web: { enabled: true, ...changed } })
-      expect(await readFiles()).toEqual([lost])
+    const failureLine = `failure: 1 of 1 checked files are not in the present storage; the database lists 1 files of "s3 ${storage.endpoint}/files"`
+    for (const change of [{}, { storage: { ...storage, bucket: 'others' } }]) {
+      await web.gateway.restart({ web: { enabled: true, ...change } })
+      expect(await readFiles()).toEqual([failureLine])
       expect((await fetch(web.local(file.url))).status).toBe(404)
     }
     for (const [path, bytes] of [...kept]) kept.set(path.replace('/files/', '/others/'), bytes)
@@ -267,13 +276,13 @@ test('after a change of the storage the doctor fails for the files of before, un
 }, 60_000)
 
 async function openBucketGateway() {
-  const kept = new Map<string, Buffer>()
+  const objects = new Map<string, Buffer>()
   const down = new Set<string>()
   const bucket = await openHost(({ method, url, body }) => {
     if (down.has(method)) return { status: 503 }
-    if (method === 'PUT') kept.set(url, body)
-    if (method === 'DELETE') return { status: kept.delete(url) ? 204 : 404 }
-    return kept.has(url) ? { status: 200, body: kept.get(url) } : { status: 404 }
+    if (method === 'PUT') objects.set(url, body)
+    if (method === 'DELETE') return { status: objects.delete(url) ? 204 : 404 }
+    return objects.has(url) ? { status: 200, body: objects.get(url) } : { status: 404 }
   })
   const endpoint = `http://127.0.0.1:${bucket.port}`
   const storage = { kind: 's3', endpoint, region: 'eu-1', bucket: 'files', access_key: 'key', secret_key: 'secret' }
@@ -283,5 +292,5 @@ async function openBucketGateway() {
     await web.close()
     bucket.close()
   }
-  return { web, kept, down, storage, close }
+  return { web, kept: objects, down, storage, close }
 }

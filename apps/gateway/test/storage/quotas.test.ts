@@ -94,13 +94,13 @@ describe('the quota of one owner', () => {
   })
 
   test('bytes: what a client sends again with each run counts once', async () => {
-    const say = (id: string, content: string) => ({ id, role: 'user', content })
-    const first = say('m-1', 'x'.repeat(4_000))
+    const userMessage = (id: string, content: string) => ({ id, role: 'user', content })
+    const first = userMessage('m-1', 'x'.repeat(4_000))
     const runWith = (runId: string, messages: readonly object[]) =>
       call('POST', '/api/v1/agent/runs', { threadId: 't-2', runId, messages })
     expect((await runWith('r-6', [first])).status).toBe(200)
     const { used } = await readUsage()
-    expect((await runWith('r-7', [first, say('m-2', 'more')])).status).toBe(200)
+    expect((await runWith('r-7', [first, userMessage('m-2', 'more')])).status).toBe(200)
     expect((await readUsage()).used.bytes - used.bytes).toBeLessThan(2_000)
     expect((await call('DELETE', '/api/v1/agent/threads/t-2')).json).toEqual({ deleted: true })
   })
@@ -138,9 +138,9 @@ describe('a chat that its owner deletes', () => {
     for (const { session_id } of json.sessions as readonly { session_id: string }[])
       await call('DELETE', `/v1/sessions/${session_id}`)
   }
-  const upload = async (threadId: string, words: string) => {
+  const upload = async (threadId: string, text: string) => {
     const form = new FormData()
-    form.set('file', new File([words], 'a.txt'))
+    form.set('file', new File([text], 'a.txt'))
     form.set('threadId', threadId)
     const headers = { authorization: `Bearer ${tokens.ann}` }
     const answer = await fetch(`${gateway.url()}/api/v1/agent/attachments`, { method: 'POST', headers, body: form })
@@ -154,7 +154,7 @@ describe('a chat that its owner deletes', () => {
       messages: [{ id: `m-${runId}`, role: 'user', content: [{ type: 'binary', mimeType: 'text/plain', url }] }],
     })
 
-  test('takes along all of its words and the files that only it refers to', async () => {
+  test('takes its text with it, and the files that only it refers to', async () => {
     await forget()
     const [alone, shared, unused] = [
       await upload('t/5', 'only here'),

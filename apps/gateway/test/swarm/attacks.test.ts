@@ -22,18 +22,18 @@ const moves: readonly (readonly [
 
 describe('hand-overs', () => {
   let swarm: SwarmGateway
-  let asked: string[] = []
-  let held: PromiseWithResolvers<void> | undefined
+  let queries: string[] = []
+  let pendingRelease: PromiseWithResolvers<void> | undefined
 
   beforeAll(async () => {
     swarm = await openSwarmGateway(async (member, _, { body }) => {
-      asked.push(member)
-      const said = body.messages.findLast(({ role }) => role === 'user')
-      const words = String(said?.content).split('\n').at(-1) ?? ''
-      if (words.includes('held') && member === 'refunds') await held?.promise
-      const move = moves.find(([word, from]) => words.includes(word) && (from === undefined || from === member))
+      queries.push(member)
+      const userText = body.messages.findLast(({ role }) => role === 'user')
+      const text = String(userText?.content).split('\n').at(-1) ?? ''
+      if (text.includes('held') && member === 'refunds') await pendingRelease?.promise
+      const move = moves.find(([word, from]) => text.includes(word) && (from === undefined || from === member))
       if (move) return move[2](member)
-      return replyWith(`${member} heard ${words}`)
+      return replyWith(`${member} heard ${text}`)
     })
     const policies = { secrets: { refuse_output: ['sesame'], message: 'That I may not say.', bans: true } }
     const open = describeSwarm(swarm.model.baseUrl)
@@ -41,8 +41,8 @@ describe('hand-overs', () => {
   })
   afterAll(() => swarm.close())
   beforeEach(() => {
-    asked = []
-    held = undefined
+    queries = []
+    pendingRelease = undefined
   })
 
   const openChatWith = (agent: string) =>
@@ -54,50 +54,50 @@ describe('hand-overs', () => {
       },
       agent,
     )
-  const activeIn = (told: string) =>
-    /.*"activeAgent","value":"(\w+)"|.*"activeAgent":"(\w+)"/.exec(told)?.slice(1).find(Boolean)
+  const activeIn = (text: string) =>
+    /.*"activeAgent","value":"(\w+)"|.*"activeAgent":"(\w+)"/.exec(text)?.slice(1).find(Boolean)
   const { run } = openChatWith('desk')
 
   test('W-19: a circle within one message ends where it would close again, in one answer; the next message may go that way', async () => {
     const thread = nameOne('thread')
-    const told = await run(thread, 'round in a circle')
-    expect(told).toContain('Please repeat what you would like.')
-    expect(told.match(/TEXT_MESSAGE_START/g)).toHaveLength(1)
-    expect(asked).toEqual(['triage', 'refunds', 'triage'])
-    asked = []
+    const text = await run(thread, 'round in a circle')
+    expect(text).toContain('Please repeat what you would like.')
+    expect(text.match(/TEXT_MESSAGE_START/g)).toHaveLength(1)
+    expect(queries).toEqual(['triage', 'refunds', 'triage'])
+    queries = []
     expect(await run(thread, 'hand it over')).toContain('refunds heard hand it over')
-    expect(asked).toEqual(['triage', 'refunds'])
+    expect(queries).toEqual(['triage', 'refunds'])
   })
 
   test('W-18: nobody goes to an agent that does not exist, not even to the name of an inherited member', async () => {
     const thread = nameOne('thread')
-    const told = await run(thread, 'to nowhere')
-    expect(told).toMatch(/Could you|again|lost the thread/)
-    expect(told).not.toContain('constructor')
+    const text = await run(thread, 'to nowhere')
+    expect(text).toMatch(/Could you|again|lost the thread/)
+    expect(text).not.toContain('constructor')
     expect(await run(thread, 'who is it')).toContain('triage heard who is it')
   })
 
   test('each of several messages at once gets one answer, by the active agent', async () => {
     const thread = nameOne('thread')
-    const words = ['one', 'hand over', 'two', 'three', 'over again']
-    const told = await Promise.all(words.map(each => run(thread, each)))
-    const heard = told.map(each =>
-      [...each.matchAll(/"delta":"(?:triage|refunds) heard ([\w ]+)"/g)].map(([, said]) => said),
+    const texts = ['one', 'hand over', 'two', 'three', 'over again']
+    const reportedTexts = await Promise.all(texts.map(word => run(thread, word)))
+    const eventPairs = reportedTexts.map(event =>
+      [...event.matchAll(/"delta":"(?:triage|refunds) heard ([\w ]+)"/g)].map(([, said]) => said),
     )
-    expect(heard).toEqual(words.map(each => [each]))
+    expect(eventPairs).toEqual(texts.map(word => [word]))
     expect(await run(thread, 'who is it')).toContain('refunds heard who is it')
   })
 
   test('a gateway that stops within a hand-over has handed over once, and answers once, when it is back', async () => {
     const thread = nameOne('thread')
-    held = Promise.withResolvers()
-    const semaphore = held
-    const begun = run(thread, 'held over').catch(() => '')
-    await eventually(async () => asked.includes('refunds'))
+    pendingRelease = Promise.withResolvers()
+    const semaphore = pendingRelease
+    const firstRun = run(thread, 'held over').catch(() => '')
+    await eventually(async () => queries.includes('refunds'))
     const stopped = swarm.gateway.restart()
     semaphore.resolve()
-    await Promise.all([begun, stopped])
-    held = undefined
+    await Promise.all([firstRun, stopped])
+    pendingRelease = undefined
     const [newest] = await swarm.gateway.messages()
     const { response } = await eventually(async () => {
       const record = (await swarm.gateway.show(`#${newest?.message}`)) as { response?: object }
@@ -115,14 +115,14 @@ describe('hand-overs', () => {
   test('a person with a ban during a hand-over hears one sentence, and the swarm calls no model for them again', async () => {
     const strict = openChatWith('strict')
     const thread = nameOne('thread')
-    const told = await strict.run(thread, 'hand the secret over')
-    expect(told).toContain('That I may not say.')
-    expect(told).not.toContain('sesame')
-    asked = []
-    for (const each of [thread, nameOne('thread')]) {
-      expect(await strict.run(each, 'good morning')).toContain('That I may not say.')
+    const text = await strict.run(thread, 'hand the secret over')
+    expect(text).toContain('That I may not say.')
+    expect(text).not.toContain('sesame')
+    queries = []
+    for (const threadName of [thread, nameOne('thread')]) {
+      expect(await strict.run(threadName, 'good morning')).toContain('That I may not say.')
     }
-    expect(asked).toEqual([])
+    expect(queries).toEqual([])
   })
 
   test('"forget me" leaves a ban in force, and the operator who forgets the person lifts it', async () => {

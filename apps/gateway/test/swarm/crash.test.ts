@@ -12,7 +12,7 @@ import { call, lastOf, memberOf, replyWith } from '../setup/swarm-gateway.ts'
 let setup: KilledGateway
 let model: ModelServer
 /** Resolves once the tool has run; the model then answers nothing until it is asked again. */
-let ran = Promise.withResolvers<void>()
+let toolRan = Promise.withResolvers<void>()
 let isHeld = false
 
 beforeAll(async () => {
@@ -21,7 +21,7 @@ beforeAll(async () => {
     const isResult = request.body.messages.at(-1)?.role === 'tool'
     if (isResult && isHeld) {
       isHeld = false
-      ran.resolve()
+      toolRan.resolve()
       return { pieces: [], hangs: true }
     }
     if (isResult) return replyWith(`${member}: ${last.replace(/[{}]/g, '')}`)
@@ -31,7 +31,7 @@ beforeAll(async () => {
   })
   const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
   const tools = fileOf('../agents/swarm/basket.ts')
-  const desk = {
+  const agentConfig = {
     use: 'swarm',
     default_agent: 'seller',
     model: { base_url: model.baseUrl, model: 'test-model' },
@@ -44,7 +44,7 @@ beforeAll(async () => {
     storages: { log: {}, shelves: { shared: true } },
     computes: fileOf('../agents/swarm/sums.ts'),
   }
-  setup = await openKilledGateway({ overrides: { agents: { desk } } })
+  setup = await openKilledGateway({ overrides: { agents: { desk: agentConfig } } })
 })
 afterAll(async () => {
   await setup.close()
@@ -65,17 +65,17 @@ test('W-22: a killed turn has handed nothing over and stored nothing; its next t
   for (const round of [1, 2]) {
     const context = `https://mastodon.test/contexts/killed-${round}`
     isHeld = true
-    ran = Promise.withResolvers()
+    toolRan = Promise.withResolvers()
     const bread = await mention('Bread, please', context)
-    await ran.promise
+    await toolRan.promise
     const before = model.requests.length
     await setup.gateway.kill()
     await setup.gateway.start()
     const answer = await wordsOf(bread)
     // The turn starts over: the member that had the conversation first is asked again.
     await eventually(async () => model.requests.length >= before + 3)
-    const again = model.requests.slice(before).map(({ body }) => String(body.messages[0]?.content).slice(0, 12))
-    expect(again).toEqual(['I am seller.', 'I am clerk.\n', 'I am clerk.\n'])
+    const newPrompts = model.requests.slice(before).map(({ body }) => String(body.messages[0]?.content).slice(0, 12))
+    expect(newPrompts).toEqual(['I am seller.', 'I am clerk.\n', 'I am clerk.\n'])
     expect(answer).toContain('clerk: ')
     // The conversation has the item once. The shared items were stored at once, both times.
     expect(answer).toMatch(new RegExp(`items.{1,9}:.{1,9}bread.{1,9},.{1,9}sold.{1,9}:${round * 2},`))
@@ -92,12 +92,12 @@ test('W-26: the question to a human stays the same at the next try of its turn; 
     const answer = await fetch(`${setup.url}/operator/api/questions${path}`, init)
     return { status: answer.status, body: (await answer.json()) as { items?: readonly { id: string }[] } }
   }
-  const asked = await mention('May I speak to somebody?', 'https://mastodon.test/contexts/killed-human')
+  const query = await mention('May I speak to somebody?', 'https://mastodon.test/contexts/killed-human')
   const id = await eventually(async () => (await operate('')).body.items?.[0]?.id)
   await setup.gateway.kill()
   await setup.gateway.start()
   expect((await operate(`/${id}`, { text: 'It is me, Eve.' })).status).toBe(200)
-  const { activity } = await setup.simulation.fediverse.awaitReply(asked, 30_000)
+  const { activity } = await setup.simulation.fediverse.awaitReply(query, 30_000)
   expect((activity.object as { content: string }).content).toContain('It is me, Eve.')
   await eventually(async () => (await operate('')).body.items?.length === 0)
 })

@@ -55,15 +55,15 @@ const { run, begin } = openSwarmChat(
 
 /** Has the agent call a tool in a conversation, and returns the tool's result. */
 async function use(thread: string, tool: string, args: object): Promise<string> {
-  const told = await run(thread, `${tool}|${JSON.stringify(args)}`)
-  const deltas = [...told.matchAll(/"type":"TEXT_MESSAGE_CONTENT".*?"delta":("(?:[^"\\]|\\.)*")/g)]
+  const text = await run(thread, `${tool}|${JSON.stringify(args)}`)
+  const deltas = [...text.matchAll(/"type":"TEXT_MESSAGE_CONTENT".*?"delta":("(?:[^"\\]|\\.)*")/g)]
   return deltas.map(([, delta = '""']) => JSON.parse(delta) as string).join('')
 }
 
 async function write(from: string, tool: string, args: object): Promise<string> {
   const { mail } = swarm.gateway.simulation
-  const sent = await mail.deliver({ from, to: 'pantry@agents.test', text: `${tool}|${JSON.stringify(args)}` })
-  return (await mail.awaitReply(sent.mail.messageId, 30_000)).text ?? ''
+  const receipt = await mail.deliver({ from, to: 'pantry@agents.test', text: `${tool}|${JSON.stringify(args)}` })
+  return (await mail.awaitReply(receipt.mail.messageId, 30_000)).text ?? ''
 }
 
 const ask = async <Answer>(path: string, method = 'GET') => {
@@ -150,11 +150,11 @@ describe('what all conversations share', () => {
     const { gateway } = swarm
     writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: false })
     const tree = { ...describeTestConfig(gateway.simulation, gateway.dataDir), operator_token: operatorToken }
-    const printed: string[] = []
+    const lines: string[] = []
     const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
-    const output = { openClient, json: false, print: (text: string) => void printed.push(text) }
+    const output = { openClient, json: false, print: (text: string) => void lines.push(text) }
     await printSwarmUsage(output, { agent: 'pantry' })
-    expect(printed.join('\n')).toMatch(/records +2 +6\n.*bytes +\d+ +4096/)
+    expect(lines.join('\n')).toMatch(/records +2 +6\n.*bytes +\d+ +4096/)
     await expect(swarm.operate('/agents/nobody/swarm-usage')).rejects.toThrow(
       /404 .*Cannot show swarm usage: there is no agent \\"nobody\\"/,
     )
@@ -215,10 +215,10 @@ describe('what all conversations share', () => {
     const before = (await readShared()).used.records
     const data_limits = { ...limits, shared_records: before + 3 }
     await swarm.gateway.restart({ agents: { pantry: describePantry({ data_limits }) } })
-    const put = (at: number) => use(nameOne('thread'), 'put_item', { name: 'stock', id: `many ${at}` })
-    const told = await Promise.all(Array.from({ length: 8 }, (_, at) => put(at)))
-    expect(told.filter(each => each === 'kept')).toHaveLength(3)
-    expect(told.filter(each => each.startsWith('too_large'))).toHaveLength(5)
+    const putItem = (number: number) => use(nameOne('thread'), 'put_item', { name: 'stock', id: `many ${number}` })
+    const texts = await Promise.all(Array.from({ length: 8 }, (_, index) => putItem(index)))
+    expect(texts.filter(outcome => outcome === 'kept')).toHaveLength(3)
+    expect(texts.filter(outcome => outcome.startsWith('too_large'))).toHaveLength(5)
     expect((await readShared()).used.records).toBe(before + 3)
   })
 })

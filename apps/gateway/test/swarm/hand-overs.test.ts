@@ -10,12 +10,12 @@ import { call, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 // These tests run a swarm behind one address from end to end: real sockets, real signatures, and a model that answers by script.
 
 let swarm: SwarmGateway
-let asked: string[] = []
+let queries: string[] = []
 
 beforeAll(async () => {
   swarm = await openSwarmGateway(
     (member, last, { body }) => {
-      asked.push(member)
+      queries.push(member)
       const { role } = body.messages.at(-1) ?? {}
       if (member === 'triage') {
         if (last.includes('somebody')) return call('navigate_to_human', {})
@@ -58,18 +58,18 @@ async function exportNewest<Message = Exported>(format: string): Promise<readonl
 }
 
 test('W-21, W-22, W-23: a hand-over on a fediverse thread leaves from the same address, and holds over a restart', async () => {
-  asked = []
+  queries = []
   const first = await mention('I want my money back, look it up')
   expect(first.content).toContain('Refunds here, heard: tool.')
   expect(first.content).not.toContain('navigate_to')
   expect(first.attributedTo).toBe('https://agents.test/agents/desk')
-  expect(asked).toEqual(['triage', 'refunds', 'refunds'])
+  expect(queries).toEqual(['triage', 'refunds', 'refunds'])
 
   await swarm.gateway.restart()
   const second = await mention('Thank you', first.id)
   expect(second.content).toContain('Refunds here, heard: user.')
   expect(second.attributedTo).toBe('https://agents.test/agents/desk')
-  expect(asked.at(-1)).toBe('refunds')
+  expect(queries.at(-1)).toBe('refunds')
 })
 
 test('W-23: the transcript shows who acted, each action once, in order', async () => {
@@ -121,11 +121,11 @@ async function awaitQuestion(): Promise<Question> {
 }
 
 test('W-26: the operator sees and answers a question to a human, and the answer goes to its conversation', async () => {
-  const answered = mention('May I speak to somebody?')
+  const pendingNote = mention('May I speak to somebody?')
   const question = await awaitQuestion()
   expect(question).toMatchObject({ member: 'human', from: '@alice@mastodon.test', text: 'May I speak to somebody?' })
   await swarm.operate(`/questions/${question.id}`, { text: 'It is me, Eve.' })
-  const note = await answered
+  const note = await pendingNote
   expect(note.content).toContain('It is me, Eve.')
   expect(note.attributedTo).toBe('https://agents.test/agents/desk')
   expect((await exportNewest('swarm')).at(-1)).toMatchObject({ agentName: 'human', content: 'It is me, Eve.' })
@@ -138,17 +138,17 @@ test('W-26: the human also sees and answers the question at a terminal', async (
   writeRunFile(swarm.gateway.dataDir, { url: swarm.gateway.url(), pid: process.pid, isSimulating: false })
   const tree = { data: swarm.gateway.dataDir, operator_token: operatorToken, agents: { echo: { use: 'builtin:echo' } } }
   const openClient = () => openOperatorClient({ tree, baseDir: swarm.gateway.dataDir, missing: [], path: undefined })
-  const printed: string[] = []
-  const output = { openClient, json: false, print: (text: string) => void printed.push(text) }
-  const answered = mention('Is somebody there at all?')
+  const lines: string[] = []
+  const output = { openClient, json: false, print: (text: string) => void lines.push(text) }
+  const pendingNote = mention('Is somebody there at all?')
   const { id } = await awaitQuestion()
   await questionViews.list(output, {})
-  expect(printed.join('\n')).toMatch(
+  expect(lines.join('\n')).toMatch(
     new RegExp(`${id} +desk +human +@alice@mastodon\\.test .*Is somebody there at all\\?`),
   )
   await questionViews.answer(output, { id, text: 'At your service.' })
-  expect(printed.at(-1)).toBe(`${id}: answered`)
-  expect((await answered).content).toContain('At your service.')
+  expect(lines.at(-1)).toBe(`${id}: answered`)
+  expect((await pendingNote).content).toContain('At your service.')
   await expect(questionViews.answer(output, { id, text: 'And again' })).rejects.toThrow(
     new CommandError('Cannot answer: nobody waits for an answer to this question'),
   )

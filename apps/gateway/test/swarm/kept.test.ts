@@ -33,17 +33,17 @@ beforeAll(async () => {
   swarm = await openSwarmGateway((member, last, { body }) => {
     prompts.push(JSON.stringify(body.messages))
     if (body.messages.at(-1)?.role === 'tool') {
-      const asked = String(body.messages.findLast(({ role }) => role === 'user')?.content)
-      return asked.endsWith('put broken') ? { status: 418 } : replyWith(`Tool: ${last.replace(/[{}]/g, '')}`)
+      const query = String(body.messages.findLast(({ role }) => role === 'user')?.content)
+      return query.endsWith('put broken') ? { status: 418 } : replyWith(`Tool: ${last.replace(/[{}]/g, '')}`)
     }
-    const words = last.split('\n').at(-1) ?? ''
+    const text = last.split('\n').at(-1) ?? ''
     for (const [pattern, answer] of answers) {
-      const match = pattern.exec(words)
+      const match = pattern.exec(text)
       if (match) return answer(match, member)
     }
-    return replyWith(`${member} heard ${words}`)
+    return replyWith(`${member} heard ${text}`)
   })
-  const desk = {
+  const agentConfig = {
     use: 'swarm',
     default_agent: 'seller',
     model: { base_url: swarm.model.baseUrl, model: 'test-model' },
@@ -53,7 +53,7 @@ beforeAll(async () => {
     },
     ...settings,
   }
-  await swarm.gateway.restart({ agents: { desk } })
+  await swarm.gateway.restart({ agents: { desk: agentConfig } })
 })
 afterAll(() => swarm.close())
 beforeEach(() => {
@@ -67,9 +67,9 @@ const chat = openSwarmChat({
 })
 
 /** Returns the text of the answer. */
-async function ask(threadId: string, words: string): Promise<string> {
-  const told = await chat.run(threadId, words)
-  const deltas = [...told.matchAll(/"type":"TEXT_MESSAGE_CONTENT".*?"delta":("(?:[^"\\]|\\.)*")/g)]
+async function ask(threadId: string, text: string): Promise<string> {
+  const reportedText = await chat.run(threadId, text)
+  const deltas = [...reportedText.matchAll(/"type":"TEXT_MESSAGE_CONTENT".*?"delta":("(?:[^"\\]|\\.)*")/g)]
   return deltas.map(([, delta = '""']) => JSON.parse(delta) as string).join('')
 }
 
@@ -100,9 +100,9 @@ test('W-22: who speaks, the way there and the history are there after a restart'
   await ask(thread, 'first words')
   await ask(thread, 'hand over')
   await swarm.gateway.restart()
-  const told = await chat.run(thread, 'second words')
-  expect(told).toContain('"snapshot":{"activeAgent":"clerk","navigationStack":["clerk"]}')
-  expect(told).toContain('clerk heard second words')
+  const text = await chat.run(thread, 'second words')
+  expect(text).toContain('"snapshot":{"activeAgent":"clerk","navigationStack":["clerk"]}')
+  expect(text).toContain('clerk heard second words')
   expect(prompts.at(-1)).toContain('seller heard first words')
 })
 
@@ -110,9 +110,9 @@ test('W-20: an agent that may hand back gives the conversation to the previous o
   const thread = nameOne('thread')
   expect(await ask(thread, 'hand over')).toBe('Clerk here.')
   await swarm.gateway.restart()
-  const told = await chat.run(thread, 'hand back')
-  expect(told).toContain('Seller here.')
-  expect(told).toMatch(
+  const text = await chat.run(thread, 'hand back')
+  expect(text).toContain('Seller here.')
+  expect(text).toMatch(
     /"STATE_DELTA".*"path":"\/activeAgent","value":"seller".*"path":"\/navigationStack","value":\[\]/,
   )
   expect(await ask(thread, 'who is it')).toBe('seller heard who is it')
@@ -180,8 +180,8 @@ test('W-12, W-13: entries before a rescue reach no model any more, and stay read
 test('W-05: a picture that a tool puts into the answer goes out as a file, by mail, by A2A and on the fediverse', async () => {
   const { mail, a2a, fediverse } = swarm.gateway.simulation
   const bytes = Buffer.from(picture, 'base64')
-  const sent = await mail.deliver({ to: 'desk@agents.test', text: 'show me' })
-  const letter = await mail.awaitReply(sent.mail.messageId, 30_000)
+  const receipt = await mail.deliver({ to: 'desk@agents.test', text: 'show me' })
+  const letter = await mail.awaitReply(receipt.mail.messageId, 30_000)
   expect(letter.text).toContain('Tool: shown')
   expect(letter.octets.toString().replace(/\r?\n/g, '')).toContain(picture)
 

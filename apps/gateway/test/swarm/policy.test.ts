@@ -15,18 +15,18 @@ import {
 // files.
 
 let swarm: SwarmGateway
-let asked = 0
+let callCount = 0
 
 beforeAll(async () => {
   const auth = { tokens: [{ name: 'ann', sha256: hash('sha256', annsToken) }] }
   swarm = await openSwarmGateway(
     (_, last, { body }) => {
-      asked += 1
+      callCount += 1
       if (body.messages.at(-1)?.role === 'tool') return replyWith('That was it.')
-      const words = last.split('\n').at(-1) ?? ''
-      const order = /refund (\w+)/.exec(words)?.[1]
+      const text = last.split('\n').at(-1) ?? ''
+      const order = /refund (\w+)/.exec(text)?.[1]
       if (order !== undefined) return call('refund', { order })
-      return words === 'photo' ? call('photo', {}) : replyWith(words)
+      return text === 'photo' ? call('photo', {}) : replyWith(text)
     },
     { web: { enabled: true, trace: false, auth } },
   )
@@ -50,7 +50,7 @@ beforeAll(async () => {
 })
 afterAll(() => swarm.close())
 beforeEach(() => {
-  asked = 0
+  callCount = 0
 })
 
 const openChat = (agent: string) =>
@@ -68,9 +68,9 @@ const listOpen = async () =>
 
 test('a forbidden question does not go out: the person gets the words of the policy, and nothing waits', async () => {
   const { run } = openChat('desk')
-  const told = await run(nameOne('thread'), 'refund sesame')
-  expect(told).toContain('That I may not say.')
-  expect(told).not.toMatch(/sesame|interrupt/)
+  const text = await run(nameOne('thread'), 'refund sesame')
+  expect(text).toContain('That I may not say.')
+  expect(text).not.toMatch(/sesame|interrupt/)
   expect(await listOpen()).toEqual([])
   expect(await run(nameOne('thread'), 'refund quince')).toContain('Give 20.00 back for order quince?')
   expect(await listOpen()).toHaveLength(1)
@@ -78,8 +78,8 @@ test('a forbidden question does not go out: the person gets the words of the pol
 
 test('no link to such a question leaves by mail', async () => {
   const { mail } = swarm.gateway.simulation
-  const sent = await mail.deliver({ from: 'alice@alice.test', to: 'desk@agents.test', text: 'refund sesame' })
-  const { text } = await mail.awaitReply(sent.mail.messageId, 30_000)
+  const receipt = await mail.deliver({ from: 'alice@alice.test', to: 'desk@agents.test', text: 'refund sesame' })
+  const { text } = await mail.awaitReply(receipt.mail.messageId, 30_000)
   expect(text).toContain('That I may not say.')
   expect(text).not.toMatch(/actions\/|Give 20\.00/)
 })
@@ -87,9 +87,9 @@ test('no link to such a question leaves by mail', async () => {
 test('a person whom the policy bans for it hears only that from then on, without a call of the model', async () => {
   const { run } = openChat('strict')
   expect(await run(nameOne('thread'), 'refund sesame')).toContain('That I may not say.')
-  asked = 0
+  callCount = 0
   expect(await run(nameOne('thread'), 'good morning')).toContain('That I may not say.')
-  expect(asked).toBe(0)
+  expect(callCount).toBe(0)
 })
 
 test('the approver does not see a forbidden result, which the operator’s export has', async () => {
@@ -98,16 +98,16 @@ test('the approver does not see a forbidden result, which the operator’s expor
   const [, interruptId = ''] = /"interrupts":\[\{"id":"([^"]+)"/.exec(await run(threadId, 'refund apple')) ?? []
   const resume = [{ interruptId, status: 'resolved', payload: { approved: true } }]
   const answer = await post('runs', { threadId, runId: nameOne('run'), messages: [], resume })
-  const told = await answer.text()
-  expect(told).toContain('That was it.')
-  expect(told).not.toContain('refunded')
+  const text = await answer.text()
+  expect(text).toContain('That was it.')
+  expect(text).not.toContain('refunded')
   const [newest] = await swarm.gateway.messages()
   const query = new URLSearchParams({ format: 'swarm', thread: newest?.id ?? '' })
   expect(JSON.stringify(await swarm.operate(`/transcript?${query}`))).toContain('refunded')
 })
 
 test('the answer leaves out a forbidden file name, and keeps the file', async () => {
-  const told = await openChat('gallery').run(nameOne('thread'), 'photo')
-  expect(told).toContain('"mime_type":"image/png"')
-  expect(told).not.toContain('basket')
+  const text = await openChat('gallery').run(nameOne('thread'), 'photo')
+  expect(text).toContain('"mime_type":"image/png"')
+  expect(text).not.toContain('basket')
 })

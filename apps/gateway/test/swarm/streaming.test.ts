@@ -10,27 +10,27 @@ const long = 'All the words of an answer that is long enough to be heard while i
 
 let swarm: SwarmGateway
 /** Words that hold the model until they are released. */
-const held = new Map<string, PromiseWithResolvers<void>>()
+const heldCalls = new Map<string, PromiseWithResolvers<void>>()
 
 beforeAll(async () => {
   swarm = await openSwarmGateway(
     async (member, _, { body }) => {
-      const words = readWords(body.messages.at(-1)?.content)
-      await [...held].find(([word]) => words.includes(word))?.[1].promise
-      if (words.includes('endless')) return { pieces: speak(long).slice(0, -1), hangs: true }
-      if (words.includes('late mark')) return { pieces: speak(`${long}<tool_call>{"name": "refund"}`) }
-      if (words.includes('early mark')) return { pieces: speak(`Let me see. <tool_call>{"name": "refund"}${long}`) }
-      if (words.includes('long')) return { pieces: speak(long) }
-      return replyWith(`${member} heard ${words}`)
+      const text = readWords(body.messages.at(-1)?.content)
+      await [...heldCalls].find(([word]) => text.includes(word))?.[1].promise
+      if (text.includes('endless')) return { pieces: speak(long).slice(0, -1), hangs: true }
+      if (text.includes('late mark')) return { pieces: speak(`${long}<tool_call>{"name": "refund"}`) }
+      if (text.includes('early mark')) return { pieces: speak(`Let me see. <tool_call>{"name": "refund"}${long}`) }
+      if (text.includes('long')) return { pieces: speak(long) }
+      return replyWith(`${member} heard ${text}`)
     },
     { email: { listen: { port: 0, protocol: 'smtp' } } },
   )
-  const desk = describeSwarm(swarm.model.baseUrl)
+  const agentConfig = describeSwarm(swarm.model.baseUrl)
   const seeing = {
-    ...desk,
+    ...agentConfig,
     model: { base_url: swarm.model.baseUrl, model: 'test-model', images: true, thoughts: 'none' },
   }
-  await swarm.gateway.restart({ agents: { desk, merging: { ...desk, queue: 'merge' }, seeing } })
+  await swarm.gateway.restart({ agents: { desk: agentConfig, merging: { ...agentConfig, queue: 'merge' }, seeing } })
 })
 afterAll(() => swarm.close())
 
@@ -55,20 +55,20 @@ const organisationOf = {
 const chat = openSwarmChat(organisationOf)
 
 /** Reads a stream until `isEnough`, and leaves the rest unread. */
-async function readUntil(answer: Response, isEnough: (told: string) => boolean): Promise<string> {
+async function readUntil(answer: Response, isEnough: (text: string) => boolean): Promise<string> {
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
-  let told = ''
-  while (!isEnough(told)) {
+  let text = ''
+  while (!isEnough(text)) {
     const { value, done } = (await reader?.read()) ?? { done: true, value: undefined }
     if (done) break
-    told += value
+    text += value
   }
   await reader?.cancel()
-  return told
+  return text
 }
 
-const wordsOf = (told: string) =>
-  [...told.matchAll(/"type":"TEXT_MESSAGE_CONTENT".*?"delta":("(?:[^"\\]|\\.)*")/g)].map(
+const wordsOf = (text: string) =>
+  [...text.matchAll(/"type":"TEXT_MESSAGE_CONTENT".*?"delta":("(?:[^"\\]|\\.)*")/g)].map(
     ([, delta = '""']) => JSON.parse(delta) as string,
   )
 
@@ -76,11 +76,11 @@ test('W-31: a chat hears a member while its model still speaks, word by word, un
   const [threadId, runId] = [nameOne('thread'), nameOne('run')]
   const answer = await chat.begin(threadId, 'something endless', runId)
   // A space is sent together with the word after it.
-  const told = await readUntil(answer, text => wordsOf(text).join('') === long.trimEnd())
-  expect(wordsOf(told).join('')).toBe(long.trimEnd())
-  expect(wordsOf(told).length).toBeGreaterThan(5)
-  expect(told).toMatch(/"type":"TEXT_MESSAGE_START"[^\n]*"name":"triage"/)
-  expect(told).not.toContain('RUN_FINISHED')
+  const reportedText = await readUntil(answer, text => wordsOf(text).join('') === long.trimEnd())
+  expect(wordsOf(reportedText).join('')).toBe(long.trimEnd())
+  expect(wordsOf(reportedText).length).toBeGreaterThan(5)
+  expect(reportedText).toMatch(/"type":"TEXT_MESSAGE_START"[^\n]*"name":"triage"/)
+  expect(reportedText).not.toContain('RUN_FINISHED')
   expect(await (await chat.post(`runs/${runId}/cancel`, {})).json()).toEqual({ cancelled: true })
 })
 
@@ -111,7 +111,7 @@ test('merged: words in the meantime stand once in the input of the model, and in
   const context = 'https://mastodon.test/contexts/merged'
   const post = (text: string) => fediverse.deliver({ to: '@merging@agents.test', text, context, visibility: 'direct' })
   const semaphore = Promise.withResolvers<void>()
-  held.set('first words', semaphore)
+  heldCalls.set('first words', semaphore)
   const before = swarm.model.requests.length
   await post('first words')
   await eventually(async () => swarm.model.requests.length > before)
@@ -120,13 +120,13 @@ test('merged: words in the meantime stand once in the input of the model, and in
   semaphore.resolve()
   await fediverse.awaitReply(objectId, 30_000)
   const promptOf = (index: number) => JSON.stringify(swarm.model.requests.at(index)?.body.messages)
-  const countIn = (prompt: string, words: string) => prompt.split(words).length - 1
+  const countIn = (prompt: string, text: string) => prompt.split(text).length - 1
   expect(swarm.model.requests).toHaveLength(before + 2)
   const merged = promptOf(-1)
-  expect(['first words', 'second words', 'third words'].map(words => countIn(merged, words))).toEqual([2, 1, 1])
+  expect(['first words', 'second words', 'third words'].map(text => countIn(merged, text))).toEqual([2, 1, 1])
   const { objectId: last } = await post('fourth words')
   await fediverse.awaitReply(last, 30_000)
-  expect(['second words', 'fourth words'].map(words => countIn(promptOf(-1), words))).toEqual([1, 1])
+  expect(['second words', 'fourth words'].map(text => countIn(promptOf(-1), text))).toEqual([1, 1])
 })
 
 test.each([
@@ -135,8 +135,8 @@ test.each([
 ])('a member whose model reads pictures sees one in a mail: %s', async (agent, isSeen) => {
   const { mail } = swarm.gateway.simulation
   const attachments = [{ filename: 'cup.png', contentType: 'image/png', content: Buffer.from(picture, 'base64') }]
-  const sent = await mail.deliver({ to: `${agent}@agents.test`, text: 'What is it?', attachments })
-  expect((await mail.awaitReply(sent.mail.messageId, 30_000)).text).toContain('triage heard')
+  const receipt = await mail.deliver({ to: `${agent}@agents.test`, text: 'What is it?', attachments })
+  expect((await mail.awaitReply(receipt.mail.messageId, 30_000)).text).toContain('triage heard')
   const last = swarm.model.requests.at(-1)?.body.messages.at(-1)?.content
   expect(JSON.stringify(last)).toContain('cup.png')
   expect(JSON.stringify(last).includes(`data:image/png;base64,${picture}`)).toBe(isSeen)

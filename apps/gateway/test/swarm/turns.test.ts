@@ -6,21 +6,21 @@ import { call, describeSwarm, nameOne, openSwarmChat, openSwarmGateway, replyWit
 // These tests cover rules of swarms that concern whole turns, through the gateway: humans, bans, cancelling, rescue.
 
 let swarm: SwarmGateway
-let asked: string[] = []
+let queries: string[] = []
 /** Words that hold the model until they are released. */
-const held = new Map<string, PromiseWithResolvers<void>>()
+const heldCalls = new Map<string, PromiseWithResolvers<void>>()
 
 beforeAll(async () => {
   const script: Parameters<typeof openSwarmGateway>[0] = async (member, last, { body }) => {
-    const words = last.split('\n').at(-1) ?? ''
-    asked.push(words)
-    const semaphore = [...held].find(([word]) => words.includes(word))?.[1]
+    const text = last.split('\n').at(-1) ?? ''
+    queries.push(text)
+    const semaphore = [...heldCalls].find(([word]) => text.includes(word))?.[1]
     await semaphore?.promise
     if (body.messages.at(-1)?.role === 'tool') return replyWith('Handed on.')
-    if (words.includes('somebody')) return call('navigate_to_human', {})
-    if (words.includes('markup')) return replyWith('<tool_call>{"name": "refund"}</tool_call>')
-    if (words.includes('nothing')) return replyWith('')
-    return replyWith(`${member} heard ${words}`)
+    if (text.includes('somebody')) return call('navigate_to_human', {})
+    if (text.includes('markup')) return replyWith('<tool_call>{"name": "refund"}</tool_call>')
+    if (text.includes('nothing')) return replyWith('')
+    return replyWith(`${member} heard ${text}`)
   }
   const email = { listen: { port: 0, protocol: 'smtp' }, write_to: ['eve@alice.test'] }
   swarm = await openSwarmGateway(script, { email })
@@ -29,19 +29,19 @@ beforeAll(async () => {
     manners: { refuse_input: ['\\brude\\b'], message: 'We are polite here.', bans: true },
     secrets: { refuse_output: ['sesame'], message: 'That I may not say.' },
   }
-  const desk = { ...describeSwarm(swarm.model.baseUrl, members), policies }
+  const agentConfig = { ...describeSwarm(swarm.model.baseUrl, members), policies }
   const hasty = describeSwarm(swarm.model.baseUrl, { human: { operator: true, timeout: '200ms' } })
-  await swarm.gateway.restart({ agents: { desk, hasty } })
+  await swarm.gateway.restart({ agents: { desk: agentConfig, hasty } })
 })
 afterAll(() => swarm.close())
 beforeEach(() => {
-  asked = []
+  queries = []
 })
 
 async function write(text: string, { agent = 'desk', from = 'alice@alice.test' } = {}): Promise<string | undefined> {
   const { mail } = swarm.gateway.simulation
-  const sent = await mail.deliver({ from, to: `${agent}@agents.test`, text })
-  return (await mail.awaitReply(sent.mail.messageId, 30_000)).text
+  const receipt = await mail.deliver({ from, to: `${agent}@agents.test`, text })
+  return (await mail.awaitReply(receipt.mail.messageId, 30_000)).text
 }
 
 async function mention(text: string, from: string): Promise<string> {
@@ -61,9 +61,9 @@ const name = nameOne
 /** Holds the model at this word. Returns a function that releases it. */
 function hold(word: string): () => void {
   const semaphore = Promise.withResolvers<void>()
-  held.set(word, semaphore)
+  heldCalls.set(word, semaphore)
   return () => {
-    held.delete(word)
+    heldCalls.delete(word)
     semaphore.resolve()
   }
 }
@@ -77,7 +77,7 @@ test('W-25: nobody hears an answer with markup, or an empty one; a placeholder c
 })
 
 test('W-26: a human gets a question by mail, and the answer by mail goes to the waiting person', async () => {
-  const answered = write('May I speak to somebody?')
+  const pendingText = write('May I speak to somebody?')
   const { mail } = swarm.gateway.simulation
   const letter = await eventually(async () =>
     mail.received.find(({ envelope }) => envelope.to.includes('eve@alice.test')),
@@ -86,18 +86,18 @@ test('W-26: a human gets a question by mail, and the answer by mail goes to the 
   expect(letter.text).toContain('May I speak to somebody?')
   const plan = { from: 'eve@alice.test', to: 'desk@agents.test', text: 'It is me, Eve.', inReplyTo: letter.messageId }
   await mail.deliver(plan)
-  expect(await answered).toContain('It is me, Eve.')
+  expect(await pendingText).toContain('It is me, Eve.')
   expect((await swarm.operate<{ items: readonly unknown[] }>('/questions')).items).toEqual([])
 })
 
 test('W-26: a false question number within a question leads no answer elsewhere', async () => {
   const { mail } = swarm.gateway.simulation
   const text = 'May I speak to somebody else? (question 0123456789abcdef)'
-  const answered = write(text)
+  const pendingText = write(text)
   const letter = await eventually(async () => mail.received.find(each => each.text?.includes('0123456789abcdef')))
   const plan = { from: 'eve@alice.test', to: 'desk@agents.test', text: 'Still Eve.', inReplyTo: letter.messageId }
   await mail.deliver(plan)
-  expect(await answered).toContain('Still Eve.')
+  expect(await pendingText).toContain('Still Eve.')
 })
 
 test('W-26: a person without an answer in time learns so, and nothing stays in the list', async () => {
@@ -109,7 +109,7 @@ test('W-27: a banned person hears one sentence, in every conversation, without a
   const rude = 'alice@gotosocial.test'
   expect(await mention('You are rude', rude)).toContain('We are polite here.')
   expect(await mention('Another conversation', rude)).toContain('We are polite here.')
-  expect(asked).toEqual([])
+  expect(queries).toEqual([])
   const { items: bans } = await swarm.operate<{ items: readonly { id: string; policy: string; subject: string }[] }>(
     '/agents/desk/bans',
   )
@@ -145,16 +145,16 @@ test('W-28: two messages at once get answers one after the other', async () => {
   const before = await countMessages()
   const letGo = hold('first words')
   const first = run(threadId, 'first words')
-  await eventually(async () => asked.length === 1)
+  await eventually(async () => queries.length === 1)
   const second = run(threadId, 'second words')
   await eventually(async () => (await countMessages()) === before + 2)
   // Turns start oldest first: once this one has ended, the second one was skipped.
   expect(await run(name('thread'), 'words elsewhere')).toContain('triage heard words elsewhere')
-  expect(asked).toEqual(['first words', 'words elsewhere'])
+  expect(queries).toEqual(['first words', 'words elsewhere'])
   letGo()
   expect(await first).toContain('triage heard first words')
   expect(await second).toContain('triage heard second words')
-  expect(asked).toEqual(['first words', 'words elsewhere', 'second words'])
+  expect(queries).toEqual(['first words', 'words elsewhere', 'second words'])
   const { messages } = swarm.model.requests.at(-1)?.body ?? { messages: [] }
   expect(messages.slice(1).map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
 })
@@ -163,7 +163,7 @@ test('W-29: what a stopped run would have said reaches nobody, now or later', as
   const [threadId, runId] = [name('thread'), name('run')]
   const letGo = hold('slow words')
   const stopped = run(threadId, 'slow words', runId)
-  await eventually(async () => asked.length === 1)
+  await eventually(async () => queries.length === 1)
   expect(await (await post(`runs/${runId}/cancel`, {})).json()).toEqual({ cancelled: true })
   expect(await stopped).toContain('"code":"cancelled"')
   letGo()

@@ -42,7 +42,7 @@ export async function openCollector({ answers = true }: { readonly answers?: boo
   const [bodies, headers]: [string[], IncomingHttpHeaders[]] = [[], []]
   const server: Server = createServer(async (request, response) => {
     const pieces: Buffer[] = []
-    for await (const piece of request) pieces.push(piece as Buffer)
+    for await (const chunk of request) pieces.push(chunk as Buffer)
     if (request.method !== 'POST' || request.url !== '/v1/traces') {
       response.writeHead(404).end()
       return

@@ -71,8 +71,8 @@ test('a call to another agent stands below the tool that makes it, and its `trac
   expect(calling).toMatchObject({ kind: 3, traceId: tool.traceId, parentSpanId: tool.spanId })
   expect(attributeOf(calling, 'gen_ai.agent.name')).toBe('@hook@agents.test')
   const hook = turnOf(spans, 'hook')
-  const received = spansNamed(spans, 'receive').find(span => span.traceId === hook.traceId)
-  expect(received?.links).toMatchObject([{ traceId: tool.traceId, spanId: calling.spanId }])
+  const receivedSpan = spansNamed(spans, 'receive').find(span => span.traceId === hook.traceId)
+  expect(receivedSpan?.links).toMatchObject([{ traceId: tool.traceId, spanId: calling.spanId }])
   // The texts of the model, the tool and the other agent do not reach the collector.
   expect(traced.collector.bodies.join('')).not.toMatch(/xyzzy|quoth|heard|Both are done/)
 })
@@ -98,14 +98,16 @@ test('the record, `show` and `why` have the calls of a model that people do not 
   expect(record.response?.parts).toEqual([{ kind: 'text', mime: 'text/markdown', content: 'Both are done.' }])
   expect(record.response).not.toHaveProperty('trace')
   const [attempt] = record.turn?.attempts ?? []
-  const at = expect.any(Number)
+  const anyTime = expect.any(Number)
   expect(attempt?.tools).toEqual([
-    { name: 'ask_hook', at, ms: at, ok: true },
-    { name: 'fall', at, ms: at, ok: false },
+    { name: 'ask_hook', at: anyTime, ms: anyTime, ok: true },
+    { name: 'fall', at: anyTime, ms: anyTime, ok: false },
   ])
-  expect(attempt?.models).toEqual(Array.from({ length: 3 }, () => ({ name: 'test-model', at, ms: at, ok: true })))
-  const shown = formatRecord(record)
-  expect(shown).toMatch(/ {2}model test-model .* {2}tool ask_hook [^\n]* ok\n.* {2}tool fall [^\n]* failed\n/s)
+  expect(attempt?.models).toEqual(
+    Array.from({ length: 3 }, () => ({ name: 'test-model', at: anyTime, ms: anyTime, ok: true })),
+  )
+  const text = formatRecord(record)
+  expect(text).toMatch(/ {2}model test-model .* {2}tool ask_hook [^\n]* ok\n.* {2}tool fall [^\n]* failed\n/s)
   const why = await gateway.ask<WhyAnswer>(`/why/${record.number}`)
   const facts = why.explanations[0]?.evidence.map(({ fact }) => fact) ?? []
   expect(facts).toContainEqual(expect.stringMatching(/^the agent called the tool "ask_hook", \d+ ms$/))

@@ -13,17 +13,17 @@ import { eventually, gatewayOrigin, openTestGateway, operatorToken } from '../se
 
 const people = ['ann', 'bob', 'cem', 'dora', 'eve', 'flo'] as const
 type Person = (typeof people)[number]
-const tokenOf = (who: Person) => `token-of-${who}-for-the-attacks`
+const tokenOf = (person: Person) => `token-of-${person}-for-the-attacks`
 
 let setup: TestGateway
 let count = 0
-const name = (what: string) => `${what}-${++count}`
+const name = (label: string) => `${label}-${++count}`
 const listening = new Set<object>()
 
 beforeAll(async () => {
   const web = {
     enabled: true,
-    auth: { tokens: people.map(who => ({ name: who, sha256: hash('sha256', tokenOf(who)) })) },
+    auth: { tokens: people.map(person => ({ name: person, sha256: hash('sha256', tokenOf(person)) })) },
     attachments: { max_total_bytes: 64 * 1024 },
     limits: { files_per_run: 3, session_messages: 50, runs_per_owner: 2_000 },
   }
@@ -157,10 +157,10 @@ describe('another one’s ids', () => {
   test('the same thread and run ids are everybody’s own, whatever characters they have', async () => {
     for (const odd of ['../../etc', 'a/b?c=d#e', '\u202egnp', '💬'.repeat(60), '"],["x', "'; --", '%00%2f', ' ']) {
       for (const as of ['ann', 'bob'] as const) {
-        const said = `hello of ${as}`
-        await eventsOf(await run(said, { as, threadId: odd, runId: odd, id: odd }))
+        const text = `hello of ${as}`
+        await eventsOf(await run(text, { as, threadId: odd, runId: odd, id: odd }))
         const { messages } = (await (await history(odd, { as })).json()) as { messages: { content: string }[] }
-        expect(messages.map(({ content }) => content)).toEqual([said, `you said: ${said}; turns: 0`])
+        expect(messages.map(({ content }) => content)).toEqual([text, `you said: ${text}; turns: 0`])
       }
     }
     for (const bad of ['a\0b', '\ud800', 'x'.repeat(1_000_000), '']) {
@@ -173,22 +173,22 @@ describe('another one’s ids', () => {
 
 describe('files', () => {
   test('of one person have a common limit, and the person can delete them', async () => {
-    const taken: { bucket: string; path: string }[] = []
+    const storedFiles: { bucket: string; path: string }[] = []
     for (let i = 0; i < 4; i++) {
       const answer = await upload(Buffer.from(`file ${i}`), { as: 'dora' })
-      taken.push((await answer.json()) as { bucket: string; path: string })
+      storedFiles.push((await answer.json()) as { bucket: string; path: string })
     }
     const [status, code, detail] = await refusalOf(upload(Buffer.from('one more'), { as: 'dora' }))
     expect([status, code]).toEqual([413, 'too_large'])
     expect(detail).toBe('Cannot store object: with it there would be more than 65536 bytes of yours')
-    const [{ bucket, path } = { bucket: '', path: '' }] = taken
+    const [{ bucket, path } = { bucket: '', path: '' }] = storedFiles
     const query = `?bucket=${bucket}&path=${encodeURIComponent(path)}`
     expect((await call(`/api/v1/agent/attachments${query}`, { as: 'dora', method: 'DELETE' })).status).toBe(200)
     expect((await upload(Buffer.from('one more'), { as: 'dora' })).status).toBe(200)
-    const many = await Promise.all(
+    const manyResponses = await Promise.all(
       Array.from({ length: 8 }, (_, i) => upload(Buffer.from(`at once ${i}`), { as: 'flo' })),
     )
-    expect(many.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(4)
+    expect(manyResponses.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(4)
   })
 
   test('of one run are few: the gateway reads a repeated address once, not a thousand times', async () => {
@@ -234,9 +234,9 @@ describe('who may speak to an agent', () => {
 })
 
 describe('streams', () => {
-  test('that break off leave nothing behind, in any number', async () => {
+  test('any number of aborted streams leaves no open request behind', async () => {
     await eventually(async () => listening.size === 0)
-    const waiting = Array.from({ length: drawCount({ quick: 300, long: 1_000 }) }, async (_, at) => {
+    const waiting = Array.from({ length: drawCount({ quick: 300, long: 1_000 }) }, async (_, index) => {
       const leaving = new AbortController()
       const body = JSON.stringify({
         threadId: name('thread'),
@@ -245,7 +245,7 @@ describe('streams', () => {
       })
       const headers = { authorization: `Bearer ${tokenOf('ann')}` }
       const init = { method: 'POST', body, headers, signal: leaving.signal }
-      if (at % 3 === 0) setTimeout(() => leaving.abort(), at % 40)
+      if (index % 3 === 0) setTimeout(() => leaving.abort(), index % 40)
       const response = await fetch(`${setup.url()}/api/v1/agents/waiting/runs`, init).catch(() => undefined)
       await response?.body
         ?.getReader()
@@ -287,9 +287,9 @@ describe('streams', () => {
 
 test('one with a very long answer goes on to its end', async () => {
   const events = await eventsOf(await run('go on', { agent: 'flooder', as: 'cem' }))
-  const words = wordsOf(events)
-  expect(words.startsWith('word 0 word 1 ')).toBe(true)
-  expect(words.split('word ')).toHaveLength(60_001)
+  const text = wordsOf(events)
+  expect(text.startsWith('word 0 word 1 ')).toBe(true)
+  expect(text.split('word ')).toHaveLength(60_001)
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
 })
 
@@ -309,7 +309,7 @@ describe('messages during the run', () => {
     const first = ask(agent, 'one', threadId)
     await untilWorking()
     const runs = [first, ask(agent, 'two', threadId), ask(agent, 'three', threadId)]
-    const ended = Promise.all(runs.map(async each => eventsOf(await each)))
+    const pendingRuns = Promise.all(runs.map(async each => eventsOf(await each)))
     await eventually(async () => (await setup.messages()).filter(message => message.agent === agent).length === 3)
     let isOver = false
     const poking = (async () => {
@@ -318,11 +318,11 @@ describe('messages during the run', () => {
         await delay(100)
       }
     })()
-    const told = await ended.finally(() => {
+    const eventLists = await pendingRuns.finally(() => {
       isOver = true
     })
     await poking
-    return told.map(events => ({ words: wordsOf(events), end: events.at(-1) }))
+    return eventLists.map(events => ({ words: wordsOf(events), end: events.at(-1) }))
   }
 
   const isSuccess = { outcome: { type: 'success' } }
@@ -338,10 +338,10 @@ describe('messages during the run', () => {
   })
 
   test('interrupting: the newest message has the answer, and the runs before it end as cancelled', async () => {
-    const told = await askThree('interrupting')
-    const answered = told.find(({ end }) => end?.type === 'RUN_FINISHED')
-    expect(answered).toMatchObject({ words: expect.stringMatching(/^hm heard (two|three) \(1\)$/), end: isSuccess })
-    const otherAnswers = told.filter(each => each !== answered)
+    const outcomes = await askThree('interrupting')
+    const answeredRun = outcomes.find(({ end }) => end?.type === 'RUN_FINISHED')
+    expect(answeredRun).toMatchObject({ words: expect.stringMatching(/^hm heard (two|three) \(1\)$/), end: isSuccess })
+    const otherAnswers = outcomes.filter(text => text !== answeredRun)
     expect(otherAnswers.map(({ end }) => end)).toMatchObject(
       otherAnswers.map(() => ({ type: 'RUN_ERROR', code: 'cancelled' })),
     )
@@ -392,8 +392,8 @@ test('a forgotten person in the chat leaves nothing, not even running work', asy
   expect(answer.status).toBe(200)
   expect((await history(threadId, { as: 'flo' })).status).toBe(404)
   expect(await answer.json()).toMatchObject({ runs: 4, threads: 2 })
-  const left = (await setup.messages()).filter(({ sender }) => sender === '@flo@web.agents.test')
-  expect(left).toEqual([])
+  const remainingSummaries = (await setup.messages()).filter(({ sender }) => sender === '@flo@web.agents.test')
+  expect(remainingSummaries).toEqual([])
   expect(JSON.stringify(await setup.ask('/requirements'))).not.toContain('@flo@')
   // A forgotten person who returns starts over.
   expect(wordsOf(await eventsOf(await run('hello', { as: 'flo', threadId })))).toBe('you said: hello; turns: 0')
@@ -426,9 +426,9 @@ test('the link to decide by is the person’s alone', async () => {
   const resume = [{ interruptId, status: 'resolved', payload: { approved: true } }]
   const elsewhere = await eventsOf(await run(undefined, { resume }))
   expect(elsewhere.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'not_decided' })
-  const told = await eventsOf(await run('and hurry', { threadId, resume }))
-  expect(wordsOf(told)).toBe('decided: granted')
-  expect(told).toContainEqual(
+  const reportedEvents = await eventsOf(await run('and hurry', { threadId, resume }))
+  expect(wordsOf(reportedEvents)).toBe('decided: granted')
+  expect(reportedEvents).toContainEqual(
     expect.objectContaining({ name: 'warning', value: 'what was said beside a decision was left out' }),
   )
   expect(await requirementsOf()).toEqual([])
@@ -437,7 +437,7 @@ test('the link to decide by is the person’s alone', async () => {
 test('limits of the gateway count on the web, too: 429 before there is a stream, and for that person alone', async () => {
   const web = {
     enabled: true,
-    auth: { tokens: people.map(who => ({ name: who, sha256: hash('sha256', tokenOf(who)) })) },
+    auth: { tokens: people.map(person => ({ name: person, sha256: hash('sha256', tokenOf(person)) })) },
   }
   const agents = { chat: { use: '../agents/chat/chatter.ts' } }
   const strict = await openTestGateway(() => ({ web, agents, limits: { per_identity: 3 } }))
@@ -461,9 +461,9 @@ test('limits of the gateway count on the web, too: 429 before there is a stream,
       code: 'rate_limited',
       detail: 'Cannot take message: too many from this sender in a short time',
     })
-    const other = await say('bob')
-    expect(other.status).toBe(200)
-    for (const answer of [...answers.slice(0, 3), other]) await answer.text()
+    const otherResponse = await say('bob')
+    expect(otherResponse.status).toBe(200)
+    for (const answer of [...answers.slice(0, 3), otherResponse]) await answer.text()
   } finally {
     await strict.close()
   }

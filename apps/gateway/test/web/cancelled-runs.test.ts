@@ -16,14 +16,14 @@ afterAll(() => web.close())
 const cancel = (runId: string) => web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
 
 /** Starts a run, and cancels it once the client has received this text. */
-async function cancelAt(heard: string, threadId: string, messages: readonly object[]) {
+async function cancelAt(receivedText: string, threadId: string, messages: readonly object[]) {
   const runId = uniqueName('run')
   const { body } = await web.postRun({ threadId, runId, messages })
   let text = ''
   for await (const bytes of (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
-    const isFirst = !text.includes(heard)
+    const isFirst = !text.includes(receivedText)
     text += bytes
-    if (isFirst && text.includes(heard)) expect((await cancel(runId)).json).toEqual({ cancelled: true })
+    if (isFirst && text.includes(receivedText)) expect((await cancel(runId)).json).toEqual({ cancelled: true })
   }
   const events = parseEvents(text)
   await judgeStream(text, events)
@@ -42,8 +42,8 @@ test('C-16, C-18: its words stay as one incomplete message with a mark, under th
   expect(kept).toMatchObject({ id: messageId, seq: 2, role: 'assistant', content: 'begun' })
   expect(kept?.metadata).toMatchObject({ incomplete: true, run_id: runId })
   // No agent remembers the run: the history has only the earlier text.
-  const later = await web.say('how many', { threadId })
-  expect(findEvent(later, 'TEXT_MESSAGE_CONTENT').delta).toBe('you said: how many; turns: 1')
+  const laterEvents = await web.say('how many', { threadId })
+  expect(findEvent(laterEvents, 'TEXT_MESSAGE_CONTENT').delta).toBe('you said: how many; turns: 1')
   expect((await web.readHistory(threadId)).map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
 })
 
@@ -52,12 +52,12 @@ test('C-18: a client that has it knows everything; the gateway delivers nothing 
   const first = user('wait')
   const { events } = await cancelAt('begun', threadId, [first])
   await eventually(async () => (await web.readHistory(threadId)).length === 2)
-  const heard = { id: findEvent(events, 'TEXT_MESSAGE_START').messageId, role: 'assistant', content: 'begun' }
-  const { events: next } = await cancelAt('begun', threadId, [first, heard, user('wait')])
+  const userMessage = { id: findEvent(events, 'TEXT_MESSAGE_START').messageId, role: 'assistant', content: 'begun' }
+  const { events: next } = await cancelAt('begun', threadId, [first, userMessage, user('wait')])
   expect(findEvent(next, 'MESSAGES_SNAPSHOT')).toBeUndefined()
   const { items: deliveries } = await web.gateway.ask<{ items: readonly { message: string }[] }>('/deliveries')
   expect(JSON.stringify(deliveries)).not.toContain(threadId)
-  expect(JSON.stringify(deliveries)).not.toContain(heard.id)
+  expect(JSON.stringify(deliveries)).not.toContain(userMessage.id)
 })
 
 test('C-18: leaves nothing when its owner cancels it before the first word', async () => {

@@ -33,8 +33,8 @@ describe('the actions of an agent while it runs', () => {
     expect(finished).toMatchObject({ subagentRunId: started.subagentRunId, outcome: { type: 'success' } })
     expect(finished.result).toContain('has done: count the apples')
     expect(findEvent(events, 'CUSTOM')).toMatchObject({ name: 'global_observation' })
-    const told = (await readTrace(threadId)).map(({ metadata, content }) => [metadata.tool_name, content])
-    expect(told).toContainEqual([
+    const toolRows = (await readTrace(threadId)).map(({ metadata, content }) => [metadata.tool_name, content])
+    expect(toolRows).toContainEqual([
       'delegate',
       JSON.stringify({
         name: 'delegate',
@@ -44,7 +44,7 @@ describe('the actions of an agent while it runs', () => {
         },
       }),
     ])
-    expect(told).toContainEqual(['delegate', finished.result])
+    expect(toolRows).toContainEqual(['delegate', finished.result])
   })
 
   test('a call that fails is a subagent’s error, and the run goes on', async () => {

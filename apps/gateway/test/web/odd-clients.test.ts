@@ -24,7 +24,7 @@ const input = (overrides: object = {}) => ({
   messages: [user('hello')],
   ...overrides,
 })
-const called = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
+const toolCall = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
 const deep = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
 
 describe('the gateway answers like any other', () => {
@@ -68,7 +68,7 @@ describe('the gateway answers like any other', () => {
   })
 
   test('one whose copy has calls of an assistant without words: the gateway drops them, and the client learns so', async () => {
-    const messages = [{ id: uniqueName('msg'), role: 'assistant', content: null, toolCalls: [called] }, user('hello')]
+    const messages = [{ id: uniqueName('msg'), role: 'assistant', content: null, toolCalls: [toolCall] }, user('hello')]
     const events = await readEvents(await web.postRun(input({ messages })))
     expect(findEvent(events, 'CUSTOM').value).toBe('1 messages of other roles are not known and were left out')
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })

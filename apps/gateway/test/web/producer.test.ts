@@ -29,15 +29,15 @@ async function run(client: HttpAgent, input: string | object): Promise<readonly 
 }
 
 const metadataOf = (message: Message | undefined) => (message as { metadata?: object } | undefined)?.metadata
-const kept = { intent: 'refund', scores: { refund: 0.9, 'naïve ☂': null } }
+const metadata = { intent: 'refund', scores: { refund: 0.9, 'naïve ☂': null } }
 
 describe('data that an agent keeps with a message of a chat', () => {
   test('C-20: comes with the message, whatever its names are, and comes back unchanged', async () => {
     const client = openClient()
     await run(client, 'hello')
-    expect(metadataOf(client.messages.at(-1))).toMatchObject(kept)
+    expect(metadataOf(client.messages.at(-1))).toMatchObject(metadata)
     const [, answer] = await web.readHistory(client.threadId)
-    expect(answer?.metadata).toMatchObject(kept)
+    expect(answer?.metadata).toMatchObject(metadata)
     // The gateway's own metadata of a message overrides an agent's claims.
     expect(answer?.metadata).toMatchObject({ stage: 'execution', run_id: expect.stringMatching(/^run-/) })
   })
@@ -54,11 +54,11 @@ describe('data that an agent keeps with a message of a chat', () => {
     await run(client, 'hello')
     const back = openClient(client.threadId)
     await run(back, 'again')
-    expect(metadataOf(back.messages[1])).toMatchObject(kept)
+    expect(metadataOf(back.messages[1])).toMatchObject(metadata)
     const thread = `web:${JSON.stringify(['chat', client.threadId])}`
     const query = new URLSearchParams({ owner: 'web:["https://agents.test","ann"]', thread, format: 'agui' })
     const { messages } = await web.gateway.ask<{ messages: readonly Message[] }>(`/transcript?${query}`)
-    expect(messages.map(metadataOf)).toContainEqual(expect.objectContaining(kept))
+    expect(messages.map(metadataOf)).toContainEqual(expect.objectContaining(metadata))
   })
 })
 
@@ -85,8 +85,8 @@ describe('an interrupt', () => {
     // C-24: even a client that has nothing of the conversation can continue it.
     const late = openClient(first.threadId)
     const interruptId = outcome.interrupts[0]?.id
-    const decided = await run(late, { interruptId, status: 'resolved', payload: { approved: true } })
-    expect(typesOf(decided)).toContain('MESSAGES_SNAPSHOT')
+    const decisionEvents = await run(late, { interruptId, status: 'resolved', payload: { approved: true } })
+    expect(typesOf(decisionEvents)).toContain('MESSAGES_SNAPSHOT')
     expect(late.messages.at(-1)).toMatchObject({ role: 'assistant', content: 'decided: granted' })
   })
 })

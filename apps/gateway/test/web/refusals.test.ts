@@ -14,7 +14,7 @@ afterAll(() => web.close())
 
 const textOf = (events: readonly BaseEvent[]) =>
   events.map(event => (event as unknown as { readonly delta?: unknown }).delta ?? '').join('')
-const say = (words: string, ids: RunIds = {}) => web.say(words, ids)
+const say = (text: string, ids: RunIds = {}) => web.say(text, ids)
 const interrupts = { protocolVersion: PROTOCOL_VERSION }
 const address = /https:\/\/agents\.test\/actions\/[\w-]{43}/
 
@@ -54,8 +54,8 @@ test.each([{ protocolVersion: undefined }, { protocolVersion: '0.9' }])(
     const events = await say('consent please', { threadId, ...version })
     const [url = ''] = address.exec(textOf(events)) ?? []
     expect(textOf(events)).toContain(`[Yes, hand it on](${url})`)
-    const again = await say('hello', { threadId, ...version })
-    expect(JSON.stringify(findEvent(again, 'MESSAGES_SNAPSHOT').messages)).toContain(`(${url})`)
+    const secondEvents = await say('hello', { threadId, ...version })
+    expect(JSON.stringify(findEvent(secondEvents, 'MESSAGES_SNAPSHOT').messages)).toContain(`(${url})`)
     // The stored answer contains no address.
     const [, stored] = await web.readHistory(threadId)
     expect(stored?.content).not.toMatch(address)

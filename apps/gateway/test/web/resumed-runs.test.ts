@@ -52,8 +52,8 @@ describe('its run id', () => {
     expect(JSON.stringify(await readEvents(await resume(first.threadId, [first.interruptId], runId)))).toContain(
       'decided: granted',
     )
-    const again = await resume(second.threadId, [second.interruptId], runId)
-    expect([again.status, await again.json()]).toMatchObject([409, { code: 'run_repeated' }])
+    const secondResponse = await resume(second.threadId, [second.interruptId], runId)
+    expect([secondResponse.status, await secondResponse.json()]).toMatchObject([409, { code: 'run_repeated' }])
     const messages = [{ id: uniqueName('msg'), role: 'user', content: 'hello' }]
     expect((await web.postRun({ threadId: uniqueName('thread'), runId, messages })).status).toBe(409)
     const history = await web.readHistory(first.threadId)
@@ -64,13 +64,15 @@ describe('its run id', () => {
   })
 
   test('C-26: one of two decisions at once under one id counts, and the person can still take the other', async () => {
-    const asked = [await ask('may I here?'), await ask('may I there?')]
+    const questions = [await ask('may I here?'), await ask('may I there?')]
     const runId = uniqueName('run')
-    const both = await Promise.all(asked.map(({ threadId, interruptId }) => resume(threadId, [interruptId], runId)))
-    expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
-    await Promise.all(both.map(answer => answer.text()))
-    const left = asked[both.findIndex(({ status }) => status === 409)]
-    const events = await readEvents(await resume(left?.threadId ?? '', [left?.interruptId ?? '']))
+    const bothResponses = await Promise.all(
+      questions.map(({ threadId, interruptId }) => resume(threadId, [interruptId], runId)),
+    )
+    expect(bothResponses.map(({ status }) => status).sort()).toEqual([200, 409])
+    await Promise.all(bothResponses.map(answer => answer.text()))
+    const refusedQuestion = questions[bothResponses.findIndex(({ status }) => status === 409)]
+    const events = await readEvents(await resume(refusedQuestion?.threadId ?? '', [refusedQuestion?.interruptId ?? '']))
     expect(outcomeOf(events)).toEqual({ type: 'success' })
   })
 
@@ -85,8 +87,8 @@ describe('its run id', () => {
       ),
     )
     expect(outcomeOf(events)).toEqual({ type: 'success' })
-    const said = (await web.readHistory(threadId)).filter(({ content }) => content === 'decided: granted')
-    expect(said).toHaveLength(2)
-    expect(new Set(said.map(({ metadata }) => metadata.run_id)).size).toBe(1)
+    const rows = (await web.readHistory(threadId)).filter(({ content }) => content === 'decided: granted')
+    expect(rows).toHaveLength(2)
+    expect(new Set(rows.map(({ metadata }) => metadata.run_id)).size).toBe(1)
   })
 })

@@ -57,16 +57,16 @@ describe('the stored parts', () => {
       paths.push(path)
       await web.say(picture(url), { threadId })
     }
-    const told = await Promise.all(threads.map(threadId => web.readHistory(threadId)))
-    expect(told.map(([first]) => first?.metadata.user_message_attachments.path)).toEqual(paths)
+    const histories = await Promise.all(threads.map(threadId => web.readHistory(threadId)))
+    expect(histories.map(([first]) => first?.metadata.user_message_attachments.path)).toEqual(paths)
   })
 
   test('C-14: leave out a refused run', async () => {
     const threadId = uniqueName('thread')
     const before = await web.gateway.messages()
     const messages = [{ id: uniqueName('msg'), role: 'user', content: 'durian' }]
-    const refused = await web.postRun({ threadId, messages })
-    expect([refused.status, refused.headers.get('content-type')]).toEqual([400, 'application/problem+json'])
+    const refusal = await web.postRun({ threadId, messages })
+    expect([refusal.status, refusal.headers.get('content-type')]).toEqual([400, 'application/problem+json'])
     expect(await web.gateway.messages()).toEqual(before)
     expect((await web.call(`/api/v1/agent/history?threadId=${threadId}`)).status).toBe(404)
     expect(readDisk()).not.toContain('durian')
@@ -195,15 +195,15 @@ describe('streams', () => {
       if (word === 'boom') expect(last).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed' })
       else expect(last).toMatchObject({ type: 'RUN_FINISHED', threadId, runId })
       expect(events.every(({ timestamp }) => Number.isInteger(timestamp))).toBe(true)
-      const told = await web.readHistory(threadId)
-      for (const { timestamp } of told) expect(new Date(timestamp).toISOString()).toBe(timestamp)
+      const rows = await web.readHistory(threadId)
+      for (const { timestamp } of rows) expect(new Date(timestamp).toISOString()).toBe(timestamp)
       const [first, end] = [events[0]?.timestamp ?? 0, last?.timestamp ?? 0]
-      expect(Date.parse(told[0]?.timestamp ?? '')).toBeLessThanOrEqual(first)
-      expect(Date.parse(told.at(-1)?.timestamp ?? '')).toBeLessThanOrEqual(end)
+      expect(Date.parse(rows[0]?.timestamp ?? '')).toBeLessThanOrEqual(first)
+      expect(Date.parse(rows.at(-1)?.timestamp ?? '')).toBeLessThanOrEqual(end)
       // Both times come from the same clock, in the same unit.
       const instants = [
-        ...told.map(({ timestamp }) => Date.parse(timestamp)),
-        ...events.map(each => each.timestamp ?? 0),
+        ...rows.map(({ timestamp }) => Date.parse(timestamp)),
+        ...events.map(event => event.timestamp ?? 0),
       ]
       for (const instant of instants) {
         expect(instant).toBeGreaterThanOrEqual(before)
@@ -221,9 +221,9 @@ describe('streams', () => {
       return json.cancelled === true
     })
     const events = await running
-    const opened = typesOf(events).filter(type => /START/.test(type) && type !== 'RUN_STARTED')
+    const startTypes = typesOf(events).filter(type => /START/.test(type) && type !== 'RUN_STARTED')
     const closed = typesOf(events).filter(type => /_END$|STEP_FINISHED/.test(type))
-    expect(closed).toHaveLength(opened.length)
+    expect(closed).toHaveLength(startTypes.length)
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
     expect(typesOf(events)).not.toContain('RUN_ERROR')
   })
@@ -242,25 +242,25 @@ describe('streams', () => {
         }),
         signal: leaving.signal,
       })
-      let heard = ''
+      let text = ''
       for await (const bytes of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
-        heard += bytes
-        if (heard.includes('begun')) break
+        text += bytes
+        if (text.includes('begun')) break
       }
       leaving.abort()
-      const types = typesOf(parseEvents(heard.slice(0, heard.lastIndexOf('\n\n') + 2)))
+      const types = typesOf(parseEvents(text.slice(0, text.lastIndexOf('\n\n') + 2)))
       expect(types).toEqual(typesOfSpokenRun('RUN_FINISHED').slice(0, 4))
       // Five readings give the gateway time to notice that the client has left.
       for (let turn = 0; turn < 5; turn += 1) expect(await web.readHistory(threadId)).toHaveLength(1)
     } finally {
       delete process.env.LINGER
     }
-    const told = await eventually(async () => {
+    const reportedRows = await eventually(async () => {
       const rows = await web.readHistory(threadId)
       return rows.length === 2 && rows
     })
-    expect(told[1]?.content).toBe('begun and done')
-    expect(told[1]?.metadata).not.toHaveProperty('incomplete')
+    expect(reportedRows[1]?.content).toBe('begun and done')
+    expect(reportedRows[1]?.metadata).not.toHaveProperty('incomplete')
   })
 
   test('a client that lacks the past keeps what it says just now, in its place', async () => {
@@ -270,9 +270,9 @@ describe('streams', () => {
     const client = new HttpAgent({ url: `${web.gateway.url()}/api/v1/agent/runs`, headers, threadId })
     client.addMessage({ id: 'second', role: 'user', content: 'two' } as Message)
     await client.runAgent({ runId: uniqueName('run') })
-    const said = (messages: readonly { role: string; content?: unknown }[]) =>
+    const sendMessages = (messages: readonly { role: string; content?: unknown }[]) =>
       messages.map(({ role, content }) => [role, content])
-    expect(said(client.messages)).toEqual(said(await web.readHistory(threadId)))
+    expect(sendMessages(client.messages)).toEqual(sendMessages(await web.readHistory(threadId)))
     expect(client.messages).toHaveLength(4)
   })
 })
@@ -281,15 +281,15 @@ test('C-26, E-43: the second of two with one run id gets a refusal before the ga
   const ids = { threadId: uniqueName('thread'), runId: uniqueName('run') }
   await readEvents(await web.postRun({ ...ids, messages: [{ id: 'm1', role: 'user', content: 'tool' }] }))
   const before = await web.readHistory(ids.threadId, '&include=trace')
-  const again = await web.postRun({ ...ids, messages: [{ id: 'm2', role: 'user', content: 'tool' }] })
-  expect([again.status, await again.json()]).toMatchObject([
+  const secondResponse = await web.postRun({ ...ids, messages: [{ id: 'm2', role: 'user', content: 'tool' }] })
+  expect([secondResponse.status, await secondResponse.json()]).toMatchObject([
     409,
     { code: 'run_repeated', detail: 'Cannot run: this run was started already' },
   ])
   expect(await web.readHistory(ids.threadId, '&include=trace')).toEqual(before)
   // Another person's run may have the same id.
-  const other = await web.postRun({ ...ids, messages: [{ id: 'm1', role: 'user', content: 'hi' }] }, {}, 'bob')
-  expect((await readEvents(other)).at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
+  const otherResponse = await web.postRun({ ...ids, messages: [{ id: 'm1', role: 'user', content: 'hi' }] }, {}, 'bob')
+  expect((await readEvents(otherResponse)).at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
 })
 
 describe('a conversation that waits', () => {
@@ -311,9 +311,11 @@ describe('a conversation that waits', () => {
     for (const events of runs) expect(interruptsOf(events)).toEqual([asked])
     expect(findEvent(runs[1] ?? [], 'CUSTOM').value).toBe('an interrupt that is not open was not decided')
     const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
-    const decided = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [], resume }))
-    expect(JSON.stringify(decided)).toContain('decided: granted')
-    expect(decided.at(-1)).toMatchObject({ outcome: { type: 'success' } })
+    const decisionEvents = await readEvents(
+      await web.postRun({ threadId, runId: uniqueName('run'), messages: [], resume }),
+    )
+    expect(JSON.stringify(decisionEvents)).toContain('decided: granted')
+    expect(decisionEvents.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 
   test('C-25: nobody else decides it by its id, with or without an own interrupt, and its person still can', async () => {
@@ -338,8 +340,10 @@ describe('a conversation that waits', () => {
         message: 'an interrupt that is not open was not decided',
       })
     }
-    const decided = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [], resume }))
-    expect(JSON.stringify(decided)).toContain('decided: granted')
+    const decisionEvents = await readEvents(
+      await web.postRun({ threadId, runId: uniqueName('run'), messages: [], resume }),
+    )
+    expect(JSON.stringify(decisionEvents)).toContain('decided: granted')
   })
 
   test('C-24: a cancel declines it', async () => {
@@ -376,9 +380,9 @@ describe('a conversation that waits', () => {
     const back = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] }))
     expect(interruptsOf(back)).toEqual([asked])
     const resume = [{ interruptId: asked?.id, status: 'resolved', payload: 'the red one' }]
-    const told = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [], resume }))
-    expect(JSON.stringify(told)).toContain('you said: the red one')
-    expect(told.at(-1)).toMatchObject({ outcome: { type: 'success' } })
+    const events = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [], resume }))
+    expect(JSON.stringify(events)).toContain('you said: the red one')
+    expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 
   test('E-40: a question comes again at every return, and the next message is its answer', async () => {
@@ -396,8 +400,8 @@ describe('a conversation that waits', () => {
       { type: 'input_required', role: 'tool', content: 'Which one?' },
       { type: 'text', role: 'user', content: 'the red one' },
     ])
-    const again = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] }))
-    expect(again.at(-1)).toMatchObject({ outcome: { type: 'success' } })
+    const secondEvents = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] }))
+    expect(secondEvents.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 })
 
@@ -428,7 +432,7 @@ test('C-19: a running tool is a step with its name and duration; one that comes 
 test('C-29: a file of an answer is a link in its text, and whole in the metadata of its message, streamed and stored', async () => {
   const threadId = uniqueName('thread')
   const events = await web.say('picture', { threadId })
-  const said = events.flatMap(event => (event.type === 'TEXT_MESSAGE_CONTENT' ? [String(event.delta)] : [])).join('')
+  const text = events.flatMap(event => (event.type === 'TEXT_MESSAGE_CONTENT' ? [String(event.delta)] : [])).join('')
   const [file] = findEvent(events, 'TEXT_MESSAGE_END').metadata.files
   expect(file).toEqual({
     kind: 'file',
@@ -438,11 +442,11 @@ test('C-29: a file of an answer is a link in its text, and whole in the metadata
     sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
     url: expect.stringContaining('/attachments/'),
   })
-  expect(said).toBe(`here\n\n[a.txt](${file.url})`)
+  expect(text).toBe(`here\n\n[a.txt](${file.url})`)
   expect(await (await fetch(web.local(file.url))).text()).toBe('hi')
   const [, answer] = await web.readHistory(threadId)
   expect([answer?.content.replace(/\?token=.*/, ''), answer?.metadata.files]).toEqual([
-    said.replace(/\?token=.*/, ''),
+    text.replace(/\?token=.*/, ''),
     [{ ...file, url: expect.stringContaining('/attachments/') }],
   ])
 })

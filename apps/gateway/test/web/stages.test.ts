@@ -37,8 +37,8 @@ describe('C-19: a stage that an agent names', () => {
       '-execution',
     ])
     const { messageId } = findEvent(events, 'TEXT_MESSAGE_START')
-    const told = stepsOf(events).flatMap(({ metadata }) => metadata ?? [])
-    for (const metadata of told) {
+    const stageMetadata = stepsOf(events).flatMap(({ metadata }) => metadata ?? [])
+    for (const metadata of stageMetadata) {
       expect(metadata).toEqual({
         run_id: runId,
         stage: expect.any(String),
@@ -47,8 +47,8 @@ describe('C-19: a stage that an agent names', () => {
       })
       expect(Number.isInteger(metadata.latency_ms) && metadata.latency_ms >= 0).toBe(true)
     }
-    const kept = (await web.readHistory(threadId, '&include=trace')).filter(({ role }) => role !== 'user')
-    expect(kept.map(({ metadata }) => metadata).toSorted(byStage)).toEqual(told.toSorted(byStage))
+    const storedRows = (await web.readHistory(threadId, '&include=trace')).filter(({ role }) => role !== 'user')
+    expect(storedRows.map(({ metadata }) => metadata).toSorted(byStage)).toEqual(stageMetadata.toSorted(byStage))
     expect((await web.readHistory(threadId)).map(({ content }) => content).at(-1)).toBe('done')
     expect(await web.readHistory(threadId)).toHaveLength(2)
   })
@@ -80,9 +80,9 @@ describe('C-19: a stage that an agent names', () => {
   })
 
   test('ends with a run that fails, or that its owner cancels', async () => {
-    const failed = await web.say('intent fail!')
-    expect(nameSteps(failed)).toEqual(['+execution', '+intent', '-intent', '-execution'])
-    expect(failed.at(-1)?.type).toBe('RUN_ERROR')
+    const failedEvents = await web.say('intent fail!')
+    expect(nameSteps(failedEvents)).toEqual(['+execution', '+intent', '-intent', '-execution'])
+    expect(failedEvents.at(-1)?.type).toBe('RUN_ERROR')
     expect(nameSteps(await web.say('intent later!'))).toEqual(['+execution', '+intent', '-intent', '-execution'])
     const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
     const messages = [{ id: uniqueName('msg'), role: 'user', content: 'intent wait!' }]

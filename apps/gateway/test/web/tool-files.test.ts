@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => web.close())
 
 const data = 'iVBORw0KGgo='
-const shown = [
+const shownParts = [
   { type: 'text', text: 'The roof, from above' },
   { type: 'image', source: { type: 'data', value: data, mimeType: 'image/png' } },
 ]
@@ -31,7 +31,7 @@ test('C-29: a file from a tool is in its result’s parts, streamed, exported, a
   const threadId = uniqueName('thread')
   const events = await web.say('the roof', { threadId })
   const result = events.find(({ type }) => type === 'TOOL_CALL_RESULT') as JsonAnswer
-  expect(result).toMatchObject({ toolCallId: 'call-1', content: shown })
+  expect(result).toMatchObject({ toolCallId: 'call-1', content: shownParts })
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
   const [, ...told] = await web.readHistory(threadId, '&include=trace')
   expect(told.map(({ role }) => role)).toContain('tool')
@@ -42,7 +42,7 @@ test('C-29: a file from a tool is in its result’s parts, streamed, exported, a
   const { messages } = await exchange('agui', thread)
   expect(messages.find(({ role }: JsonAnswer) => role === 'tool')).toMatchObject({
     toolCallId: 'call-1',
-    content: shown,
+    content: shownParts,
   })
   expect(await exchange('agui', thread, messages)).toMatchObject({ added: 0 })
   const { messages: envelopes } = await exchange('envelope', thread)
@@ -61,7 +61,7 @@ test('C-22, C-29: a picture from the client’s own tool is a file for the agent
   const opaque = { type: 'image', source: { type: 'file', value: 'file-7', provider: 'elsewhere' } }
   for (const [content, expected] of [
     [
-      shown,
+      shownParts,
       {
         parts: [
           { kind: 'text' },
@@ -79,7 +79,7 @@ test('C-22, C-29: a picture from the client’s own tool is a file for the agent
     const messages = [{ id: uniqueName('msg'), role: 'tool', toolCallId: 'call-2', content }]
     const answer = await web.postRun({ threadId, runId: uniqueName('run'), messages, tools })
     expect(await answer.text()).toContain('RUN_FINISHED')
-    const said = (await web.readHistory(threadId)).at(-1)?.content ?? ''
-    expect([JSON.parse(said)]).toMatchObject([expected])
+    const text = (await web.readHistory(threadId)).at(-1)?.content ?? ''
+    expect([JSON.parse(text)]).toMatchObject([expected])
   }
 })

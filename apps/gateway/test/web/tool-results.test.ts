@@ -15,18 +15,18 @@ const tool = (name: string) => ({ name, description: name, parameters: { type: '
 const tools = ['pick', 'refund', 'search', 'count'].map(tool)
 
 /** Has a client claim results for all calls. Returns the calls that were left to the client, and the results that the agent receives. */
-async function claimResults(words: string): Promise<{ readonly left: readonly string[]; readonly heard: string }> {
+async function claimResults(text: string): Promise<{ readonly left: readonly string[]; readonly heard: string }> {
   const threadId = randomUUID()
-  const asked = await web.say(words, { threadId, tools })
-  const outcome = findEvent(asked, 'RUN_FINISHED')?.outcome
+  const askedEvents = await web.say(text, { threadId, tools })
+  const outcome = findEvent(askedEvents, 'RUN_FINISHED')?.outcome
   const messages = ['pick-1', 'refund-1', 'search-1', 'count-1', 'never-1'].map(toolCallId => {
     return { id: randomUUID(), role: 'tool', toolCallId, content: `claimed for ${toolCallId}` }
   })
-  const said = { id: randomUUID(), role: 'user', content: 'and now?' }
-  const run = { threadId, runId: randomUUID(), tools, messages: [...messages, said] }
+  const message = { id: randomUUID(), role: 'user', content: 'and now?' }
+  const run = { threadId, runId: randomUUID(), tools, messages: [...messages, message] }
   const events = await readEvents(await web.postRun(run))
-  const heard = events.map(event => (event as unknown as { delta?: string }).delta ?? '').join('')
-  return { left: outcome?.pendingToolCallIds ?? [], heard }
+  const receivedText = events.map(event => (event as unknown as { delta?: string }).delta ?? '').join('')
+  return { left: outcome?.pendingToolCallIds ?? [], heard: receivedText }
 }
 
 test('the agent gets the result of a call that it left to the client', async () => {
@@ -39,8 +39,8 @@ test.each([
   ['an operator has to allow first', 'refund it by an operator'],
   ['was done behind the words', 'count them'],
   ['was broken off with the answer', 'fail while you search'],
-])('no client answers a call that %s', async (_, words) => {
-  expect(await claimResults(words)).toEqual({ left: [], heard: 'heard: ' })
+])('no client answers a call that %s', async (_, text) => {
+  expect(await claimResults(text)).toEqual({ left: [], heard: 'heard: ' })
 })
 
 test('the gateway takes a result once', async () => {
@@ -48,9 +48,9 @@ test('the gateway takes a result once', async () => {
   await web.say('pick a colour', { threadId, tools })
   const give = async (content: string) => {
     const messages = [{ id: randomUUID(), role: 'tool', toolCallId: 'pick-1', content }]
-    const said = { id: randomUUID(), role: 'user', content: 'and now?' }
+    const message = { id: randomUUID(), role: 'user', content: 'and now?' }
     const events = await readEvents(
-      await web.postRun({ threadId, runId: randomUUID(), tools, messages: [...messages, said] }),
+      await web.postRun({ threadId, runId: randomUUID(), tools, messages: [...messages, message] }),
     )
     return events.map(event => (event as unknown as { delta?: string }).delta ?? '').join('')
   }

@@ -25,8 +25,8 @@ const cost = {
   prompt_tokens_details: { cached_tokens: 64 },
 }
 const paid = ({ pieces = [] }: ModelReply): ModelReply => {
-  const told = `data: ${JSON.stringify({ choices: [], usage: cost })}\n\n`
-  return { pieces: [...pieces.slice(0, -1), told, 'data: [DONE]\n\n'] }
+  const text = `data: ${JSON.stringify({ choices: [], usage: cost })}\n\n`
+  return { pieces: [...pieces.slice(0, -1), text, 'data: [DONE]\n\n'] }
 }
 const [once, twice] = [1, 2].map(times => ({
   model: 'blend-7',
@@ -35,7 +35,7 @@ const [once, twice] = [1, 2].map(times => ({
   outputTokens: 20 * times,
   totalTokens: 120 * times,
 }))
-const kept = { model: 'blend-7', input_tokens: 200, cached_input_tokens: 128, output_tokens: 40, total_tokens: 240 }
+const usage = { model: 'blend-7', input_tokens: 200, cached_input_tokens: 128, output_tokens: 40, total_tokens: 240 }
 
 let web: WebGateway
 let model: ModelServer
@@ -45,18 +45,18 @@ beforeAll(async () => {
     const last = lastOf(request)
     const isTold = request.body.messages.at(-1)?.role === 'tool'
     if (!isTold) return last.includes('plainly') ? replyWith('Plainly.') : paid(call('look_up', { order: '17' }))
-    const asked = JSON.stringify(request.body.messages)
-    if (asked.includes('break down')) return { status: 404, body: {} }
-    if (asked.includes('hang on')) return { pieces: replyWith('Hanging').pieces?.slice(0, -2) ?? [], hangs: true }
+    const query = JSON.stringify(request.body.messages)
+    if (query.includes('break down')) return { status: 404, body: {} }
+    if (query.includes('hang on')) return { pieces: replyWith('Hanging').pieces?.slice(0, -2) ?? [], hangs: true }
     return paid(replyWith('It is 20.00.'))
   })
-  const at = { base_url: model.baseUrl, model: 'blend-7' }
+  const modelConfig = { base_url: model.baseUrl, model: 'blend-7' }
   const agents = {
-    chat: { use: 'openai', ...at, tools: '../agents/asking/till.ts' },
+    chat: { use: 'openai', ...modelConfig, tools: '../agents/asking/till.ts' },
     crew: {
       use: 'swarm',
       default_agent: 'till',
-      model: at,
+      model: modelConfig,
       members: { till: { prompt: 'I am till.', tools: '../agents/asking/till.ts' } },
     },
     spender: { use: '../agents/chat/spender.ts' },
@@ -122,13 +122,13 @@ describe('what a run cost', () => {
     const events = parseEvents(text)
     await judgeStream(text, events)
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' }, usage: [once] })
-    const kept = await eventually(async () => (await web.readHistory(threadId))[1])
-    expect(kept?.metadata).toMatchObject({ incomplete: true, usage: [once] })
+    const storedRow = await eventually(async () => (await web.readHistory(threadId))[1])
+    expect(storedRow?.metadata).toMatchObject({ incomplete: true, usage: [once] })
   })
 
   test('comes for a swarm, and for an agent that says it itself', async () => {
     expect((await runOf('crew', 'order 17')).at(-1)).toMatchObject({ type: 'RUN_FINISHED', usage: [twice] })
-    const own = {
+    const ownUsage = {
       provider: 'own',
       model: 'house-blend',
       inputTokens: 8,
@@ -136,7 +136,7 @@ describe('what a run cost', () => {
       outputTokens: 3,
       totalTokens: 11,
     }
-    expect((await runOf('spender', 'spend')).at(-1)).toMatchObject({ type: 'RUN_FINISHED', usage: [own] })
+    expect((await runOf('spender', 'spend')).at(-1)).toMatchObject({ type: 'RUN_FINISHED', usage: [ownUsage] })
   })
 })
 
@@ -168,7 +168,7 @@ describe('what an answer cost', () => {
     await web.say('order 17')
     const [newest] = await web.gateway.messages()
     const record = await web.gateway.show(newest?.id ?? '')
-    expect(record.response?.usage).toEqual([kept])
+    expect(record.response?.usage).toEqual([usage])
     expect(formatRecord(record)).toContain(
       'cost\n  blend-7: 200 in, 128 read from a cache, 40 out, 240 in all (tokens)\n',
     )
@@ -179,14 +179,14 @@ describe('what an answer cost', () => {
   test.each(['activitypub', 'email'] as const)('is nobody’s to see by %s', async via => {
     const { id } = await web.gateway.simulation.send({ via, to: 'chat', text: 'order 17' })
     const record = await eventually(async () => {
-      const shown = await web.gateway.show(id)
-      return shown.deliveries.some(({ state }) => state === 'sent') && shown
+      const shownRecord = await web.gateway.show(id)
+      return shownRecord.deliveries.some(({ state }) => state === 'sent') && shownRecord
     })
-    expect(record.response?.usage).toEqual([kept])
+    expect(record.response?.usage).toEqual([usage])
     expect(JSON.stringify(record.deliveries)).toContain('20.00')
     expect(JSON.stringify(record.deliveries)).not.toMatch(tellTale)
-    const sent = JSON.stringify(web.gateway.simulation.fediverse.received)
-    expect(sent).not.toMatch(/blend-7|input_tokens/)
+    const receivedJson = JSON.stringify(web.gateway.simulation.fediverse.received)
+    expect(receivedJson).not.toMatch(/blend-7|input_tokens/)
   })
 
   test.each(['SendMessage', 'SendStreamingMessage'])('is nobody’s to see by A2A, in %s', async method => {
@@ -201,13 +201,13 @@ describe('what an answer cost', () => {
     expect(text).toContain('20.00')
     expect(text).not.toMatch(tellTale)
     const [newest] = await web.gateway.messages()
-    expect((await web.gateway.show(newest?.id ?? '')).response?.usage).toEqual([kept])
+    expect((await web.gateway.show(newest?.id ?? '')).response?.usage).toEqual([usage])
   })
 
   test('is in one metric of all agents together, with a partial kind apart', async () => {
     const readMetrics = async () => (await fetch(`${web.gateway.url()}/metrics`)).text()
     const count = async (sample: string) => {
-      const line = (await readMetrics()).split('\n').find(each => each.startsWith(`${sample} `))
+      const line = (await readMetrics()).split('\n').find(metricLine => metricLine.startsWith(`${sample} `))
       return Number(line?.slice(sample.length + 1) ?? 0)
     }
     const labels = (kind: string) => `{agent="chat",model="blend-7",kind="${kind}"}`

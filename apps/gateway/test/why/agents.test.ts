@@ -147,7 +147,7 @@ describe('why, of a message whose agent', () => {
     const done = await awaitReason(gateway, second, 'answered')
     expect(done.sentence).toMatch(/^Answered at [\d :-]+ UTC to https:\/\/mastodon\.test\/\S+$/)
     expect(done.fix).toBeUndefined()
-    for (const each of [working, queued, done]) expectWellFormed(each)
+    for (const explanation of [working, queued, done]) expectWellFormed(explanation)
   })
 
   test('answered it together with a later one', async () => {
@@ -156,14 +156,14 @@ describe('why, of a message whose agent', () => {
     const second = await post('merging', 'second', 'merged')
     const third = await post('merging', 'third', 'merged')
     run.finish()
-    const both = await gateway.nextRun()
+    const bothRun = await gateway.nextRun()
     const number = (await askWhy(gateway, third)).explanations[0]?.message
     const working = await awaitReason(gateway, second, 'working')
     expect(factsOf(working)).toContain(`answered together with #${number}`)
-    both.finish()
+    bothRun.finish()
     const reason = await awaitReason(gateway, second, 'answered')
     expect(reason.sentence).toMatch(/^Answered at [\d :-]+ UTC to https:\/\/mastodon\.test\/\S+$/)
-    for (const each of [working, reason]) expectWellFormed(each)
+    for (const explanation of [working, reason]) expectWellFormed(explanation)
   })
 
   test('got the new words of an edit: the edit says which message it changed', async () => {
@@ -195,6 +195,6 @@ describe('why, of a message whose agent', () => {
     // The requirement's id finds the same explanation.
     const byId = await askWhy(gateway, items.at(-1)?.id ?? '')
     expect(byId.explanations.map(({ code }) => code)).toEqual(['waiting_for_consent'])
-    for (const each of [consent, payment]) expectWellFormed(each)
+    for (const explanation of [consent, payment]) expectWellFormed(explanation)
   })
 })

@@ -4,19 +4,19 @@ import { expect } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually } from '../setup/gateway.ts'
 
-export function askWhy(gateway: Pick<TestGateway, 'ask'>, asked: string): Promise<WhyAnswer> {
-  return gateway.ask<WhyAnswer>(`/why/${encodeURIComponent(asked)}`)
+export function askWhy(gateway: Pick<TestGateway, 'ask'>, query: string): Promise<WhyAnswer> {
+  return gateway.ask<WhyAnswer>(`/why/${encodeURIComponent(query)}`)
 }
 
 /** Returns the best explanation once it has this code. On failure, the test shows the code that stayed wrong. */
 export async function awaitReason(
   gateway: Pick<TestGateway, 'ask'>,
-  asked: string,
+  query: string,
   code: string,
 ): Promise<Explanation> {
   let last: Explanation | undefined
   const reason = await eventually(async () => {
-    last = (await askWhy(gateway, asked)).explanations[0]
+    last = (await askWhy(gateway, query)).explanations[0]
     return last?.code === code && last
   }, 20_000).catch(() => last)
   expect(reason).toMatchObject({ code })
@@ -27,7 +27,7 @@ export async function awaitReason(
 export function expectWellFormed({ sentence, since, evidence }: Explanation): void {
   expect(sentence).not.toMatch(/[\n\r]|undefined|NaN|\[object|Invalid/)
   expect(sentence.endsWith('.')).toBe(false)
-  for (const at of [since, ...evidence.flatMap(each => each.at ?? [])]) expect(Date.parse(at)).toBeGreaterThan(0)
+  for (const at of [since, ...evidence.flatMap(fact => fact.at ?? [])]) expect(Date.parse(at)).toBeGreaterThan(0)
 }
 
 /** Returns all facts, one per line. */

@@ -17,15 +17,15 @@ const mastodon = 'mastodon.test'
 /** Sends a direct post of Alice's to the echo agent. Returns the id of the activity. */
 async function post(from = `alice@${mastodon}`): Promise<string> {
   const { fediverse } = gateway.simulation
-  const sent = await fediverse.deliver({ to: '@echo@agents.test', text: 'hello', visibility: 'direct', from })
-  expect(sent.status).toBe(202)
-  return sent.activityId
+  const receipt = await fediverse.deliver({ to: '@echo@agents.test', text: 'hello', visibility: 'direct', from })
+  expect(receipt.status).toBe(202)
+  return receipt.activityId
 }
 
 async function mail(from = 'alice@alice.test'): Promise<string> {
-  const sent = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', text: 'hello', from })
-  expect(sent.answer).toBe(250)
-  return sent.mail.messageId
+  const receipt = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', text: 'hello', from })
+  expect(receipt.answer).toBe(250)
+  return receipt.mail.messageId
 }
 
 describe('why, of an answer', () => {
@@ -69,7 +69,7 @@ describe('why, of an answer', () => {
     const reply = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', text: 'again', inReplyTo: id })
     const queued = await awaitReason(gateway, reply.mail.messageId, 'delivery_queued')
     expect(queued.sentence).toContain('it waits behind an earlier one of the same conversation to alice@alice.test')
-    for (const each of [reason, queued]) expectWellFormed(each)
+    for (const explanation of [reason, queued]) expectWellFormed(explanation)
   })
 
   test('whose host asked for time', async () => {
@@ -94,7 +94,7 @@ describe('why, of an answer', () => {
     for (let count = 0; count < 6; count += 1) ids.push(await post(`alice@${host}`))
     const reasons = await eventually(async () => {
       const all = await Promise.all(ids.map(async id => (await askWhy(gateway, id)).explanations[0]))
-      return all.some(each => each?.code === 'breaker_open') && all
+      return all.some(explanation => explanation?.code === 'breaker_open') && all
     })
     restore()
     const reason = reasons.find(each => each?.code === 'breaker_open')
@@ -107,9 +107,9 @@ describe('why, of an answer', () => {
   test('to a mailbox that is gone: refused, and suppressed from then on', async () => {
     const restore = gateway.simulation.mail.refuse({ code: 550, message: '5.1.1 no such user', at: 'rcpt', times: 1 })
     const first = await unprovenMail('gone@nodmarc.test')
-    const refused = await awaitReason(gateway, first, 'delivery_refused')
+    const refusedReason = await awaitReason(gateway, first, 'delivery_refused')
     restore()
-    expect(refused.sentence).toMatch(
+    expect(refusedReason.sentence).toMatch(
       /gone@nodmarc\.test refused it for good \(the mail server refused it: 550 5\.1\.1\), at [\d :-]+ UTC$/,
     )
     const second = await unprovenMail('gone@nodmarc.test')
@@ -118,7 +118,7 @@ describe('why, of an answer', () => {
       /^The answer was not delivered: gone@nodmarc\.test is suppressed \(the mail server refused it: 550 5\.1\.1\), at [\d :-]+ UTC$/,
     )
     expect(suppressed.fix?.command).toBe('npx postern suppressions lift echo gone@nodmarc.test')
-    for (const each of [refused, suppressed]) expectWellFormed(each)
+    for (const explanation of [refusedReason, suppressed]) expectWellFormed(explanation)
   })
 
   test('that a server accepted and returned as a report', async () => {
@@ -131,15 +131,15 @@ describe('why, of an answer', () => {
     )
     const event = await awaitReason(gateway, report, 'automatic')
     expect(event.sentence).toMatch(/^Not answered: .*, at [\d :-]+ UTC$/)
-    for (const each of [reason, event]) expectWellFormed(each)
+    for (const explanation of [reason, event]) expectWellFormed(explanation)
   })
 
   test('that an operator dropped', async () => {
     const restore = gateway.simulation.mail.refuse({ code: 451, message: 'later' })
     const id = await unprovenMail('dropped@nodmarc.test')
-    const held = await awaitReason(gateway, id, 'delivery_waiting')
+    const waitingReason = await awaitReason(gateway, id, 'delivery_waiting')
     restore()
-    const number = held.fix?.command?.split(' ').at(-1)
+    const number = waitingReason.fix?.command?.split(' ').at(-1)
     await fetch(`${gateway.url()}/operator/api/deliveries/${number}/drop`, {
       method: 'POST',
       headers: { authorization: `Bearer ${operatorToken}` },
@@ -152,14 +152,14 @@ describe('why, of an answer', () => {
 
 /** Sends a mail whose author nothing proves, so that it lifts no suppression. */
 async function unprovenMail(from: string): Promise<string> {
-  const sent = await gateway.simulation.mail.deliver({
+  const receipt = await gateway.simulation.mail.deliver({
     to: 'echo@agents.test',
     text: `hello ${randomUUID()}`,
     from,
     sign: false,
   })
-  expect(sent.answer).toBe(250)
-  return sent.mail.messageId
+  expect(receipt.answer).toBe(250)
+  return receipt.mail.messageId
 }
 
 /** Sends a report as a mail server writes it (RFC 3464). Returns its Message-ID. */

@@ -37,9 +37,9 @@ test('why explains the late answer to a mail that its peer sent while the gatewa
   await delay(1_100)
   await gateway.restart()
   const { mail } = gateway.simulation
-  const sent = await mail.deliver({ to: 'echo@agents.test', text: 'hello', date })
-  expect(sent.answer).toBe(250)
-  const reason = await awaitReason(gateway, sent.mail.messageId, 'gateway_was_down')
+  const receipt = await mail.deliver({ to: 'echo@agents.test', text: 'hello', date })
+  expect(receipt.answer).toBe(250)
+  const reason = await awaitReason(gateway, receipt.mail.messageId, 'gateway_was_down')
   expect(reason.sentence).toMatch(
     /^Answered late, at [\d :-]+ UTC to alice@alice\.test: its peer sent it while the gateway was down from [\d :-]+ UTC to [\d :-]+ UTC \(\d+ \w+\)$/,
   )
@@ -61,20 +61,20 @@ test('why also knows the downtime of a killed gateway', async () => {
   await new Promise<void>(resolve => hook.listen(0, '127.0.0.1', resolve))
   const secret = 'whsec_b3BlbnNlc2FtZW9wZW5zZXNhbWVvcGVuc2VzYW1l'
   const url = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`
-  const killed = await openKilledGateway({ overrides: { agents: { hook: { use: 'webhook', url, secret } } } })
+  const killedGateway = await openKilledGateway({ overrides: { agents: { hook: { use: 'webhook', url, secret } } } })
   const headers = { authorization: `Bearer ${operatorToken}` }
   const ask = async <Answer>(path: string) =>
-    (await (await fetch(`${killed.url}/operator/api${path}`, { headers })).json()) as Answer
+    (await (await fetch(`${killedGateway.url}/operator/api${path}`, { headers })).json()) as Answer
   try {
-    const sent = await killed.simulation.mail.deliver({ to: 'hook@agents.test', text: 'hello' })
+    const receipt = await killedGateway.simulation.mail.deliver({ to: 'hook@agents.test', text: 'hello' })
     await eventually(async () => calls > 0)
-    await killed.gateway.kill()
-    await killed.gateway.start()
-    const reason = await awaitReason({ ask }, sent.mail.messageId, 'gateway_was_down')
+    await killedGateway.gateway.kill()
+    await killedGateway.gateway.start()
+    const reason = await awaitReason({ ask }, receipt.mail.messageId, 'gateway_was_down')
     expect(reason.sentence).toMatch(/: the gateway was down from [\d :-]+ UTC to [\d :-]+ UTC \(\d+ \w+\)$/)
     expectWellFormed(reason)
   } finally {
-    await killed.close()
+    await killedGateway.close()
     hook.closeAllConnections()
     hook.close()
   }

@@ -20,18 +20,18 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 async function mail(plan: Partial<Parameters<TestGateway['simulation']['mail']['deliver']>[0]> = {}): Promise<string> {
-  const sent = await gateway.simulation.mail.deliver({ to: 'parrot@agents.test', text: 'hello', ...plan })
-  expect(sent.answer).toBe(250)
-  return sent.mail.messageId
+  const receipt = await gateway.simulation.mail.deliver({ to: 'parrot@agents.test', text: 'hello', ...plan })
+  expect(receipt.answer).toBe(250)
+  return receipt.mail.messageId
 }
 
 describe('why, of a message that the agent does not get', () => {
   test('because it does not name the agent', async () => {
     const { mail: composer } = gateway.simulation
-    const composed = await composer.compose({ to: 'somebody@elsewhere.test', text: 'hello' })
-    const envelope = { ...composed.envelope, to: ['parrot@agents.test'] }
-    expect((await composer.sendSmtp({ ...composed, envelope })).code).toBe(250)
-    const reason = await awaitReason(gateway, composed.messageId, 'not_addressed')
+    const composedMail = await composer.compose({ to: 'somebody@elsewhere.test', text: 'hello' })
+    const envelope = { ...composedMail.envelope, to: ['parrot@agents.test'] }
+    expect((await composer.sendSmtp({ ...composedMail, envelope })).code).toBe(250)
+    const reason = await awaitReason(gateway, composedMail.messageId, 'not_addressed')
     expect(reason.sentence).toMatch(/^Not answered: the agent stands neither in To nor in Cc, .*, at [\d :-]+ UTC$/)
     expect(reason.fix?.text).toContain('email.answer_bcc')
     expectWellFormed(reason)
@@ -73,11 +73,11 @@ describe('why, of a message that the agent does not get', () => {
 
   test('because its access list does not let the sender speak', async () => {
     const { fediverse } = gateway.simulation
-    const sent = await fediverse.deliver({ to: '@guarded@agents.test', text: 'hello' })
-    const reason = await awaitReason(gateway, sent.activityId, 'not_allowed')
+    const receipt = await fediverse.deliver({ to: '@guarded@agents.test', text: 'hello' })
+    const reason = await awaitReason(gateway, receipt.activityId, 'not_allowed')
     expect(reason.fix?.text).toContain('agents.guarded.deny')
     // The id of the post finds the same explanation.
-    expect((await awaitReason(gateway, sent.objectId, 'not_allowed')).message).toBe(reason.message)
+    expect((await awaitReason(gateway, receipt.objectId, 'not_allowed')).message).toBe(reason.message)
     expectWellFormed(reason)
   })
 
@@ -86,8 +86,8 @@ describe('why, of a message that the agent does not get', () => {
     const from = 'bob@mastodon.test'
     const object = `https://agents.test/agents/parrot`
     expect((await fediverse.send({ to: '@parrot@agents.test', from, type: 'Block', object })).status).toBe(202)
-    const sent = await fediverse.deliver({ to: '@parrot@agents.test', from, text: 'hello' })
-    const reason = await awaitReason(gateway, sent.activityId, 'blocked_by')
+    const receipt = await fediverse.deliver({ to: '@parrot@agents.test', from, text: 'hello' })
+    const reason = await awaitReason(gateway, receipt.activityId, 'blocked_by')
     expect(reason.fix?.text).toContain('they have to unblock the agent')
     expectWellFormed(reason)
   })
@@ -107,8 +107,8 @@ describe('why, of a message that the agent does not get', () => {
       cc: ['https://agents.test/agents/parrot'],
       tag,
     }
-    const sent = await fediverse.send({ to: '@parrot@agents.test', type: 'Create', object })
-    expect(sent.status).toBe(202)
+    const receipt = await fediverse.send({ to: '@parrot@agents.test', type: 'Create', object })
+    expect(receipt.status).toBe(202)
     const reason = await awaitReason(gateway, object.id, 'mass_mention')
     expect(reason.fix?.text).toContain('activitypub.max_mentions')
     expectWellFormed(reason)
@@ -116,11 +116,11 @@ describe('why, of a message that the agent does not get', () => {
 
   test('because its author took it back', async () => {
     const { fediverse } = gateway.simulation
-    const sent = await fediverse.deliver({ to: '@parrot@agents.test', text: 'oops' })
-    await awaitReason(gateway, sent.activityId, 'answered')
-    const object = { id: sent.objectId, type: 'Tombstone' }
+    const receipt = await fediverse.deliver({ to: '@parrot@agents.test', text: 'oops' })
+    await awaitReason(gateway, receipt.activityId, 'answered')
+    const object = { id: receipt.objectId, type: 'Tombstone' }
     expect((await fediverse.send({ to: '@parrot@agents.test', type: 'Delete', object })).status).toBe(202)
-    const reason = await awaitReason(gateway, sent.activityId, 'taken_back')
+    const reason = await awaitReason(gateway, receipt.activityId, 'taken_back')
     expect(reason.sentence).toMatch(/^No longer answered: its author took it back at [\d :-]+ UTC$/)
     expectWellFormed(reason)
   })

@@ -13,27 +13,27 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 async function mail(plan: { from?: string; text?: string; messageId?: string } = {}): Promise<string> {
-  const sent = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', text: 'hello', ...plan })
-  expect(sent.answer).toBe(250)
-  await awaitReason(gateway, sent.mail.messageId, 'answered')
-  return sent.mail.messageId
+  const receipt = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', text: 'hello', ...plan })
+  expect(receipt.answer).toBe(250)
+  await awaitReason(gateway, receipt.mail.messageId, 'answered')
+  return receipt.mail.messageId
 }
 
 describe('why finds a message', () => {
   test('by its number, with and without a mark, and by its Message-ID, with and without angles', async () => {
     const id = await mail()
     const number = (await askWhy(gateway, id)).explanations[0]?.message
-    for (const asked of [`${number}`, `#${number}`, id, `<${id}>`, ` ${id} `]) {
-      expect((await askWhy(gateway, asked)).explanations[0]).toMatchObject({ message: number, id })
+    for (const query of [`${number}`, `#${number}`, id, `<${id}>`, ` ${id} `]) {
+      expect((await askWhy(gateway, query)).explanations[0]).toMatchObject({ message: number, id })
     }
   })
 
   test('by the id of the answer, of the delivery and of the log', async () => {
     const id = await mail()
     const record = await gateway.show(id)
-    const asked = [record.response?.id ?? '', `d${record.deliveries[0]?.id}`, record.correlation_id]
-    for (const each of asked) {
-      expect((await askWhy(gateway, each)).explanations[0]).toMatchObject({ message: record.number })
+    const queries = [record.response?.id ?? '', `d${record.deliveries[0]?.id}`, record.correlation_id]
+    for (const query of queries) {
+      expect((await askWhy(gateway, query)).explanations[0]).toMatchObject({ message: record.number })
     }
   })
 
@@ -49,17 +49,17 @@ describe('why finds a message', () => {
   test('by the address of its sender or of its agent: the newest first', async () => {
     const first = await mail({ from: 'paula@nodmarc.test' })
     const second = await mail({ from: 'paula@nodmarc.test' })
-    for (const asked of [
+    for (const query of [
       '@paula@nodmarc.test',
       'paula@nodmarc.test',
       'mailto:Paula@NoDmarc.test',
       'acct:paula@nodmarc.test',
     ]) {
-      const { found, explanations } = await askWhy(gateway, asked)
+      const { found, explanations } = await askWhy(gateway, query)
       expect([found, explanations.map(({ id }) => id)]).toEqual(['address', [second, first]])
     }
-    for (const asked of ['@echo@agents.test', 'echo', 'echo@agents.test']) {
-      const { found, explanations } = await askWhy(gateway, asked)
+    for (const query of ['@echo@agents.test', 'echo', 'echo@agents.test']) {
+      const { found, explanations } = await askWhy(gateway, query)
       expect([found, explanations[0]?.id]).toEqual(['address', second])
       expect(explanations.length).toBeLessThanOrEqual(20)
     }
@@ -85,11 +85,11 @@ describe('why finds a message', () => {
 })
 
 describe('why', () => {
-  test('tells a copy from a message', async () => {
+  test('distinguishes a copy from a message', async () => {
     const id = await mail({ messageId: `${randomUUID()}@alice.test` })
-    const composed = await gateway.simulation.mail.compose({ to: 'echo@agents.test', text: 'twice' })
-    for (const _ of [1, 2, 3]) expect((await gateway.simulation.mail.sendSmtp(composed)).code).toBe(250)
-    const reason = await awaitReason(gateway, composed.messageId, 'duplicate')
+    const composedMail = await gateway.simulation.mail.compose({ to: 'echo@agents.test', text: 'twice' })
+    for (const _ of [1, 2, 3]) expect((await gateway.simulation.mail.sendSmtp(composedMail)).code).toBe(250)
+    const reason = await awaitReason(gateway, composedMail.messageId, 'duplicate')
     expect(reason.sentence).toMatch(
       /^Answered once at [\d :-]+ UTC to alice@alice\.test; its peer sent it 2 more times, and copies get no further answer$/,
     )
@@ -104,8 +104,8 @@ describe('why', () => {
     ['a number', '#999999'],
     ['a delivery', 'd999999'],
     ['hostile text', "'; DROP TABLE messages; -- \u001b[2J %\n"],
-  ])('says that nothing is known of %s', async (_, asked) => {
-    const { found, explanations } = await askWhy(gateway, asked)
+  ])('reports that the store knows nothing about %s', async (_, query) => {
+    const { found, explanations } = await askWhy(gateway, query)
     expect([found, explanations.map(({ code }) => code)]).toEqual(['nothing', ['nothing_known']])
     const [first] = explanations
     if (!first) throw new Error('nothing is said')
@@ -116,8 +116,8 @@ describe('why', () => {
   test.each([
     ['too long', 'x'.repeat(2_049)],
     ['empty', ' '],
-  ])('refuses what is %s', async (_, asked) => {
-    const answer = await fetch(`${gateway.url()}/operator/api/why/${encodeURIComponent(asked)}`, {
+  ])('refuses what is %s', async (_, query) => {
+    const answer = await fetch(`${gateway.url()}/operator/api/why/${encodeURIComponent(query)}`, {
       headers: { authorization: `Bearer ${operatorToken}` },
     })
     expect(answer.status).toBe(400)
@@ -126,29 +126,29 @@ describe('why', () => {
     })
   })
 
-  test('tells nobody without the token', async () => {
+  test('refuses a request without the token', async () => {
     expect((await fetch(`${gateway.url()}/operator/api/why/1`)).status).toBe(401)
   })
 })
 
 describe('the command "why"', () => {
-  async function print(asked: string, json = false): Promise<string> {
-    const printed: string[] = []
+  async function print(query: string, json = false): Promise<string> {
+    const lines: string[] = []
     const client = {
       call: (_: unknown, { parameters }: { parameters: { id: string } }) => askWhy(gateway, parameters.id),
       close: async () => undefined,
     }
-    await printWhy({ openClient: async () => client as never, json, print: text => printed.push(text) }, { id: asked })
-    return printed.join('\n')
+    await printWhy({ openClient: async () => client as never, json, print: text => lines.push(text) }, { id: query })
+    return lines.join('\n')
   }
 
   test('prints the reason, the evidence and the fix, and nothing that moves the cursor', async () => {
     const id = await mail({ from: '"\u001b[2J\u009bEve" <eve@nodmarc.test>' })
-    const printed = await print(id)
-    expect(printed).toMatch(
+    const output = await print(id)
+    expect(output).toMatch(
       /^#\d+ email from @eve@nodmarc\.test to echo, \S+\nAnswered at [\d :-]+ UTC to eve@nodmarc\.test\.\n\n {2}2\S+Z {2}/,
     )
-    expect(printed).not.toMatch(/[^\P{Cc}\n]/u)
+    expect(output).not.toMatch(/[^\P{Cc}\n]/u)
     expect(JSON.parse(await print(id, true))).toMatchObject({ found: 'id', explanations: [{ code: 'answered' }] })
     const record = await gateway.show(id)
     const byDelivery = await print(`d${record.deliveries[0]?.id}`)

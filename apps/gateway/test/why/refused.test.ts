@@ -30,8 +30,8 @@ async function mail(fault: Fault): Promise<string> {
 }
 
 /** Waits for the explanation of the newest refusal of a sender, or of a message to an agent. */
-function awaitNewest(asked: string, code: string): Promise<Explanation> {
-  return awaitReason(gateway, asked, code)
+function awaitNewest(query: string, code: string): Promise<Explanation> {
+  return awaitReason(gateway, query, code)
 }
 
 describe('why, of a refused post or mail', () => {
@@ -39,12 +39,12 @@ describe('why, of a refused post or mail', () => {
     const tampered = await awaitReason(gateway, await post('tampered'), 'bad_signature')
     expect(tampered.sentence).toMatch(/^Refused with 401 at [\d :-]+ UTC: its proof does not hold \(.+\)$/)
     expect(tampered.sender).toBe('https://mastodon.test/users/alice')
-    const forged = await awaitReason(gateway, await post('forged'), 'bad_signature')
-    expect(forged.fix?.text).toContain('their server signs with another key than it publishes')
-    for (const each of [tampered, forged]) {
-      expect(each.kind).toBe('refusal')
-      expect(factsOf(each)).toContain('from 127.0.0.1')
-      expectWellFormed(each)
+    const forgedReason = await awaitReason(gateway, await post('forged'), 'bad_signature')
+    expect(forgedReason.fix?.text).toContain('their server signs with another key than it publishes')
+    for (const explanation of [tampered, forgedReason]) {
+      expect(explanation.kind).toBe('refusal')
+      expect(factsOf(explanation)).toContain('from 127.0.0.1')
+      expectWellFormed(explanation)
     }
   })
 
@@ -97,8 +97,8 @@ describe('why, of a refused post or mail', () => {
     // The id also works in angle brackets, as in a header.
     expect((await askWhy(gateway, `<${reason.id}>`)).explanations[0]?.code).toBe('dmarc_rejected')
     // The claimed sender also finds it, whatever name precedes the address, and so does the agent.
-    for (const asked of ['@alice@alice.test', 'alice@alice.test', 'echo', 'echo@agents.test']) {
-      const { explanations } = await askWhy(gateway, asked)
+    for (const query of ['@alice@alice.test', 'alice@alice.test', 'echo', 'echo@agents.test']) {
+      const { explanations } = await askWhy(gateway, query)
       expect(explanations.map(({ code }) => code)).toContain('dmarc_rejected')
     }
     expect(reason.fix?.command).toBe('npx postern resolve @alice@alice.test')

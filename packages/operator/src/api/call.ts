@@ -4,16 +4,16 @@ import type { z } from 'zod'
 import type { ApiOperation } from './operation.ts'
 import { operatorBase } from './operation.ts'
 
-type Given<Schema> = Schema extends z.ZodType ? Readonly<z.input<Schema>> : undefined
+type SchemaInput<Schema> = Schema extends z.ZodType ? Readonly<z.input<Schema>> : undefined
 /** Makes members optional that may be undefined. */
 type Input<Name extends string, Value> = undefined extends Value
   ? { readonly [Key in Name]?: Value }
   : { readonly [Key in Name]: Value }
 
 /** The parameters, query and body of a call. */
-export type OperationInput<Of extends ApiOperation> = Input<'parameters', Given<Of['parameters']>> &
-  (Of['query'] extends z.ZodType ? { readonly query?: Given<Of['query']> } : unknown) &
-  Input<'body', Of['body'] extends { readonly schema: infer Schema } ? Given<Schema> : undefined>
+export type OperationInput<Of extends ApiOperation> = Input<'parameters', SchemaInput<Of['parameters']>> &
+  (Of['query'] extends z.ZodType ? { readonly query?: SchemaInput<Of['query']> } : unknown) &
+  Input<'body', Of['body'] extends { readonly schema: infer Schema } ? SchemaInput<Schema> : undefined>
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -28,11 +28,11 @@ function formatSegment({ task }: ApiOperation, name: string, parameters: Members
 export function formatOperationPath<Of extends ApiOperation>(operation: Of, input: OperationInput<Of>): string {
   const { parameters = {}, query = {} } = input as { readonly parameters?: Members; readonly query?: Members }
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => formatSegment(operation, name, parameters))
-  const given = Object.entries(query).flatMap(([name, value]) => {
+  const entries = Object.entries(query).flatMap(([name, value]) => {
     const values = Array.isArray(value) ? value : value === undefined ? [] : [value]
-    return values.map(each => [name, String(each)])
+    return values.map(item => [name, String(item)])
   })
-  const search = given.length > 0 ? `?${new URLSearchParams(given)}` : ''
+  const search = entries.length > 0 ? `?${new URLSearchParams(entries)}` : ''
   return `${operatorBase}${path}${search}`
 }
 

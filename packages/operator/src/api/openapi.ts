@@ -86,7 +86,7 @@ function describeResponses(operation: ApiOperation, schemas: Definitions): objec
     [400, 'The request is malformed.'],
     [401, 'The operator token is missing or wrong.'],
     ...(body ? [[413, 'The body is too large.'] as const] : []),
-    ...Object.entries(refusals).map(([code, when]) => [statusOf(code as RejectionCode), when] as const),
+    ...Object.entries(refusals).map(([code, description]) => [statusOf(code as RejectionCode), description] as const),
   ]
   const problem = {
     'application/problem+json': { schema: writeSchema(problemSchema, 'output', { schemas, prefix: id }) },
@@ -114,7 +114,7 @@ interface SchemaContext {
 
 /** Writes a schema as a node of the document. It adds schemas that have a name (`.meta({ id })`) to `schemas`. */
 function writeSchema(schema: z.ZodType, io: 'input' | 'output', { schemas, prefix }: SchemaContext): SchemaNode {
-  const written = z.toJSONSchema(schema, {
+  const zodSchema = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
     override({ jsonSchema }) {
@@ -122,7 +122,7 @@ function writeSchema(schema: z.ZodType, io: 'input' | 'output', { schemas, prefi
       delete jsonSchema.readOnly
     },
   })
-  const text = JSON.stringify(written).replaceAll(/"#\/\$defs\/(__)?/g, (_, isUnnamed?: string) => {
+  const text = JSON.stringify(zodSchema).replaceAll(/"#\/\$defs\/(__)?/g, (_, isUnnamed?: string) => {
     return `"#/components/schemas/${isUnnamed ? `${prefix}_` : ''}`
   })
   const { $schema, $defs = {}, ...node } = parseJsonText(text) as SchemaNode & { readonly $defs?: Definitions }

@@ -52,13 +52,13 @@ export function defineOperation<const Declared extends ApiOperation>(operation: 
   return operation
 }
 
-type Parsed<Schema> = Schema extends z.ZodType ? Readonly<z.output<Schema>> : undefined
+type SchemaOutput<Schema> = Schema extends z.ZodType ? Readonly<z.output<Schema>> : undefined
 
 /** A parsed and checked request. */
 export interface OperationRequest<Of extends ApiOperation> {
-  readonly parameters: Parsed<Of['parameters']>
-  readonly query: Parsed<Of['query']>
-  readonly body: Of['body'] extends { readonly schema: infer Schema } ? Parsed<Schema> : undefined
+  readonly parameters: SchemaOutput<Of['parameters']>
+  readonly query: SchemaOutput<Of['query']>
+  readonly body: Of['body'] extends { readonly schema: infer Schema } ? SchemaOutput<Schema> : undefined
   readonly context: Context
 }
 

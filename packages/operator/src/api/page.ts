@@ -27,7 +27,7 @@ export const listFilters = {
 }
 
 /** The refusal of a filter that names an unknown agent or channel. An empty page would look as if there were no messages. */
-export const unknownNames = { no_recipient: 'There is no such agent or channel.' } as const
+export const unknownNameRefusal = { no_recipient: 'There is no such agent or channel.' } as const
 
 /** Returns the schema of one page of a list. */
 export function pageOf<Item>(item: z.ZodType<Item>) {
@@ -87,8 +87,8 @@ export function containsText(text: string, part: string | undefined): boolean {
 }
 
 /** Returns true if an instant (ms) lies within `since` and `until`. */
-export function isWithin(at: number, { since, until }: ListPeriod): boolean {
-  return (since === undefined || at >= Date.parse(since)) && (until === undefined || at < Date.parse(until))
+export function isWithin(time: number, { since, until }: ListPeriod): boolean {
+  return (since === undefined || time >= Date.parse(since)) && (until === undefined || time < Date.parse(until))
 }
 
 const filters = ['agent', 'channel', 'state', 'sender', 'flag', 'since', 'until', 'text'] as const
@@ -103,10 +103,10 @@ interface WindowedList<Item, Asked extends WindowedPage> {
 
 /** Reads one page of a list that can be of any size. A filtered page reads a bounded number of rows, so it may have few items and a next page. */
 export async function listInWindow<Item, Asked extends WindowedPage>(
-  asked: Asked,
+  query: Asked,
   { find, list, positionOf }: WindowedList<Item, Asked>,
 ): Promise<FilteredPage<Item>> {
-  const page = { ...asked, ...toPeriod(asked) }
+  const page = { ...query, ...toPeriod(query) }
   const isFiltered = filters.some(name => page[name] !== undefined)
   const window = isFiltered ? await find(page) : undefined
   const items = await list({ ...page, ...(window && { after: window.after, floor: window.floor }) })

@@ -36,12 +36,12 @@ export function createOperationRouter(
   { authenticate, mask = noMask }: OperationRouterOptions,
 ): Hono {
   const router = new Hono().basePath(operatorBase).use(authenticate)
-  const taken = new Set<string>()
+  const routeNames = new Set<string>()
   for (const { operation, run } of routes) {
     const { id, method, path } = operation
     for (const name of [id, `${method} ${path}`]) {
-      if (taken.has(name)) throw new Error(`Cannot open the operator's API: two operations are "${name}"`)
-      taken.add(name)
+      if (routeNames.has(name)) throw new Error(`Cannot open the operator's API: two operations are "${name}"`)
+      routeNames.add(name)
     }
     router.on(method, path.replace(/\{(\w+)\}/g, ':$1'), async context => {
       const answer = await run(await readOperationRequest(operation, context))
@@ -82,15 +82,15 @@ function readParameters(
 
 function readQuery({ query, task }: ApiOperation, { req }: Context): OperationRequest<ApiOperation>['query'] {
   const shape = query?.shape ?? {}
-  const given = req.queries()
+  const queries = req.queries()
   const validNames = Object.keys(shape)
-  const unknown = Object.keys(given).find(name => !Object.hasOwn(shape, name))
+  const unknown = Object.keys(queries).find(name => !Object.hasOwn(shape, name))
   if (unknown !== undefined) {
     const hint = validNames.length === 0 ? 'it takes none' : `use ${validNames.join(', ')}`
     throw new Rejection('malformed', `Cannot ${task}: there is no parameter "${unknown.slice(0, 100)}"; ${hint}`)
   }
   if (!query) return undefined
-  const values = Object.entries(given).map(([name, texts]) => {
+  const values = Object.entries(queries).map(([name, texts]) => {
     const kind = kindOf(shape[name] as z.ZodType)
     if (kind === 'array') return [name, texts] as const
     if (texts.length > 1) throw new Rejection('malformed', `Cannot ${task}: "${name}" is given more than once`)

@@ -3,14 +3,14 @@ import { whyOperation } from '../commands/why/route.ts'
 import { createClient } from './remote-client.ts'
 
 async function explain(id: string): Promise<readonly string[]> {
-  const asked: string[] = []
+  const queries: string[] = []
   const send = async (path: string) => {
-    asked.push(path)
+    queries.push(path)
     return Response.json({})
   }
   const client = createClient('token', send, { isRunning: true, isSimulating: false, close: async () => undefined })
-  await client.call(whyOperation, { parameters: { id } }).catch(error => asked.push(error.message))
-  return asked
+  await client.call(whyOperation, { parameters: { id } }).catch(error => queries.push(error.message))
+  return queries
 }
 
 test.each([

@@ -68,7 +68,7 @@ type ClientState = Pick<OperatorClient, 'isRunning' | 'isSimulating' | 'close'>
 /** Creates a client of the operator’s API from a function that sends its requests. */
 export function createClient(token: string, send: Send, state: ClientState): OperatorClient {
   const authorization = `Bearer ${token}`
-  const ask = <Of extends ApiOperation>(operation: Of, input: OperationInput<Of>, accept: string) => {
+  const sendOperation = <Of extends ApiOperation>(operation: Of, input: OperationInput<Of>, accept: string) => {
     const { body } = input as { readonly body?: unknown }
     return send(formatOperationPath(operation, input), {
       method: operation.method,
@@ -78,11 +78,11 @@ export function createClient(token: string, send: Send, state: ClientState): Ope
   }
   return {
     async call(operation, input) {
-      const answer = await ask(operation, input, 'application/json')
+      const answer = await sendOperation(operation, input, 'application/json')
       await checkAnswer(answer)
       return parseAgentAnswer(await answer.text()) as OperationAnswer<typeof operation>
     },
-    readLines: (operation, input) => readLines(ask(operation, input, 'application/x-ndjson')),
+    readLines: (operation, input) => readLines(sendOperation(operation, input, 'application/x-ndjson')),
     get: (path, headers = {}) => send(path, { headers }),
     ...state,
   }
@@ -109,14 +109,14 @@ function parseAgentAnswer(text: string): unknown {
   return parseIfJson(text) ?? {}
 }
 
-async function* readLines(asked: Promise<Response>): AsyncGenerator<string> {
-  const answer = await asked
+async function* readLines(pendingResponse: Promise<Response>): AsyncGenerator<string> {
+  const answer = await pendingResponse
   await checkAnswer(answer)
   const decoder = new TextDecoder()
   let partialLine = ''
   try {
-    for await (const piece of answer.body ?? []) {
-      const lines = (partialLine + decoder.decode(piece, { stream: true })).split('\n')
+    for await (const chunk of answer.body ?? []) {
+      const lines = (partialLine + decoder.decode(chunk, { stream: true })).split('\n')
       partialLine = lines.pop() ?? ''
       yield* lines
     }

@@ -5,14 +5,14 @@ import type { AddCommands } from './declare.ts'
 import { declareCommand, declareGroup } from './declare.ts'
 
 const calls: unknown[] = []
-const view = async ({ json }: ScreenOutput, given: object) => void calls.push({ json, ...given })
+const view = async ({ json }: ScreenOutput, input: object) => void calls.push({ json, ...input })
 
 /** Runs a command line with only these commands; resolves with the input that their views got. */
-async function run(add: AddCommands, ...words: readonly string[]): Promise<readonly unknown[]> {
+async function run(add: AddCommands, ...args: readonly string[]): Promise<readonly unknown[]> {
   calls.length = 0
   const program = new Command('postern').exitOverride().configureOutput({ writeErr: () => undefined })
   add(program, { output: ({ json }) => ({ json }) as ScreenOutput })
-  await program.parseAsync(words, { from: 'user' })
+  await program.parseAsync(args, { from: 'user' })
   return [...calls]
 }
 
@@ -36,13 +36,13 @@ test.each([
   [bans, ['bans', 'desk'], { json: false, agent: 'desk' }],
   [bans, ['bans', 'list', 'desk', 'ann', '--json'], { json: true, agent: 'desk', sender: 'ann' }],
   [bans, ['bans', 'lift', 'desk', 'b1'], { json: false, agent: 'desk', id: 'b1' }],
-])('a command gives its arguments and options by the names of the API: %#', async (add, words, expected) => {
-  expect(await run(add, ...words)).toEqual([expected])
+])('a command gives its arguments and options by the names of the API: %#', async (add, texts, expected) => {
+  expect(await run(add, ...texts)).toEqual([expected])
 })
 
 test.each([
   ['prune', '--state', 'odd'],
   ['prune', '--json=1'],
-])('a command refuses a choice or an option that it does not declare: %s %s', async (...words) => {
-  await expect(run(prune, ...words)).rejects.toThrow()
+])('a command refuses a choice or an option that it does not declare: %s %s', async (...argumentList) => {
+  await expect(run(prune, ...argumentList)).rejects.toThrow()
 })

@@ -4,10 +4,10 @@ import { Option } from 'commander'
 import type { CommandContext, ScreenOutput } from './context.ts'
 
 /** The arguments and options of one call, with the names of the API: `--dry-run` is `dry_run`. */
-export type GivenInput = Readonly<Record<string, unknown>>
+export type CommandInput = Readonly<Record<string, unknown>>
 
 /** Calls the operator’s API for a command, and prints the answer. */
-type CommandView = (output: ScreenOutput, given: GivenInput) => Promise<void>
+type CommandView = (output: ScreenOutput, input: CommandInput) => Promise<void>
 
 interface DescribedOption {
   readonly description: string
@@ -51,33 +51,36 @@ interface CommandGroup<Views extends ViewTable> {
 }
 
 /** Declares one command, such as `postern prune`. */
-export function declareCommand(declared: SingleCommand): AddCommands {
-  return (program, context) => addCommand(program, context, declared)
+export function declareCommand(declaration: SingleCommand): AddCommands {
+  return (program, context) => addCommand(program, context, declaration)
 }
 
 /** Declares a group of commands, such as `postern bans list` and `postern bans lift`. */
 export function declareGroup<Views extends ViewTable>(group: CommandGroup<Views>): AddCommands {
   return (program, context) => {
     const parent = program.command(group.name).description(group.description)
-    for (const [name, declared] of Object.entries<CommandDeclaration>(group.commands)) {
+    for (const [name, declaration] of Object.entries<CommandDeclaration>(group.commands)) {
       const load = async () => (await group.load())[name] as CommandView
-      addCommand(parent, context, { ...declared, name, load })
+      addCommand(parent, context, { ...declaration, name, load })
     }
   }
 }
 
-function addCommand(parent: Command, { output }: Output, { name, load, ...declared }: SingleCommand): void {
-  const usage = [name, declared.arguments ?? ''].join(' ').trim()
-  const command = parent.command(usage, { isDefault: declared.isDefault === true }).description(declared.description)
-  for (const [flags, option] of Object.entries(declared.options ?? {})) command.addOption(createOption(flags, option))
-  if (declared.hasJson) command.option('--json', 'print JSON, for programs')
-  if (declared.note !== undefined) command.addHelpText('after', `\n${declared.note}`)
+function addCommand(parent: Command, { output }: Output, { name, load, ...declaration }: SingleCommand): void {
+  const usage = [name, declaration.arguments ?? ''].join(' ').trim()
+  const command = parent
+    .command(usage, { isDefault: declaration.isDefault === true })
+    .description(declaration.description)
+  for (const [flags, option] of Object.entries(declaration.options ?? {}))
+    command.addOption(createOption(flags, option))
+  if (declaration.hasJson) command.option('--json', 'print JSON, for programs')
+  if (declaration.note !== undefined) command.addHelpText('after', `\n${declaration.note}`)
   command.action(async (...values: unknown[]) => {
     const { json, ...options } = command.opts<Record<string, unknown>>()
-    const args = command.registeredArguments.map((argument, at) => [argument.name(), values[at]] as const)
-    const given = [...args, ...Object.entries(options).map(([key, value]) => [toSnakeCase(key), value] as const)]
+    const args = command.registeredArguments.map((argument, index) => [argument.name(), values[index]] as const)
+    const input = [...args, ...Object.entries(options).map(([key, value]) => [toSnakeCase(key), value] as const)]
     const view = await load()
-    await view(output({ json: json === true }), Object.fromEntries(given.filter(([, value]) => value !== undefined)))
+    await view(output({ json: json === true }), Object.fromEntries(input.filter(([, value]) => value !== undefined)))
   })
 }
 

@@ -25,7 +25,8 @@ export function withKnownNames(route: OperatorRoute, deps: KnownNameDeps): Opera
     operation,
     async run(request) {
       const { agent, channel } = namesIn(request)
-      const refuse = (what: string) => new Rejection('no_recipient', `Cannot ${operation.task}: there is no ${what}`)
+      const refuse = (description: string) =>
+        new Rejection('no_recipient', `Cannot ${operation.task}: there is no ${description}`)
       const isChecked = agent !== undefined && !unchecked.has(operation.id)
       if (isChecked && !deps.agents.find(agent) && !(await deps.store.hasAnswered(agent)))
         throw refuse(`agent "${agent}"`)
@@ -36,8 +37,8 @@ export function withKnownNames(route: OperatorRoute, deps: KnownNameDeps): Opera
 }
 
 function namesIn({ parameters, query, body }: OperationRequest<ApiOperation>) {
-  const given: Readonly<Record<string, unknown>> = { ...(body as object | undefined), ...query, ...parameters }
-  const read = (name: string) => (typeof given[name] === 'string' ? given[name] : undefined)
+  const input: Readonly<Record<string, unknown>> = { ...(body as object | undefined), ...query, ...parameters }
+  const read = (name: string) => (typeof input[name] === 'string' ? input[name] : undefined)
   return { agent: read('agent'), channel: read('channel') }
 }
 

@@ -6,13 +6,13 @@ const client = { close: async () => undefined } as OperatorClient
 
 /** Prints a list whose pages read ten numbers each, of which only some match. */
 async function print(matches: (number: number) => boolean, maxItems?: number): Promise<string> {
-  const printed: string[] = []
+  const lines: string[] = []
   await printList(
-    { openClient: async () => client, json: false, print: text => void printed.push(text) },
+    { openClient: async () => client, json: false, print: text => void lines.push(text) },
     {
       maxItems,
       readPage: async (_, { limit, after = 0 }) => ({
-        items: Array.from({ length: 10 }, (_, at) => after + at)
+        items: Array.from({ length: 10 }, (_, index) => after + index)
           .filter(matches)
           .slice(0, limit),
         next: after + 10 < 200 ? after + 10 : null,
@@ -20,7 +20,7 @@ async function print(matches: (number: number) => boolean, maxItems?: number): P
       format: items => items.join(' '),
     },
   )
-  return printed.join('\n')
+  return lines.join('\n')
 }
 
 test('a list goes on through pages without a match', async () => {

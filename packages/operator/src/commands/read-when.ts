@@ -5,7 +5,7 @@ import { CommandError } from '../client/client.ts'
 /** Reads a time ago (`30m`, `12h`, `7d`) or an instant (ISO 8601) as ISO 8601 UTC. @throws CommandError */
 export function readWhen(text: string | undefined, now = Date.now()): string | undefined {
   if (text === undefined) return undefined
-  const at = /^\d{1,6}[smhd]$/.test(text) ? now - parseDuration(text) : Date.parse(text)
-  if (Number.isFinite(at)) return new Date(at).toISOString()
+  const instant = /^\d{1,6}[smhd]$/.test(text) ? now - parseDuration(text) : Date.parse(text)
+  if (Number.isFinite(instant)) return new Date(instant).toISOString()
   throw new CommandError(`"${text}" is not a time: write 30m, 12h or 7d, or an instant such as 2026-01-31T12:00:00Z`)
 }

@@ -15,7 +15,7 @@ import type { OperatorRoute } from '../api/operation.ts'
 import type { OperationRouterOptions } from '../api/router.ts'
 import { createOperationRouter } from '../api/router.ts'
 import type { ResolveSystem } from '../resolve/view/fetched.ts'
-import type { ActionRouteOptions } from './actions/route.ts'
+import type { ActionRouteDeps } from './actions/route.ts'
 import { createAgentActionRoute } from './actions/route.ts'
 import { createApprovalRoutes } from './approvals/route.ts'
 import { createFollowerRoutes } from './followers/route.ts'
@@ -23,9 +23,9 @@ import { createKeyRoutes } from './keys/route.ts'
 import { withKnownNames } from './known-names.ts'
 import type { RunningAgents } from './messages/route.ts'
 import { createMessageRoutes } from './messages/route.ts'
-import type { PeopleRouteOptions } from './people/route.ts'
+import type { PeopleRouteDeps } from './people/route.ts'
 import { createPeopleRoutes } from './people/route.ts'
-import type { RequirementRouteOptions } from './requirements/route.ts'
+import type { RequirementRouteDeps } from './requirements/route.ts'
 import { createRequirementRoutes } from './requirements/route.ts'
 import { createResolveRoute } from './resolve/route.ts'
 import { createSuppressionRoutes } from './suppressions/route.ts'
@@ -37,7 +37,7 @@ export interface OperatorOptions {
     Pick<RelationStore, 'listRelations'> &
     Pick<TraceStore, 'findDelivery'> &
     Pick<SecretStore, 'listSecrets' | 'rotateSecrets'> &
-    PeopleRouteOptions['store']
+    PeopleRouteDeps['store']
   readonly agents: RunningAgents & Pick<AgentDirectory, 'find' | 'domain'>
   readonly channels: readonly Channel[]
   /** The names of all channels that the program has, open or not. */
@@ -47,8 +47,8 @@ export interface OperatorOptions {
   /** Admits only the operator. */
   readonly operatorOnly: MiddlewareHandler
   readonly mask?: OperationRouterOptions['mask']
-  readonly acting: ActionRouteOptions['acting']
-  readonly requirements: RequirementRouteOptions['requirements']
+  readonly acting: ActionRouteDeps['acting']
+  readonly requirements: RequirementRouteDeps['requirements']
   openResolveSystem(): ResolveSystem
   /** Further operations, such as those of dev mode. */
   readonly operations?: readonly OperatorRoute[]
@@ -67,8 +67,8 @@ export function createOperatorRoutes(options: OperatorOptions): Hono {
     createResolveRoute(options.openResolveSystem),
     ...(options.operations ?? []),
   ]
-  const checked = routes.map(route => withKnownNames(route, options))
-  return createOperationRouter([...checked, createDocumentRoute(routes, options.version)], {
+  const checkedRoutes = routes.map(route => withKnownNames(route, options))
+  return createOperationRouter([...checkedRoutes, createDocumentRoute(routes, options.version)], {
     authenticate: options.operatorOnly,
     mask: options.mask,
   })

@@ -11,7 +11,7 @@ interface CheckText {
   /** The id: a group, a dot, and a name. It stays the same across releases, for programs. */
   readonly id: `${CheckGroup}.${string}`
   /** The condition that the check verifies, as the reference lists it. */
-  readonly what: string
+  readonly description: string
   /** The general fix. */
   readonly fix: string
   /** The time limit, ms; default: 10 000. */
@@ -37,7 +37,7 @@ export function groupOf({ id }: Pick<CheckText, 'id'>): CheckGroup {
 
 const verdicts = { ok: 'ok', warning: 'warning', error: 'failure' } as const
 
-export function about(subject: string, { severity, message, fix }: Verdict): CheckOutcome {
+export function outcomeFor(subject: string, { severity, message, fix }: Verdict): CheckOutcome {
   return { subject, verdict: verdicts[severity], message, ...(fix !== undefined && { fix }) }
 }
 
@@ -82,12 +82,12 @@ export async function findMissingNeed(
 }
 
 /** Wraps a question that several checks of one run share, so that it is asked only once per run. */
-export function oncePerRun<Deps extends object, Answer>(ask: (deps: Deps) => Promise<Answer>) {
+export function oncePerRun<Deps extends object, Answer>(fetchAnswer: (deps: Deps) => Promise<Answer>) {
   const answers = new WeakMap<Deps, Promise<Answer>>()
   return (deps: Deps): Promise<Answer> => {
-    const asked = answers.get(deps) ?? ask(deps)
-    answers.set(deps, asked)
-    return asked
+    const answer = answers.get(deps) ?? fetchAnswer(deps)
+    answers.set(deps, answer)
+    return answer
   }
 }
 

@@ -55,7 +55,7 @@ export interface FailedStart {
 }
 
 /** A person whose data an agent with a memory of its own must still delete. */
-export interface WaitingForget {
+export interface PendingForget {
   readonly agent: string
   /** The number of calls of `forget()` that have failed. */
   readonly failures: number
@@ -98,7 +98,7 @@ export interface OpenedGateway {
   findProxyFault(): { readonly message: string; readonly fix: string } | undefined
   listLeftAlone(): readonly LeftAloneHost[]
   listFailedStarts(): readonly FailedStart[]
-  listWaitingForgets(): Promise<readonly WaitingForget[]>
+  listWaitingForgets(): Promise<readonly PendingForget[]>
   readonly visits: SelfVisits
   readonly rehearsals: RehearsalPasses
   /** Opens the network for `postern resolve`. */

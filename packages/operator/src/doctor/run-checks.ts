@@ -25,12 +25,12 @@ export async function runMachineChecks(
 ): Promise<DoctorReport> {
   const machineCheckById = new Map<string, MachineCheck>(machineChecks.map(check => [check.id, check]))
   const checks = [...machineChecks, ...installationChecks].filter(check => groups.includes(groupOf(check)))
-  const unread = async () => [skip('', 'the configuration has faults; see configuration.valid')]
+  const skipAll = async () => [skip('', 'the configuration has faults; see configuration.valid')]
   return collect(checks, deps, {
     state: 'unopened',
     async examine({ id }) {
       const check = machineCheckById.get(id)
-      return check ? runInTime(check, () => check.run(deps)) : unread()
+      return check ? runInTime(check, () => check.run(deps)) : skipAll()
     },
   })
 }
@@ -47,19 +47,19 @@ async function collect(
   { now }: Pick<MachineDeps, 'now'>,
   { state, examine }: Examination,
 ): Promise<DoctorReport> {
-  const begun = performance.now()
+  const startedAt = performance.now()
   const checkedAt = isoTime(now())
   const results = await Promise.all(
     checks.map(async check => {
       const outcomes = await examine(check)
-      const ms = Math.round(performance.now() - begun)
+      const ms = Math.round(performance.now() - startedAt)
       return outcomes.map(outcome => ({ id: check.id, group: groupOf(check), ...outcome, ms }))
     }),
   )
   const findings = results.flat().toSorted((left, right) => groupRank(left) - groupRank(right))
   const count = (verdict: CheckOutcome['verdict']) => findings.filter(finding => finding.verdict === verdict).length
   const counts = { ok: count('ok'), warning: count('warning'), failure: count('failure'), skipped: count('skipped') }
-  return { checked_at: checkedAt, ms: Math.round(performance.now() - begun), gateway: state, counts, findings }
+  return { checked_at: checkedAt, ms: Math.round(performance.now() - startedAt), gateway: state, counts, findings }
 }
 
 const groupRank = ({ group }: Pick<DoctorFinding, 'group'>) => checkGroups.indexOf(group)

@@ -90,13 +90,13 @@ function listOperationTool([name, { operation, own, ...hints }]: readonly [strin
 }
 
 /** Calls the operation of a tool. @throws CommandError that describes the mistake to the model */
-async function callOperationTool(client: OperatorClient, tool: McpTool, given: unknown): Promise<unknown> {
+async function callOperationTool(client: OperatorClient, tool: McpTool, input: unknown): Promise<unknown> {
   const { operation, own } = tool
-  const read = z.strictObject(shapeOf(tool)).safeParse(given ?? {})
-  if (!read.success) throw new CommandError(`Cannot ${operation.task}: ${describeFaults(read.error, given ?? {})}`)
+  const read = z.strictObject(shapeOf(tool)).safeParse(input ?? {})
+  if (!read.success) throw new CommandError(`Cannot ${operation.task}: ${describeFaults(read.error, input ?? {})}`)
   // The arguments are sent without defaults, which the gateway adds.
-  const sent = (given ?? {}) as Readonly<Record<string, unknown>>
-  const members = own ? await own.read(sent) : sent
+  const values = (input ?? {}) as Readonly<Record<string, unknown>>
+  const members = own ? await own.read(values) : values
   return client.call(operation, assignMembers(operation, members))
 }
 
@@ -116,7 +116,7 @@ interface McpTool {
 interface OwnMembers {
   readonly shape: Readonly<Record<string, z.ZodType>>
   /** Returns the members of the operation. @throws CommandError */
-  read(given: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>>>
+  read(input: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>>>
 }
 
 /** The members that accept files by path, because a model knows the path and should not copy the bytes. */

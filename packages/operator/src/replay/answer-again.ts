@@ -57,8 +57,8 @@ export async function answerAgain(request: AgainRequest, deps: ReplayTurnDeps): 
     maxCrashes: Number.POSITIVE_INFINITY,
     findAgent: () => running,
     results: {
-      commit: async (_, committed) => {
-        answer = committed
+      commit: async (_, newAnswer) => {
+        answer = newAnswer
       },
       release: async (_, { error }) => {
         failure = error
@@ -87,13 +87,15 @@ async function describeTurn({ record, arrived, intake }: AgainRequest, { store }
     parts: adoptKept(intake.message.parts, record.message.parts),
     raw: record.message.raw,
   }
-  const merged = await Promise.all(arrived.merged.map(async each => (await store.findMessage(`#${each}`))?.message))
+  const merged = await Promise.all(
+    arrived.merged.map(async mergedNumber => (await store.findMessage(`#${mergedNumber}`))?.message),
+  )
   return {
     ...{ message: number, thread, token: 1, crashes: 0, correlationId: correlation_id, via: content.received_via },
     agent: nameAgent(record),
     // Only a first attempt searches for earlier messages in other threads.
     attempt: 2,
-    content: { ...content, parts: [...merged.flatMap(each => each?.parts ?? []), ...content.parts] },
+    content: { ...content, parts: [...merged.flatMap(mergedMessage => mergedMessage?.parts ?? []), ...content.parts] },
     target: intake.target,
     flags: [...new Set([...record.flags, ...(intake.flags ?? [])])],
     ...(intake.task && { task: { owner: intake.task.owner, id: intake.task.id } }),
@@ -139,19 +141,21 @@ interface WireRequest {
  */
 function compareWires({ record, turn, response }: WireRequest, deps: ReplayTurnDeps): readonly ReplayChange[] {
   const channel = findChannel(deps.channels, turn.via)
-  const recorded = record.response
-  if (!channel || !recorded || !response) return []
-  const renamed = { ...response, id: recorded.id, created_at: recorded.created_at }
+  const recordedResponse = record.response
+  if (!channel || !recordedResponse || !response) return []
+  const renamed = { ...response, id: recordedResponse.id, created_at: recordedResponse.created_at }
   const { deliveries, rendering } = channel.address({ turn, response: renamed })
   // Deliveries to watchers of a task are not compared.
-  const answered = new Set(channel.address({ turn, response: recorded }).deliveries.map(({ to }) => to))
-  const own = record.deliveries.filter(({ via, to }) => via === turn.via && answered.has(to))
-  return own
-    .filter(({ to, wire }) => wire !== null && own.filter(other => other.to === to).length === 1)
+  const answeredTargets = new Set(channel.address({ turn, response: recordedResponse }).deliveries.map(({ to }) => to))
+  const answerDeliveries = record.deliveries.filter(({ via, to }) => via === turn.via && answeredTargets.has(to))
+  return answerDeliveries
+    .filter(
+      ({ to, wire }) => wire !== null && answerDeliveries.filter(otherDelivery => otherDelivery.to === to).length === 1,
+    )
     .flatMap(({ to, wire }) => {
-      const planned = deliveries.find(delivery => delivery.to === to)
-      if (!planned) return [{ path: to, before: 'a delivery', after: 'none' }]
-      const delivery = describeDelivery(planned, { turn, response: renamed, rendering })
+      const plannedDelivery = deliveries.find(delivery => delivery.to === to)
+      if (!plannedDelivery) return [{ path: to, before: 'a delivery', after: 'none' }]
+      const delivery = describeDelivery(plannedDelivery, { turn, response: renamed, rendering })
       return compareJson(wire, channel.prepare(delivery).wire).map(change => ({
         ...change,
         path: [to, change.path].filter(Boolean).join(' '),

@@ -7,7 +7,7 @@ import { createSyntheticMessage, findChannel, performActions } from '@postern/pi
 import { nameAgent, turnOf } from './read-again.ts'
 import type { Queued } from './report.ts'
 
-interface Committed {
+interface CommittedAnswer {
   readonly record: MessageRecord
   readonly intake: Intake
   readonly answer: Answer
@@ -20,12 +20,12 @@ interface Committed {
  * answer that cannot be changed stays, unless it has failed and the operator wants another one.
  * @throws Rejection `unsupported`
  */
-export async function commitAnswer(committed: Committed, deps: PublisherDeps): Promise<Queued> {
-  const { record, response, answersAgain } = committed
-  if (!record.response) return sendNewAnswer(committed, deps)
+export async function commitAnswer(answer: CommittedAnswer, deps: PublisherDeps): Promise<Queued> {
+  const { record, response, answersAgain } = answer
+  if (!record.response) return sendNewAnswer(answer, deps)
   if (answersAgain && record.response.status !== 'failed')
     return { kind: 'nothing', reason: 'the recorded answer has not failed' }
-  if (answersAgain) return sendNewAnswer(committed, deps)
+  if (answersAgain) return sendNewAnswer(answer, deps)
   const agent = nameAgent(record)
   const acting = { agent, address: record.message.recipient }
   const edit: AgentAction = { act: 'edit', response: record.response.id, parts: [...response.parts] }
@@ -49,7 +49,7 @@ export function nameReplayAnswer(message: number, correlationId: string): string
 
 /** Sends a first answer, or another one after a failed one. */
 async function sendNewAnswer(
-  { record, intake, answer, response }: Committed,
+  { record, intake, answer, response }: CommittedAnswer,
   { store, channels, system }: PublisherDeps,
 ): Promise<Queued> {
   const id = nameReplayAnswer(record.number, record.correlation_id)

@@ -44,8 +44,8 @@ export async function readAgain(
   const intake = read && readVisibleIntake(read)
   const proofs = intake ? compareJson(record.proofs, intake.proofs) : []
   const [change] = await deps.store.listChanges([record.number])
-  const former = change?.how === 'edited' ? withFormerWords(record, intake) : record
-  return { intake, proofs, message: compareMessages(former, intake) }
+  const recordedMessage = change?.how === 'edited' ? withFormerWords(record, intake) : record
+  return { intake, proofs, message: compareMessages(recordedMessage, intake) }
 }
 
 /** Reads the text from the raw bytes, because only they have the former text of an edited message. */
@@ -73,12 +73,12 @@ export function wasGiven({ state, turn, merged_into }: MessageRecord): boolean {
 }
 
 function openMoment(record: MessageRecord, clock: ReplayClock, { store, system }: ReadAgainDeps) {
-  const at = Date.parse(record.message.received_at)
-  const until = record.trace?.admitted_at ?? at + assumedAdmissionMs
-  const past = createPastStore(store, { message: record.number, at })
+  const receivedAt = Date.parse(record.message.received_at)
+  const until = record.trace?.admitted_at ?? receivedAt + assumedAdmissionMs
+  const past = createPastStore(store, { message: record.number, at: receivedAt })
   const quiet = silence(system)
   if (clock === 'now') return { system: quiet, store: past }
-  return { system: { ...quiet, ...openRecordedAnswers(store, until), now: () => at }, store: past }
+  return { system: { ...quiet, ...openRecordedAnswers(store, until), now: () => receivedAt }, store: past }
 }
 
 /** Prevents a system from logging, submitting mail, opening streams and changing anything. Logs of a replay would look like traffic. */
@@ -131,11 +131,13 @@ function showMessage({
 }
 
 /** Reuses files that were fetched for the turn, instead of fetching them again. */
-export function adoptKept(parts: readonly Part[], stored: readonly Part[]): Part[] {
-  return parts.map((part, at) => {
-    const kept = stored[at]
-    const isFetched = part.kind === 'file' && kept?.kind === 'file' && part.bytes_ref.kind === 'url'
-    return isFetched && kept.bytes_ref.kind === 'content_addressed' && part.name === kept.name ? kept : part
+export function adoptKept(parts: readonly Part[], storedParts: readonly Part[]): Part[] {
+  return parts.map((part, index) => {
+    const storedPart = storedParts[index]
+    const isFetched = part.kind === 'file' && storedPart?.kind === 'file' && part.bytes_ref.kind === 'url'
+    return isFetched && storedPart.bytes_ref.kind === 'content_addressed' && part.name === storedPart.name
+      ? storedPart
+      : part
   })
 }
 
@@ -150,7 +152,7 @@ interface PastMoment {
 /** Matches the names of operations that only read. */
 const reads = /^(find|read|list|count|has|knows)/
 /** The operations whose writes a replay can skip. */
-const ignored: ReadonlySet<keyof Store> = new Set([
+const ignoredMembers: ReadonlySet<keyof Store> = new Set([
   'refuse',
   'noteLookup',
   'note',
@@ -175,7 +177,7 @@ export function createPastStore(store: Store, moment: PastMoment): Store {
 
 function restrict(name: keyof Store, member: unknown): unknown {
   if (typeof member !== 'function' || reads.test(name)) return member
-  if (ignored.has(name)) return async () => undefined
+  if (ignoredMembers.has(name)) return async () => undefined
   return async () => {
     throw new Error(`a replay changes nothing ("${name}")`)
   }
@@ -195,12 +197,12 @@ function createBounded(store: Store, { message, at }: PastMoment): Partial<Store
     listRelations: async filter => (await store.listRelations(filter)).filter(({ since }) => since < at),
     listPeerRelations: async peer => (await store.listPeerRelations(peer)).filter(({ since }) => since < at),
     async findMessageTo(agent, id) {
-      const other = await store.findMessageTo(agent, id)
-      return other && other.message < message ? other : undefined
+      const existingMessage = await store.findMessageTo(agent, id)
+      return existingMessage && existingMessage.message < message ? existingMessage : undefined
     },
     async findResponse(id) {
-      const stored = await store.findResponse(id)
-      return stored && Date.parse(stored.response.created_at) <= at ? stored : undefined
+      const storedResponse = await store.findResponse(id)
+      return storedResponse && Date.parse(storedResponse.response.created_at) <= at ? storedResponse : undefined
     },
     findAnswer: async () => undefined,
   }

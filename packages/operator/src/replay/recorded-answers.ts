@@ -7,13 +7,13 @@ import { dnsKeyOf, fetchKeyOf } from '@postern/pipeline'
 /** Reports that no answer to a fetch or a DNS query is on record for that time. */
 export class AnswerNotRecorded extends Unavailable {}
 
-/** Answers fetches and DNS queries with the recorded answers of `at` (ms). It sends nothing. */
+/** Answers fetches and DNS queries with the recorded answers of `instant` (ms). It sends nothing. */
 export function openRecordedAnswers(
   store: Pick<ReplayStore, 'findLookup'>,
-  at: number,
+  instant: number,
 ): Pick<System, 'fetch' | 'resolveDns'> {
   const find = async (key: string) => {
-    const answer = await store.findLookup(key, at)
+    const answer = await store.findLookup(key, instant)
     if (isJsonObject(answer)) return answer
     throw new AnswerNotRecorded(`there is no record of the answer to "${key}" at that time`)
   }

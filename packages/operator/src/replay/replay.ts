@@ -13,13 +13,13 @@ import type { Queued, ReplayReport } from './report.ts'
 export interface ReplayOptions {
   readonly clock: ReplayClock
   /** True to call agents outside of this process, too. */
-  readonly callsOut: boolean
+  readonly allowsCalls: boolean
   /** True to queue the new answer. */
   readonly commits: boolean
   /** True to send another answer if the recorded one has failed. */
   readonly answersAgain?: boolean | undefined
   /** The agent that answers in place of the configured one. */
-  readonly candidate?: RunningAgent | undefined
+  readonly replacementAgent?: RunningAgent | undefined
 }
 
 export interface ReplayDeps {
@@ -39,7 +39,7 @@ export async function replayMessage(
   deps: ReplayDeps,
 ): Promise<ReplayReport> {
   const { number, message } = record
-  const about = {
+  const identity = {
     message: number,
     id: message.id,
     via: message.received_via,
@@ -48,16 +48,17 @@ export async function replayMessage(
   }
   const arrived = await deps.turn.store.findArrival(number)
   const reason = findSkipReason(record, arrived)
-  if (!arrived || reason !== undefined) return { ...about, ...nothing, outcome: 'skipped', reason }
+  if (!arrived || reason !== undefined) return { ...identity, ...nothing, outcome: 'skipped', reason }
   try {
     const read = await readAgain(record, arrived, options.clock, deps.turn)
     const said = await callAgain({ record, arrived, read }, options, deps)
-    return { ...about, ...report(read, said), ...(await commit({ record, read, said }, options, deps)) }
+    return { ...identity, ...report(read, said), ...(await commit({ record, read, said }, options, deps)) }
   } catch (error) {
-    if (error instanceof AnswerNotRecorded) return { ...about, ...nothing, outcome: 'skipped', reason: error.message }
+    if (error instanceof AnswerNotRecorded)
+      return { ...identity, ...nothing, outcome: 'skipped', reason: error.message }
     if (!(error instanceof Rejection) && !(error instanceof Unavailable)) throw error
     const code = error instanceof Rejection ? error.code : 'unavailable'
-    return { ...about, ...nothing, outcome: 'refused', reason: `${code}: ${error.message}` }
+    return { ...identity, ...nothing, outcome: 'refused', reason: `${code}: ${error.message}` }
   }
 }
 
@@ -84,24 +85,24 @@ interface ReadMessage {
 
 async function callAgain(
   { record, arrived, read: { intake } }: ReadMessage,
-  { clock, callsOut, commits, candidate }: ReplayOptions,
+  { clock, allowsCalls, commits, replacementAgent }: ReplayOptions,
   deps: ReplayDeps,
 ): Promise<CalledAgain> {
   const name = nameAgent(record)
-  const running = candidate ?? deps.findAgent(name)
+  const running = replacementAgent ?? deps.findAgent(name)
   if (!intake || intake.disposition === 'keep') return { not_called: 'the message does not reach the agent' }
   if (!wasGiven(record)) return { not_called: 'the message was kept from the agent' }
   if (record.merged_into !== undefined) return { not_called: `it was answered together with #${record.merged_into}` }
   if (!running) return { not_called: `the agent "${name}" no longer exists` }
   if (isCommand(record, running)) return { not_called: 'it is a command, which the gateway carries out itself' }
-  if (!candidate && !callsOut && !commits && !deps.runsHere(name)) {
+  if (!replacementAgent && !allowsCalls && !commits && !deps.runsHere(name)) {
     return { not_called: 'the agent is remote and would get the message again; --call calls it' }
   }
-  const at = clock === 'now' ? deps.turn.system.now() : Date.parse(record.message.received_at)
+  const instant = clock === 'now' ? deps.turn.system.now() : Date.parse(record.message.received_at)
   const { callAgent } = deps.turn
-  const calls = callAgent && (callsOut || commits) ? makeNewCalls(callAgent) : leaveOutCalls()
+  const calls = callAgent && (allowsCalls || commits) ? makeNewCalls(callAgent) : leaveOutCalls()
   const turn = { ...deps.turn, callAgent: calls.callAgent }
-  const said = await answerAgain({ record, arrived, intake, running, at }, turn)
+  const said = await answerAgain({ record, arrived, intake, running, at: instant }, turn)
   const leftOut = calls.leftOut()
   if (leftOut.length === 0) return { said }
   return { not_called: `it calls ${leftOut.join(', ')}, who would get the call again; --call makes such calls` }
@@ -120,7 +121,7 @@ function report({ proofs, message, intake }: ReadAgain, { said, not_called }: Ca
   }
 }
 
-interface Committing {
+interface CommitInput {
   readonly record: MessageRecord
   readonly read: ReadAgain
   readonly said: CalledAgain
@@ -128,7 +129,7 @@ interface Committing {
 
 /** Queues the new answer, unless it is the same as the recorded one. */
 async function commit(
-  { record, read: { intake }, said: { said } }: Committing,
+  { record, read: { intake }, said: { said } }: CommitInput,
   { commits, answersAgain }: ReplayOptions,
   deps: ReplayDeps,
 ): Promise<{ readonly queued?: Queued }> {
@@ -136,6 +137,6 @@ async function commit(
   if (!intake || !said?.answer || !said.response)
     return { queued: { kind: 'nothing', reason: 'there is no new answer' } }
   if (said.changes.length === 0) return { queued: { kind: 'nothing', reason: 'the answer is the same' } }
-  const committed = { record, intake, answer: said.answer, response: said.response, answersAgain }
-  return { queued: await commitAnswer(committed, deps.commit) }
+  const commitInput = { record, intake, answer: said.answer, response: said.response, answersAgain }
+  return { queued: await commitAnswer(commitInput, deps.commit) }
 }

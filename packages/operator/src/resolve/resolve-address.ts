@@ -6,7 +6,7 @@ import { a2aRows } from './rows/a2a.ts'
 import { actorRows } from './rows/actor.ts'
 import { cardRows } from './rows/card.ts'
 import { mailRows } from './rows/mail.ts'
-import type { ResolveFinding, Row } from './rows/row.ts'
+import type { AddressCheck, ResolveFinding } from './rows/row.ts'
 import { judgeAll, resolveFindingSchema } from './rows/row.ts'
 import { surfaceRows } from './rows/surface.ts'
 import { webFingerRows } from './rows/webfinger.ts'
@@ -29,15 +29,22 @@ export const resolvedAddressSchema = z
 
 export type ResolvedAddress = Readonly<z.infer<typeof resolvedAddressSchema>>
 
-const rows: readonly Row[] = [...webFingerRows, ...cardRows, ...a2aRows, ...actorRows, ...mailRows, ...surfaceRows]
+const rows: readonly AddressCheck[] = [
+  ...webFingerRows,
+  ...cardRows,
+  ...a2aRows,
+  ...actorRows,
+  ...mailRows,
+  ...surfaceRows,
+]
 
-export async function resolveAddress(asked: string, system: ResolveSystem): Promise<ResolvedAddress> {
+export async function resolveAddress(query: string, system: ResolveSystem): Promise<ResolvedAddress> {
   try {
-    const address = readAskedAddress(asked)
+    const address = readAskedAddress(query)
     const view = await readPeerView(address, system)
     const findings = judgeAll(rows, view)
     return {
-      asked,
+      asked: query,
       address: formatAddress(address),
       outcome: judgeOutcome(view, findings),
       found: listFoundUrls(view),
@@ -46,8 +53,8 @@ export async function resolveAddress(asked: string, system: ResolveSystem): Prom
   } catch (error) {
     if (!(error instanceof Rejection)) throw error
     const fix = 'Write it as @name@domain.tld.'
-    const refused = { id: 'address.spelling', section: '§1.2', severity: 'error', message: error.message, fix } as const
-    return { asked, outcome: 'unresolved', found: {}, findings: [refused] }
+    const refusal = { id: 'address.spelling', section: '§1.2', severity: 'error', message: error.message, fix } as const
+    return { asked: query, outcome: 'unresolved', found: {}, findings: [refusal] }
   }
 }
 
@@ -70,17 +77,17 @@ function listFoundUrls({ links, a2a, actor, mail }: PeerView): Readonly<Record<s
   )
 }
 
-interface Spelling {
+interface SpellingCase {
   readonly text: string
   /** The text without `acct:` and one leading `@`. */
-  readonly bare: string
+  readonly bareAddress: string
   readonly local: string
   readonly domain: string
 }
 
 interface Fault {
   readonly reason: string
-  applies(spelling: Spelling): boolean
+  applies(spelling: SpellingCase): boolean
 }
 
 const scheme = /^([a-z][a-z0-9+.-]*):/i
@@ -92,14 +99,15 @@ const faults: readonly Fault[] = [
   { reason: 'it contains spaces or control characters', applies: ({ text }) => /[\s\p{Cc}\p{Cf}]/u.test(text) },
   {
     reason: 'it begins with a scheme other than "acct:"',
-    applies: ({ bare }) => scheme.test(bare) && !bare.slice(0, bare.indexOf(':')).includes('@'),
+    applies: ({ bareAddress }) =>
+      scheme.test(bareAddress) && !bareAddress.slice(0, bareAddress.indexOf(':')).includes('@'),
   },
   {
     reason: 'there is no name before the "@"',
-    applies: ({ bare, text }) => bare.startsWith('@') || /^@[^@]+$/.test(text),
+    applies: ({ bareAddress, text }) => bareAddress.startsWith('@') || /^@[^@]+$/.test(text),
   },
-  { reason: 'there is no "@" between name and domain', applies: ({ bare }) => !bare.includes('@') },
-  { reason: 'it has one "@" too many', applies: ({ bare }) => bare.split('@').length > 2 },
+  { reason: 'there is no "@" between name and domain', applies: ({ bareAddress }) => !bareAddress.includes('@') },
+  { reason: 'it has one "@" too many', applies: ({ bareAddress }) => bareAddress.split('@').length > 2 },
   {
     reason: 'the name contains letters outside of ASCII, which v0.1 does not allow',
     applies: ({ local }) => /[^\x20-\x7e]/.test(local),
@@ -127,9 +135,14 @@ const faults: readonly Fault[] = [
  * @throws Rejection `malformed` with the reason
  */
 export function readAskedAddress(text: string): Address {
-  const bare = text.replace(/^acct:/i, '').replace(/^@/, '')
-  const at = bare.indexOf('@')
-  const spelling = { text, bare, local: bare.slice(0, Math.max(0, at)), domain: at < 0 ? '' : bare.slice(at + 1) }
+  const bareAddress = text.replace(/^acct:/i, '').replace(/^@/, '')
+  const atIndex = bareAddress.indexOf('@')
+  const spelling = {
+    text,
+    bareAddress,
+    local: bareAddress.slice(0, Math.max(0, atIndex)),
+    domain: atIndex < 0 ? '' : bareAddress.slice(atIndex + 1),
+  }
   const fault = faults.find(({ applies }) => applies(spelling))
   if (fault) throw new Rejection('malformed', `Cannot read address: ${fault.reason}`)
   try {

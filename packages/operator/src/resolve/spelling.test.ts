@@ -11,7 +11,7 @@ describe('readAskedAddress(), MN-1.2', () => {
     ['@a@agent.localhost', 'a', 'agent.localhost'],
     ['@a@bücher.example', 'a', 'xn--bcher-kva.example'],
     ['@a+b@d.tld', 'a+b', 'd.tld'],
-  ])('takes %s', (text, local, domain) => {
+  ])('accepts %s', (text, local, domain) => {
     expect(readAskedAddress(text)).toEqual({ local, domain })
   })
 

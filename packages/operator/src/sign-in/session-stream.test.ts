@@ -5,14 +5,14 @@ const encoder = new TextEncoder()
 
 /** Opens an event stream that never ends by itself. */
 function openStream() {
-  const seen = { isCanceled: false }
+  const state = { isCanceled: false }
   const body = new ReadableStream<Uint8Array>({
     start: controller => controller.enqueue(encoder.encode('data: 1\n\n')),
     cancel() {
-      seen.isCanceled = true
+      state.isCanceled = true
     },
   })
-  return { answer: new Response(body, { headers: { 'content-type': 'text/event-stream' } }), seen }
+  return { answer: new Response(body, { headers: { 'content-type': 'text/event-stream' } }), seen: state }
 }
 
 test('a stream ends with its session, and its source with it', async () => {

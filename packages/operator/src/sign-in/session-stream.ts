@@ -12,11 +12,11 @@ export function endWithSession(answer: Response, isOpen: () => Promise<boolean>,
   const reader = answer.body.getReader()
   const timer = setInterval(() => {
     isOpen().then(
-      open => void (open || leave()),
+      open => void (open || stop()),
       () => undefined,
     )
   }, everyMs).unref()
-  const leave = () => {
+  const stop = () => {
     clearInterval(timer)
     return reader.cancel().catch(() => undefined)
   }
@@ -31,7 +31,7 @@ export function endWithSession(answer: Response, isOpen: () => Promise<boolean>,
         clearInterval(timer)
         controller.close()
       },
-      cancel: leave,
+      cancel: stop,
     },
     { highWaterMark: 0 },
   )

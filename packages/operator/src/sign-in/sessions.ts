@@ -56,7 +56,7 @@ export function createOperatorSessions({ records, token, now }: SessionDeps): Op
 
 /** Codes in links to the console. Each code opens one session, in the process that created it. */
 export interface SignInCodes {
-  make(): string
+  create(): string
   /** Uses up a code. Returns false if the code is unknown or used. */
   use(code: string): boolean
 }
@@ -67,7 +67,7 @@ const maxCodes = 100
 export function createSignInCodes(): SignInCodes {
   const open = new Set<string>()
   return {
-    make() {
+    create() {
       const code = randomBytes(18).toString('base64url')
       const [oldest] = open
       if (open.size >= maxCodes && oldest !== undefined) open.delete(oldest)

@@ -7,12 +7,12 @@ const unseen = /[^\P{Cc}\n]|[\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\u{e000
 
 test('toTerminalOutput() leaves no cursor control and no change of direction in JSON, which still parses to the same value', () => {
   const value = { [hostile]: [hostile, { text: hostile }] }
-  const printed = toTerminalOutput(JSON.stringify(value, null, 2))
-  expect(printed).not.toMatch(unseen)
-  expect(JSON.parse(printed)).toEqual(value)
+  const output = toTerminalOutput(JSON.stringify(value, null, 2))
+  expect(output).not.toMatch(unseen)
+  expect(JSON.parse(output)).toEqual(value)
 })
 
 test('toTerminalOutput() keeps visible text as it is, lines and columns too', () => {
-  const shown = 'name\tü 💬 👩‍🚀\nnext'
-  expect(toTerminalOutput(shown)).toBe(shown)
+  const shownText = 'name\tü 💬 👩‍🚀\nnext'
+  expect(toTerminalOutput(shownText)).toBe(shownText)
 })

@@ -5,7 +5,7 @@ import type { Refusal } from '@postern/pipeline'
 import { z } from 'zod'
 import type { WhyFacts } from './facts.ts'
 import type { Evidence, Reason } from './reason.ts'
-import { quoteLine, sayCount } from './reason.ts'
+import { formatQuantity, quoteLine } from './reason.ts'
 import { reasonOf } from './reasons.ts'
 import { describeDelivery } from './rules/delivery.ts'
 import { reasonOfRefusal } from './rules/refused.ts'
@@ -53,7 +53,7 @@ export type Explanation = Readonly<z.infer<typeof explanationSchema>>
 export function explainMessage(facts: WhyFacts, refusals: readonly Refusal[]): Explanation {
   const { message, now } = facts
   const reason = reasonOf(facts)
-  const earlier = refusals.map(refusal => ({
+  const earlierEvidence = refusals.map(refusal => ({
     at: Date.parse(refusal.at),
     fact: reasonOfRefusal(refusal, now).sentence,
   }))
@@ -64,7 +64,7 @@ export function explainMessage(facts: WhyFacts, refusals: readonly Refusal[]): E
     via: message.channel,
     agent: message.agent,
     sender: message.sender,
-    ...writeReason(reason, [...describeMessage(facts), ...earlier, ...describeWork(facts)]),
+    ...writeReason(reason, [...describeMessage(facts), ...earlierEvidence, ...describeWork(facts)]),
   }
 }
 
@@ -80,7 +80,7 @@ export function explainRefusal(refusal: Refusal, now: number): Explanation {
 }
 
 /** Explains that the gateway has no such message: it never arrived, was not stored, or was deleted. */
-export function explainNothing(asked: string, now: number): Explanation {
+export function explainNothing(query: string, now: number): Explanation {
   const evidence = [
     { fact: 'no message, answer, delivery or requirement has this id or number' },
     { fact: 'among the newest 10,000 entries nothing came from or to this address' },
@@ -92,7 +92,7 @@ export function explainNothing(asked: string, now: number): Explanation {
   return {
     kind: 'nothing',
     code: 'nothing_known',
-    sentence: `The gateway has nothing about ${quoteLine(asked)}: it never arrived, or it was deleted since`,
+    sentence: `The gateway has nothing about ${quoteLine(query)}: it never arrived, or it was deleted since`,
     since: isoTime(now),
     evidence,
     fix: {
@@ -103,14 +103,14 @@ export function explainNothing(asked: string, now: number): Explanation {
 }
 
 function writeReason({ code, sentence, since, evidence = [], fix }: Reason, facts: readonly Evidence[]) {
-  const ordered = [...facts, ...evidence].toSorted(
+  const orderedFacts = [...facts, ...evidence].toSorted(
     (one, other) => (one.at ?? Number.POSITIVE_INFINITY) - (other.at ?? Number.POSITIVE_INFINITY),
   )
   return {
     code,
     sentence,
     since: isoTime(since),
-    evidence: ordered.map(({ at, fact }) => ({ ...(at !== undefined && { at: isoTime(at) }), fact })),
+    evidence: orderedFacts.map(({ at, fact }) => ({ ...(at !== undefined && { at: isoTime(at) }), fact })),
     ...(fix && { fix }),
   }
 }
@@ -123,7 +123,7 @@ function describeMessage({ message }: WhyFacts): readonly Evidence[] {
     ...(sentAt === undefined ? [] : [{ at: sentAt, fact: 'its peer sent it, as it claims' }]),
     { at: receivedAt, fact: `received by ${channel} from ${sender} (${proof}) for ${recipient}` },
     ...(flags.length > 0 ? [{ fact: `flags: ${flags.join(', ')}` }] : []),
-    ...(duplicates > 0 ? [{ fact: `its peer sent it ${sayCount(duplicates, 'more time')}` }] : []),
+    ...(duplicates > 0 ? [{ fact: `its peer sent it ${formatQuantity(duplicates, 'more time')}` }] : []),
   ]
 }
 

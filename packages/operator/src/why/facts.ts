@@ -28,7 +28,7 @@ export interface WhyAgent {
 }
 
 /** Reads an agent from the member `agents` of the configuration. */
-export function describeWhyAgent(config: Readonly<Record<string, unknown>> | undefined): WhyAgent | undefined {
+export function toWhyAgent(config: Readonly<Record<string, unknown>> | undefined): WhyAgent | undefined {
   if (!config) return undefined
   const { use, url, base_url, deadline, receives } = config
   const endpoint = url ?? base_url
@@ -47,12 +47,12 @@ export interface WhyFactDeps {
 }
 
 /** Gathers the facts of each record. */
-export function gatherWhyFacts(records: readonly WhyRecord[], now: number, deps: WhyFactDeps): Promise<WhyFacts[]> {
+export function readWhyFacts(records: readonly WhyRecord[], now: number, deps: WhyFactDeps): Promise<WhyFacts[]> {
   return Promise.all(
     records.map(async record => ({
       ...record,
       now,
-      agent: describeWhyAgent(deps.agentConfigs[record.message.agent]),
+      agent: toWhyAgent(deps.agentConfigs[record.message.agent]),
       replayed: await findReplayAnswer(record, deps),
       ...(records.length === 1 && { steps: (await deps.store.findMessage(`#${record.message.number}`))?.steps }),
     })),
@@ -62,6 +62,6 @@ export function gatherWhyFacts(records: readonly WhyRecord[], now: number, deps:
 /** Finds an answer that an operator gave by a replay, if the agent gave none or failed. */
 async function findReplayAnswer({ message, answer }: WhyRecord, { store }: WhyFactDeps): Promise<WhyFacts['replayed']> {
   if (answer && answer.status !== 'failed') return undefined
-  const stored = await store.findResponse(nameReplayAnswer(message.number, message.correlationId))
-  return stored && { at: Date.parse(stored.response.created_at), id: stored.response.id }
+  const replayResponse = await store.findResponse(nameReplayAnswer(message.number, message.correlationId))
+  return replayResponse && { at: Date.parse(replayResponse.response.created_at), id: replayResponse.response.id }
 }

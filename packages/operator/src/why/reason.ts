@@ -25,8 +25,8 @@ export interface FixWords<About> {
 }
 
 export function writeFix<About>({ fix, command }: FixWords<About>, about: About): Fix {
-  const say = (words: Words<About> | undefined) => (typeof words === 'function' ? words(about) : words)
-  return { text: say(fix) ?? '', command: say(command) }
+  const format = (words: Words<About> | undefined) => (typeof words === 'function' ? words(about) : words)
+  return { text: format(fix) ?? '', command: format(command) }
 }
 
 /** The reason why a sender got no answer, or that they got one. */
@@ -58,8 +58,8 @@ export function firstReason<Facts>(rules: readonly Rule<Facts>[], facts: Facts):
 const maxQuoted = 300
 
 /** Formats an instant in UTC, with the day unless it is today. */
-export function sayTime(at: number, now: number): string {
-  const [iso, today] = [isoTime(at), isoTime(now).slice(0, 10)]
+export function formatUtcTime(instant: number, now: number): string {
+  const [iso, today] = [isoTime(instant), isoTime(now).slice(0, 10)]
   const day = iso.startsWith(today) ? '' : `${iso.slice(0, 10)} `
   return `${day}${iso.slice(11, 19)} UTC`
 }
@@ -74,11 +74,11 @@ const units = [
 /** Formats a duration in whole units, such as `2 minutes`. */
 export function saySpan(ms: number): string {
   const [name, length] = units.find(([, length]) => ms >= length) ?? units[3]
-  return sayCount(Math.max(1, Math.floor(ms / length)), name)
+  return formatQuantity(Math.max(1, Math.floor(ms / length)), name)
 }
 
-export function sayCount(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`
+export function formatQuantity(count: number, singular: string, plural = `${singular}s`): string {
+  return `${count} ${count === 1 ? singular : plural}`
 }
 
 /** Quotes a foreign text on one line, without its full stop and without secrets in its URLs. */
@@ -88,14 +88,14 @@ export function quoteLine(text: string): string {
     .trim()
     .replace(/\s+/g, ' ')
     .replace(/\bhttps?:\/\/[^\s"'<>()]+/g, withoutSecrets)
-  const cut = line.length > maxQuoted ? `${line.slice(0, maxQuoted).toWellFormed()}…` : line
-  return cut.endsWith('.') ? cut.slice(0, -1) : cut
+  const shortened = line.length > maxQuoted ? `${line.slice(0, maxQuoted).toWellFormed()}…` : line
+  return shortened.endsWith('.') ? shortened.slice(0, -1) : shortened
 }
 
 /** Returns a URL without user, password, query and fragment. */
 export function withoutSecrets(url: string): string {
-  const parsed = URL.parse(url)
-  return parsed ? `${parsed.origin}${parsed.pathname}` : 'an address'
+  const parsedUrl = URL.parse(url)
+  return parsedUrl ? `${parsedUrl.origin}${parsedUrl.pathname}` : 'an address'
 }
 
 /** Returns the cause in an error of the gateway: `Cannot fetch: connection refused` → `connection refused`. */

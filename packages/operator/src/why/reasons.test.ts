@@ -1,9 +1,9 @@
 import { Rejection } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import type { WhyFacts } from './facts.ts'
-import { describeWhyAgent } from './facts.ts'
+import { toWhyAgent } from './facts.ts'
+import { parseWhyQuery } from './query.ts'
 import { reasonOf } from './reasons.ts'
-import { parseWhyWords } from './words-asked.ts'
 
 const now = Date.parse('2026-03-04T12:00:00Z')
 const minute = 60_000
@@ -11,9 +11,16 @@ const minute = 60_000
 type Turn = NonNullable<WhyFacts['turn']>
 type Delivery = WhyFacts['deliveries'][number]
 
-const ended: Turn = { state: 'answered', attempt: 1, crashes: 0, isWaiting: false, endedAt: now - minute, attempts: [] }
+const endedTurn: Turn = {
+  state: 'answered',
+  attempt: 1,
+  crashes: 0,
+  isWaiting: false,
+  endedAt: now - minute,
+  attempts: [],
+}
 const open: Turn = { state: 'received', attempt: 0, crashes: 0, isWaiting: false, attempts: [] }
-const sent: Delivery = {
+const sentDelivery: Delivery = {
   number: 7,
   message: 3,
   to: 'alice@alice.test',
@@ -56,7 +63,7 @@ function facts({
 }
 
 const failed = (error: string, overrides: Partial<Turn> = {}): Turn => ({
-  ...ended,
+  ...endedTurn,
   state: 'failed',
   error,
   ...overrides,
@@ -64,27 +71,27 @@ const failed = (error: string, overrides: Partial<Turn> = {}): Turn => ({
 
 describe('reasonOf()', () => {
   test.each<[code: string, sentence: string, Parameters<typeof facts>[0]]>([
-    ['answered', 'Answered at 11:59:01 UTC to alice@alice.test', { turn: ended, deliveries: [sent] }],
+    ['answered', 'Answered at 11:59:01 UTC to alice@alice.test', { turn: endedTurn, deliveries: [sentDelivery] }],
     [
       'answered',
       'Answered at 11:59:01 UTC to alice@alice.test and 1 other recipient',
-      { turn: ended, deliveries: [sent, { ...sent, number: 8, to: 'bob@bob.test' }] },
+      { turn: endedTurn, deliveries: [sentDelivery, { ...sentDelivery, number: 8, to: 'bob@bob.test' }] },
     ],
     [
       'answered',
       'Answered with a refusal of the agent at 11:59:00 UTC in the task that its peer called',
-      { message: { isTask: true }, turn: ended, answer: { at: now - minute, status: 'rejected' } },
+      { message: { isTask: true }, turn: endedTurn, answer: { at: now - minute, status: 'rejected' } },
     ],
     [
       'answer_taken_back',
       'Answered at 11:59:00 UTC, and the agent took the answer back at 11:59:30 UTC',
-      { turn: ended, answer: { at: now - minute, status: 'completed', retractedAt: now - minute / 2 } },
+      { turn: endedTurn, answer: { at: now - minute, status: 'completed', retractedAt: now - minute / 2 } },
     ],
     ['canceled', 'Not answered: its task was canceled at 11:59:00 UTC', { turn: failed('canceled') }],
     [
       'interrupted',
       'Not answered: interrupted by a newer message at 11:59:00 UTC, as agents.echo.queue "interrupt" asks',
-      { turn: { ...ended, state: 'ignored', error: 'interrupted by a newer message' } },
+      { turn: { ...endedTurn, state: 'ignored', error: 'interrupted by a newer message' } },
     ],
     [
       'agent_crashes',
@@ -117,7 +124,7 @@ describe('reasonOf()', () => {
     [
       'agent_said_failed',
       'Failed at 11:59:00 UTC: the agent answered with the status "failed"',
-      { turn: { ...ended, state: 'failed' } },
+      { turn: { ...endedTurn, state: 'failed' } },
     ],
     [
       'webhook_down',
@@ -174,11 +181,11 @@ describe('reasonOf()', () => {
       'delivery_given_up',
       'The answer was not delivered (one of 2 deliveries): https://a.test/inbox could not be reached (the answer is 503), given up after 12 tries, at 2026-03-02 12:00:00 UTC',
       {
-        turn: ended,
+        turn: endedTurn,
         deliveries: [
-          sent,
+          sentDelivery,
           {
-            ...sent,
+            ...sentDelivery,
             number: 9,
             to: 'https://a.test/inbox',
             state: 'dead',
@@ -192,13 +199,16 @@ describe('reasonOf()', () => {
     [
       'being_sent',
       'The answer is not delivered yet, since 11:59:00 UTC: it is being sent to alice@alice.test',
-      { turn: ended, deliveries: [{ ...sent, state: 'queued', endedAt: undefined, isLeased: true, dueAt: now }] },
+      {
+        turn: endedTurn,
+        deliveries: [{ ...sentDelivery, state: 'queued', endedAt: undefined, isLeased: true, dueAt: now }],
+      },
     ],
     [
       'requirement_declined',
       'Asked for consent and not continued: it was declined at 11:59:30 UTC',
       {
-        turn: ended,
+        turn: endedTurn,
         requirements: [
           {
             id: 'r1',
@@ -217,7 +227,7 @@ describe('reasonOf()', () => {
       'waiting_for_operator',
       'Waits for consent of an operator since 11:59:00 UTC, until 12:01:00 UTC',
       {
-        turn: ended,
+        turn: endedTurn,
         requirements: [
           {
             id: 'r1',
@@ -236,12 +246,12 @@ describe('reasonOf()', () => {
       'Answered late, at 11:59:01 UTC to alice@alice.test: its peer sent it while the gateway was down from 09:00:00 UTC to 11:00:00 UTC (2 hours)',
       {
         message: { sentAt: now - 120 * minute },
-        turn: ended,
-        deliveries: [sent],
+        turn: endedTurn,
+        deliveries: [sentDelivery],
         downtimes: [{ from: now - 180 * minute, to: now - 60 * minute }],
       },
     ],
-    ['posted', 'Posted unasked by the agent at 11:58:00 UTC', { message: { flags: ['post'] }, turn: ended }],
+    ['posted', 'Posted unasked by the agent at 11:58:00 UTC', { message: { flags: ['post'] }, turn: endedTurn }],
     [
       'event',
       'No answer is due: it says that an account has moved, at 11:58:00 UTC',
@@ -257,8 +267,8 @@ describe('reasonOf()', () => {
       'Not answered: agents have passed it on more often than limits.loop.max_hops allows, at 11:58:00 UTC',
       { message: { flags: ['from_agent', 'hop_limit'] } },
     ],
-  ])('%s: %s', (code, sentence, given) => {
-    expect(reasonOf(facts(given))).toMatchObject({ code, sentence })
+  ])('%s: %s', (code, sentence, overrides) => {
+    expect(reasonOf(facts(overrides))).toMatchObject({ code, sentence })
   })
 
   const consent: WhyFacts['requirements'][number] = {
@@ -271,7 +281,7 @@ describe('reasonOf()', () => {
     expiresAt: now + minute,
   }
   const attempt = { attempt: 1, leased_at: now - 2 * minute, ended_at: now - minute }
-  const dead: Delivery = { ...sent, state: 'dead', error: 'words of tomorrow' }
+  const dead: Delivery = { ...sentDelivery, state: 'dead', error: 'words of tomorrow' }
 
   test.each<[code: string, Parameters<typeof facts>[0]]>([
     [
@@ -287,31 +297,33 @@ describe('reasonOf()', () => {
     ['deadline', { turn: failed('words of tomorrow', { attempts: [{ ...attempt, outcome: 'timed_out' }] }) }],
     [
       'not_received',
-      { turn: { ...ended, state: 'ignored', attempts: [{ ...attempt, outcome: 'silent', reason: 'not_received' }] } },
+      {
+        turn: { ...endedTurn, state: 'ignored', attempts: [{ ...attempt, outcome: 'silent', reason: 'not_received' }] },
+      },
     ],
-    ['suppressed', { turn: ended, deliveries: [{ ...dead, reason: 'suppressed' }] }],
-    ['delivery_given_up', { turn: ended, deliveries: [{ ...dead, reason: 'given_up' }] }],
-    ['channel_closed', { turn: ended, deliveries: [{ ...dead, reason: 'channel_closed' }] }],
-    ['recipient_blocks', { turn: ended, deliveries: [{ ...dead, reason: 'blocked' }] }],
+    ['suppressed', { turn: endedTurn, deliveries: [{ ...dead, reason: 'suppressed' }] }],
+    ['delivery_given_up', { turn: endedTurn, deliveries: [{ ...dead, reason: 'given_up' }] }],
+    ['channel_closed', { turn: endedTurn, deliveries: [{ ...dead, reason: 'channel_closed' }] }],
+    ['recipient_blocks', { turn: endedTurn, deliveries: [{ ...dead, reason: 'blocked' }] }],
     [
       'delivery_refused',
-      { turn: ended, deliveries: [{ ...dead, error: 'dropped by the operator', reason: 'refused' }] },
+      { turn: endedTurn, deliveries: [{ ...dead, error: 'dropped by the operator', reason: 'refused' }] },
     ],
     [
       'breaker_open',
       {
-        turn: ended,
+        turn: endedTurn,
         deliveries: [{ ...dead, state: 'later', endedAt: undefined, dueAt: now + minute, reason: 'host_left_alone' }],
       },
     ],
-  ])('%s comes from the reason on record, whatever the words of the error', (code, given) => {
-    expect(reasonOf(facts(given))).toMatchObject({ code })
+  ])('%s comes from the reason on record, whatever the words of the error', (code, overrides) => {
+    expect(reasonOf(facts(overrides))).toMatchObject({ code })
   })
 
   test('a change of the configuration does not change the reason of an older message', () => {
     const agent = { use: './agent.ts', deadline: '5s', receives: ['follow'] }
     const turn = (last: Partial<Turn['attempts'][number]>): Turn => {
-      return { ...ended, state: 'ignored', attempts: [{ ...attempt, outcome: 'silent', ...last }] }
+      return { ...endedTurn, state: 'ignored', attempts: [{ ...attempt, outcome: 'silent', ...last }] }
     }
     expect(reasonOf(facts({ agent, turn: turn({ reason: 'said_nothing' }) })).code).toBe('agent_silent')
     expect(reasonOf(facts({ agent, turn: turn({}) })).code).toBe('not_received')
@@ -321,31 +333,35 @@ describe('reasonOf()', () => {
     expect(reasonOf(facts({ agent, turn: slow })).sentence).toContain('(60s)')
   })
 
-  const later: Delivery = { ...sent, state: 'later', endedAt: undefined, dueAt: now + minute, error: 'busy' }
+  const later: Delivery = { ...sentDelivery, state: 'later', endedAt: undefined, dueAt: now + minute, error: 'busy' }
 
   test.each<[what: string, code: string, Parameters<typeof facts>[0]]>([
     [
       'a dismissed dead letter counts as a failed delivery',
       'delivery_refused',
-      { turn: ended, deliveries: [{ ...sent, state: 'dismissed', error: 'gone' }] },
+      { turn: endedTurn, deliveries: [{ ...sentDelivery, state: 'dismissed', error: 'gone' }] },
     ],
     [
       'a postponed delivery counts before a ready one',
       'delivery_waiting',
-      { turn: ended, deliveries: [{ ...sent, state: 'queued', endedAt: undefined, dueAt: now }, later] },
+      { turn: endedTurn, deliveries: [{ ...sentDelivery, state: 'queued', endedAt: undefined, dueAt: now }, later] },
     ],
-    ['a handshake is no answer', 'answered', { turn: ended, deliveries: [sent, { ...later, isAnswer: false }] }],
+    [
+      'a handshake is no answer',
+      'answered',
+      { turn: endedTurn, deliveries: [sentDelivery, { ...later, isAnswer: false }] },
+    ],
     [
       'an undelivered question does not count as waiting',
       'delivery_waiting',
-      { turn: ended, deliveries: [later], requirements: [consent] },
+      { turn: endedTurn, deliveries: [later], requirements: [consent] },
     ],
     ['a failure counts before its delivery', 'agent_threw', { turn: failed('x'), deliveries: [later] }],
     [
       'a later grant counts as an answer',
       'answered',
       {
-        turn: ended,
+        turn: endedTurn,
         requirements: [
           { ...consent, status: 'expired' },
           { ...consent, status: 'granted' },
@@ -362,13 +378,13 @@ describe('reasonOf()', () => {
       'answered',
       {
         message: { sentAt: now - 10 * minute },
-        turn: ended,
-        deliveries: [sent],
+        turn: endedTurn,
+        deliveries: [sentDelivery],
         downtimes: [{ from: now - 10.5 * minute, to: now - 10 * minute }],
       },
     ],
-  ])('%s: %s', (_, code, given) => {
-    expect(reasonOf(facts(given)).code).toBe(code)
+  ])('%s: %s', (_, code, overrides) => {
+    expect(reasonOf(facts(overrides)).code).toBe(code)
   })
 
   test('the reason quotes a plain error without its class', () => {
@@ -383,7 +399,7 @@ describe('reasonOf()', () => {
       { from: now - 60 * minute, to: now - 30 * minute },
       { from: now - 30_000, to: now - 20_000 },
     ]
-    expect(reasonOf(facts({ turn: ended, deliveries: [sent], downtimes })).code).toBe('answered')
+    expect(reasonOf(facts({ turn: endedTurn, deliveries: [sentDelivery], downtimes })).code).toBe('answered')
   })
 
   test('the reason does not quote the parts of addresses that may be secret', () => {
@@ -400,7 +416,7 @@ describe('reasonOf()', () => {
   })
 })
 
-describe('parseWhyWords()', () => {
+describe('parseWhyQuery()', () => {
   const agents = { domain: 'agents.test', has: (name: string) => name === 'echo' }
 
   test.each<[string, object]>([
@@ -412,16 +428,16 @@ describe('parseWhyWords()', () => {
     ['@Echo+tag@Agents.test', { ids: [], agent: 'echo', sender: '@Echo+tag@Agents.test' }],
     ['mailto:a@b.test', { ids: [], sender: '@a@b.test' }],
     ['<a@b.test>', { ids: ['<a@b.test>', 'a@b.test'], sender: '@a@b.test' }],
-  ])('%s', (asked, words) => {
-    expect(parseWhyWords(asked, agents)).toMatchObject(words)
+  ])('%s', (query, expectedQuery) => {
+    expect(parseWhyQuery(query, agents)).toMatchObject(expectedQuery)
   })
 
   test('refuses what is empty or too long', () => {
-    for (const asked of ['', '  ', 'x'.repeat(2_049)]) expect(() => parseWhyWords(asked, agents)).toThrow(Rejection)
+    for (const query of ['', '  ', 'x'.repeat(2_049)]) expect(() => parseWhyQuery(query, agents)).toThrow(Rejection)
   })
 })
 
-describe('describeWhyAgent()', () => {
+describe('toWhyAgent()', () => {
   test('leaves out what is secret', () => {
     const config = {
       use: 'webhook',
@@ -430,7 +446,7 @@ describe('describeWhyAgent()', () => {
       api_key: 'k',
       deadline: '60s',
     }
-    expect(describeWhyAgent(config)).toEqual({
+    expect(toWhyAgent(config)).toEqual({
       use: 'webhook',
       url: 'https://hook.test/in',
       deadline: '60s',

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Fault, TokenOnlyFault } from '../fault.ts'
 import type { LoopbackAnswer, LoopbackFetch } from '../net/loopback-fetch.ts'
 import type { SentPart } from '../sent-part.ts'
-import { listSentParts, writeA2aPart } from '../sent-part.ts'
+import { listSentParts, renderA2aPart } from '../sent-part.ts'
 import { addressFault, encodeRequest, jsonFaults } from './json-fault.ts'
 import type { TokenMint, TokenPlan } from './token.ts'
 import { mintToken } from './token.ts'
@@ -60,7 +60,7 @@ export async function deliverA2a(
 
 function describeRequest(delivery: A2aDelivery): object {
   const { messageId, contextId, taskId, metadata, method = 'SendMessage' } = delivery
-  const parts = delivery.parts ? listSentParts(delivery).map(writeA2aPart) : [{ text: delivery.text }]
+  const parts = delivery.parts ? listSentParts(delivery).map(renderA2aPart) : [{ text: delivery.text }]
   const message = { messageId, contextId, taskId, role: 'ROLE_USER', parts, metadata }
   return { jsonrpc: '2.0', id: 1, method, params: { message } }
 }

@@ -6,7 +6,7 @@ import type { AgentExecutor, JsonRpcTransportHandler } from '@a2a-js/sdk/server'
 import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
 import { answerJson } from '../net/loopback-server.ts'
 import type { SentPart } from '../sent-part.ts'
-import { listSentParts, writeA2aPart } from '../sent-part.ts'
+import { listSentParts, renderA2aPart } from '../sent-part.ts'
 
 /** A remote agent, served by the official SDK, that repeats each message. */
 export interface SimPeer {
@@ -19,10 +19,10 @@ export interface SimPeer {
 export function createPeer(host: string): SimPeer {
   const origin = `https://${host}`
   const tokens: string[] = []
-  let opened: Promise<JsonRpcTransportHandler> | undefined
+  let handlerPromise: Promise<JsonRpcTransportHandler> | undefined
   const handler = () => {
-    opened ??= openHandler(describeCard(origin))
-    return opened
+    handlerPromise ??= openHandler(describeCard(origin))
+    return handlerPromise
   }
   return {
     cardUrl: `${origin}/.well-known/agent-card.json`,
@@ -54,8 +54,8 @@ async function openHandler(card: AgentCard): Promise<JsonRpcTransportHandler> {
   return new sdk.JsonRpcTransportHandler(new sdk.DefaultRequestHandler(card, new sdk.InMemoryTaskStore(), executor))
 }
 
-function composeEcho(heard: Message, contextId: string): Message {
-  const parts = [writeA2aPart({ kind: 'text', content: `You said: ${listTexts(heard.parts).join('\n')}` })]
+function composeEcho(message: Message, contextId: string): Message {
+  const parts = [renderA2aPart({ kind: 'text', content: `You said: ${listTexts(message.parts).join('\n')}` })]
   return Message.fromJSON({ messageId: randomUUID(), contextId, role: 'ROLE_AGENT', parts })
 }
 
@@ -88,8 +88,8 @@ export function describeSendRequest(
   text: string,
   { messageId = randomUUID(), contextId = '', taskId = '', parts }: MessageMembers = {},
 ): SendMessageRequest {
-  const written = listSentParts({ text, parts }).map(writeA2aPart)
-  return SendMessageRequest.fromJSON({ message: { messageId, contextId, taskId, role: 'ROLE_USER', parts: written } })
+  const a2aParts = listSentParts({ text, parts }).map(renderA2aPart)
+  return SendMessageRequest.fromJSON({ message: { messageId, contextId, taskId, role: 'ROLE_USER', parts: a2aParts } })
 }
 
 interface ReadResult {

@@ -43,13 +43,13 @@ const claimFaults: Partial<Record<TokenFault, { shift?: number; issuer?: string;
 export async function mintToken(plan: TokenPlan, mint: TokenMint): Promise<string> {
   const { fault, sub = 'peer', scope, lifetimeSeconds = 300, claims } = plan
   const issuer = fault === 'key_host_down' ? mint.deadIssuer : mint.issuer
-  const changed = (fault && claimFaults[fault]) ?? {}
-  const iat = Math.floor(mint.now() / 1000) + (changed.shift ?? 0)
-  const audience = changed.audience ?? plan.audience ?? mint.defaultAudience()
+  const claimChanges = (fault && claimFaults[fault]) ?? {}
+  const iat = Math.floor(mint.now() / 1000) + (claimChanges.shift ?? 0)
+  const audience = claimChanges.audience ?? plan.audience ?? mint.defaultAudience()
   const { kid, privateKey } = await issuer.key()
   const payload = {
     ...{ client_id: sub, ...(scope && { scope }), ...claims },
-    iss: changed.issuer ?? issuer.config.issuer,
+    iss: claimChanges.issuer ?? issuer.config.issuer,
     aud: typeof audience === 'string' ? audience : [...audience],
     sub,
     ...{ iat, nbf: iat, exp: iat + lifetimeSeconds, jti: randomUUID() },

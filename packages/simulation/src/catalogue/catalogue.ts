@@ -168,23 +168,25 @@ export function findCatalogueEntry({
 
 function findPersona(via: SendRequest['via'], from: string | undefined): CataloguePersona {
   const here = cataloguePersonas.filter(persona => persona.via === via)
-  const bare = from?.replace(/^@/, '')
-  const chosenPersona = here.find(persona => bare === undefined || persona.from === bare)
+  const bareSender = from?.replace(/^@/, '')
+  const chosenPersona = here.find(persona => bareSender === undefined || persona.from === bareSender)
   if (chosenPersona) return chosenPersona
   // Any subject can have a token, and any local part a mailbox at one of the domains.
-  const domain = bare?.split('@')[1]
+  const domain = bareSender?.split('@')[1]
   const like = here.find(persona => persona.from.split('@')[1] === domain && via !== 'activitypub')
-  if (like && bare && /^[\w.+-]{1,64}(@|$)/.test(bare)) return { ...like, from: bare }
+  if (like && bareSender && /^[\w.+-]{1,64}(@|$)/.test(bareSender)) return { ...like, from: bareSender }
   throw new Error(`nobody is called "${from}" there; there are ${here.map(persona => persona.from).join(', ')}`)
 }
 
-function describeChoice(choice: readonly string[], what: string): string {
-  return choice.length === 0 ? `no ${what} to choose` : `as ${what} ${choice.join(', ')}`
+function describeChoice(choice: readonly string[], choiceName: string): string {
+  return choice.length === 0 ? `no ${choiceName} to choose` : `as ${choiceName} ${choice.join(', ')}`
 }
 
 function listHonest({ via, from, honest: expected }: CataloguePersona): readonly CatalogueEntry[] {
-  const own = visibilities[via]
-  return own.length === 0 ? [{ via, from, expected }] : own.map(visibility => ({ via, from, visibility, expected }))
+  const ownVisibilities = visibilities[via]
+  return ownVisibilities.length === 0
+    ? [{ via, from, expected }]
+    : ownVisibilities.map(visibility => ({ via, from, visibility, expected }))
 }
 
 function listFaults({ via, without = [] }: CataloguePersona): readonly SendFault[] {

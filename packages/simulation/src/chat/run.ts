@@ -5,7 +5,7 @@ import { addressFault, encodeRequest, jsonFaults } from '../a2a/json-fault.ts'
 import type { Fault, TokenOnlyFault } from '../fault.ts'
 import type { LoopbackFetch } from '../net/loopback-fetch.ts'
 import type { SentContent } from '../sent-part.ts'
-import { writeRunContent } from '../sent-part.ts'
+import { renderRunContent } from '../sent-part.ts'
 
 interface ChatRun extends SentContent {
   /** The address that starts runs, such as `https://agents.test/api/v1/agents/echo/runs`. */
@@ -26,27 +26,27 @@ interface StartedChat {
   readonly answer: Response
 }
 
-interface ChatPlatform {
+interface ChatRunDeps {
   readonly a2a: Pick<SimA2a, 'token'>
   readonly loopback: LoopbackFetch
 }
 
 /** Posts one run. For the fault `replayed`, the second answer counts. */
-export async function startChat(run: ChatRun, { a2a, loopback }: ChatPlatform): Promise<StartedChat> {
+export async function startChat(run: ChatRun, { a2a, loopback }: ChatRunDeps): Promise<StartedChat> {
   const fault = run.fault ? jsonFaults[run.fault] : {}
   const { sub = 'alice', threadId = randomUUID(), signal } = run
   const token = fault.withoutToken
     ? undefined
     : await a2a.token({ sub, audience: `${new URL(run.url).origin}/api/v1`, fault: fault.token })
   const [runId, messageId] = [randomUUID(), randomUUID()]
-  const post = (content: ReturnType<typeof writeRunContent>) =>
+  const post = (content: ReturnType<typeof renderRunContent>) =>
     loopback.fetch(addressFault(run.url, fault), {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
       body: encodeRequest({ threadId, runId, messages: [{ id: messageId, role: 'user', content }] }, fault),
       ...(signal && { signal }),
     })
-  const first = await post(writeRunContent(run))
+  const first = await post(renderRunContent(run))
   if (!fault.againAs) return { messageId, threadId, answer: first }
   await first.body?.cancel()
   return { messageId, threadId, answer: await post(fault.againAs) }
@@ -64,8 +64,8 @@ export interface RunEvent {
 export async function* readChatEvents(body: Response['body']): AsyncGenerator<RunEvent> {
   const decoder = new TextDecoder()
   let buffered = ''
-  for await (const piece of body ?? []) {
-    const blocks = (buffered + decoder.decode(piece, { stream: true })).split('\n\n')
+  for await (const chunk of body ?? []) {
+    const blocks = (buffered + decoder.decode(chunk, { stream: true })).split('\n\n')
     buffered = blocks.pop() ?? ''
     for (const block of blocks) {
       const data = block.match(/^data: ?(.*)$/m)?.[1]

@@ -13,9 +13,9 @@ beforeAll(async () => {
 afterAll(() => dns.close())
 
 function openResolver(timeout: number): Resolver {
-  const opened = new Resolver({ timeout, tries: 1 })
-  opened.setServers([dns.address])
-  return opened
+  const openedResolver = new Resolver({ timeout, tries: 1 })
+  openedResolver.setServers([dns.address])
+  return openedResolver
 }
 
 const failureOf = (promise: Promise<unknown>) => promise.then(() => 'no error').catch(error => error.code)

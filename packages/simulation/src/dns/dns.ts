@@ -35,7 +35,7 @@ export async function openSimDns(): Promise<SimDns> {
       const before = records.get(name.toLowerCase())
       records.set(name.toLowerCase(), { ...before, [type]: [...(before?.[type] ?? []), value] })
     },
-    set: (name, replaced) => void records.set(name.toLowerCase(), replaced),
+    set: (name, newRecords) => void records.set(name.toLowerCase(), newRecords),
     find: name => records.get(name.toLowerCase()),
     remove: name => void records.delete(name.toLowerCase()),
     fail(name, failure) {

@@ -27,11 +27,11 @@ export function answerQuery(query: DnsMessage, { records, failures, questions }:
   const failure = failures.get(name)
   if (failure === 'silence') return undefined
   if (failure) return withCode(response, failure)
-  const held = records.get(name)
-  if (!held) return withCode(response, isEmptyNonTerminal(name, records) ? 'noerror' : 'nxdomain')
+  const recordSet = records.get(name)
+  if (!recordSet) return withCode(response, isEmptyNonTerminal(name, records) ? 'noerror' : 'nxdomain')
   // RFC 1034 §3.6.2: an alias is returned regardless of the queried type.
-  const answered = held.CNAME && type !== 'CNAME' ? 'CNAME' : type
-  if (answered) response.answers.push(...encodeRecords(question.name, answered, held))
+  const answerType = recordSet.CNAME && type !== 'CNAME' ? 'CNAME' : type
+  if (answerType) response.answers.push(...encodeRecords(question.name, answerType, recordSet))
   return withCode(response, 'noerror')
 }
 

@@ -70,16 +70,16 @@ export async function deliverSimActivity(delivery: ActivityDelivery, sender: Not
 
 const noteChanges: Readonly<Record<string, (activity: SentActivity, notes: NoteSender['notes']) => void>> = {
   Update({ object }, notes) {
-    const { id, ...changed } = object as { readonly id: string }
+    const { id, ...changes } = object as { readonly id: string }
     const create = notes.get(id)
-    if (create) notes.set(id, { ...create, object: { ...create.object, ...changed } })
+    if (create) notes.set(id, { ...create, object: { ...create.object, ...changes } })
   },
   Delete({ object }, notes) {
     notes.delete(typeof object === 'string' ? object : (object as { readonly id: string }).id)
   },
 }
 
-interface Prepared {
+interface PreparedDelivery {
   readonly fault: NoteFault
   readonly author: SimActor
   readonly recipient: ResolvedRecipient
@@ -87,11 +87,11 @@ interface Prepared {
   readonly url: string
 }
 
-async function prepare(delivery: NoteDelivery | ActivityDelivery, sender: NoteSender): Promise<Prepared> {
+async function prepare(delivery: NoteDelivery | ActivityDelivery, sender: NoteSender): Promise<PreparedDelivery> {
   const fault: NoteFault = delivery.fault ? noteFaults[delivery.fault] : {}
   const author = findActor(fault.author ?? delivery.from ?? 'alice@mastodon.test', sender)
-  const resolved = await sender.resolve(bareAddress(delivery.to))
-  const recipient = fault.unknownRecipient ? inventNeighbour(resolved) : resolved
+  const resolvedRecipient = await sender.resolve(bareAddress(delivery.to))
+  const recipient = fault.unknownRecipient ? inventNeighbour(resolvedRecipient) : resolvedRecipient
   const url = delivery.inbox === 'shared' ? (recipient.sharedInbox ?? recipient.inbox) : recipient.inbox
   return { fault, author, recipient, url }
 }

@@ -36,7 +36,10 @@ export interface SimFediverse {
   /** Waits for the verified `Create` that answers the object `objectId`. `until` is a time in ms, or a signal. @throws Error when the wait ends */
   awaitReply(objectId: string, until: number | AbortSignal): Promise<ReceivedActivity>
   /** Waits for the first activity that matches, verified or not. `until` is a time in ms, or a signal. @throws Error when the wait ends */
-  awaitActivity(match: (received: ReceivedActivity) => boolean, until: number | AbortSignal): Promise<ReceivedActivity>
+  awaitActivity(
+    match: (receivedActivity: ReceivedActivity) => boolean,
+    until: number | AbortSignal,
+  ): Promise<ReceivedActivity>
   /** Follows an agent, and waits until it accepts. @throws Error when it does not */
   follow(from: string, to: string): Promise<void>
   /** Lists every verified activity that reached the inbox of an actor, even through the shared inbox. */
@@ -87,7 +90,7 @@ export async function openSimFediverse({ loopback, now }: Pick<PostDeps, 'loopba
     deliver: delivery => deliverNote(delivery, sender),
     ...createActing(sender, arrivals),
     received: arrivals.items,
-    awaitReply: (objectId, until) => arrivals.waitFor(received => isReplyTo(received, objectId), until),
+    awaitReply: (objectId, until) => arrivals.waitFor(receivedActivity => isReplyTo(receivedActivity, objectId), until),
     awaitActivity: (match, until) => arrivals.waitFor(match, until),
     async sign(draft, address) {
       return signDraft({ ...draft, at: now() }, findActor(address, sender))
@@ -125,7 +128,9 @@ function createActing(
     },
     listReceived(address) {
       const actor = findActor(address, sender)
-      return arrivals.items.filter(received => received.verified && follows.reaches(received, actor))
+      return arrivals.items.filter(
+        receivedActivity => receivedActivity.verified && follows.reaches(receivedActivity, actor),
+      )
     },
   }
 }
@@ -156,10 +161,11 @@ function isReplyTo({ verified, activity }: ReceivedActivity, objectId: string): 
 function readThread(
   objectId: string,
   notes: ReadonlyMap<string, ActivityDocument>,
-  received: readonly ReceivedActivity[],
+  receivedActivities: readonly ReceivedActivity[],
 ): ReturnType<NoteSender['findThread']> {
   const isIt = ({ activity }: ReceivedActivity) => (activity.object as { id?: unknown } | undefined)?.id === objectId
-  const object = notes.get(objectId)?.object ?? (received.find(isIt)?.activity.object as Record<string, unknown>)
+  const object =
+    notes.get(objectId)?.object ?? (receivedActivities.find(isIt)?.activity.object as Record<string, unknown>)
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
   return { context: text(object?.context), conversation: text(object?.conversation) }
 }

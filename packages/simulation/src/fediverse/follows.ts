@@ -9,26 +9,26 @@ export interface Follows {
   /** Returns true if the agent has accepted the follow with this id. */
   isAccepted(follow: string): boolean
   /** Returns true if an activity that a host received belongs in this actor's inbox. */
-  reaches(received: ReceivedActivity, actor: SimActor): boolean
+  reaches(receivedActivity: ReceivedActivity, actor: SimActor): boolean
 }
 
-/** Creates the record of follows. `received` holds everything that arrived at an inbox. */
-export function createFollows(received: readonly ReceivedActivity[]): Follows {
+/** Creates the record of follows. `receivedActivities` holds everything that arrived at an inbox. */
+export function createFollows(receivedActivities: readonly ReceivedActivity[]): Follows {
   /** The ids of follows, by the follower's address. */
-  const sent = new Map<string, Set<string>>()
+  const followIds = new Map<string, Set<string>>()
   const isAnswer = (type: string, id: string, { verified, activity }: ReceivedActivity) =>
     verified && activity.type === type && idOf(activity.object) === id
-  const isAccepted = (id: string) => received.some(each => isAnswer('Accept', id, each))
+  const isAccepted = (id: string) => receivedActivities.some(answer => isAnswer('Accept', id, answer))
   const isFollowing = (actor: SimActor, author: unknown) =>
-    [...(sent.get(actor.address) ?? [])].some(id =>
-      received.some(each => isAnswer('Accept', id, each) && each.activity.actor === author),
+    [...(followIds.get(actor.address) ?? [])].some(id =>
+      receivedActivities.some(answer => isAnswer('Accept', id, answer) && answer.activity.actor === author),
     )
   return {
     note({ address }, { type, id, object }) {
-      const own = sent.get(address) ?? new Set()
-      if (type === 'Follow') own.add(id)
-      else if (type === 'Undo') own.delete(idOf(object) ?? '')
-      sent.set(address, own)
+      const ids = followIds.get(address) ?? new Set()
+      if (type === 'Follow') ids.add(id)
+      else if (type === 'Undo') ids.delete(idOf(object) ?? '')
+      followIds.set(address, ids)
     },
     isAccepted,
     reaches({ host, inbox, activity }, actor) {

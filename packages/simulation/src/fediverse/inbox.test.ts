@@ -43,15 +43,15 @@ test('a signed activity is verified against the gateway’s actor, answered 202 
 })
 
 test('the shared inbox takes it too, and reads hs2019 as RSA with SHA-256', async () => {
-  const shared = await postReply({ algorithm: 'hs2019' }, 'https://mastodon.test/inbox')
-  expect(shared).toMatchObject({ status: 202, received: { verified: true, inbox: '/inbox' } })
+  const sharedInboxResult = await postReply({ algorithm: 'hs2019' }, 'https://mastodon.test/inbox')
+  expect(sharedInboxResult).toMatchObject({ status: 202, received: { verified: true, inbox: '/inbox' } })
 })
 
 test('the same activity again gets the same answer and counts, and the inbox keeps one copy', async () => {
   const activity = composeReply()
   expect([await gateway.post(inbox, activity), await gateway.post(inbox, activity)]).toEqual([202, 202])
-  const kept = simulation.fediverse.received.filter(each => each.activity.id === activity.id)
-  expect(kept).toMatchObject([{ verified: true, arrivals: 2 }])
+  const storedActivities = simulation.fediverse.received.filter(each => each.activity.id === activity.id)
+  expect(storedActivities).toMatchObject([{ verified: true, arrivals: 2 }])
 })
 
 const stranger = makeKey()
@@ -141,8 +141,8 @@ test('GoToSocial shows its actors to signed requests only, and its key to everyb
   const url = 'https://gotosocial.test/users/alice'
   expect((await loopback.request(url)).status).toBe(401)
   const { host: _, ...headers } = await fediverse.sign({ method: 'GET', url }, 'alice@mastodon.test')
-  const signed = await loopback.request(url, { headers })
-  const actor = JSON.parse(signed.body.toString())
+  const signedResponse = await loopback.request(url, { headers })
+  const actor = JSON.parse(signedResponse.body.toString())
   const part = JSON.parse((await loopback.request(`${url}/main-key`)).body.toString())
   expect(actor).toMatchObject({ id: url, publicKey: { id: `${url}/main-key`, owner: url } })
   expect(part).toMatchObject({ id: url, publicKey: actor.publicKey })

@@ -33,18 +33,18 @@ export interface SimInbox {
 /** @param checks by host */
 export function createInbox(checks: ReadonlyMap<string, SignatureChecks>): SimInbox {
   const arrivals = createArrivals<ReceivedActivity>('activity')
-  const verified = new Map<string, { arrivals: number }>()
+  const verifiedActivities = new Map<string, { arrivals: number }>()
 
   async function judge(request: SimRequest, activity: ReceivedDocument): Promise<SimAnswer> {
     const reason = await findFlaw(request, activity, checks.get(request.host))
     const key = `${request.host} ${activity.id}`
-    const before = verified.get(key)
+    const before = verifiedActivities.get(key)
     if (reason === undefined && before) {
       before.arrivals += 1
       return { status: 202 }
     }
     const entry = { host: request.host, inbox: request.path, activity, verified: !reason, reason, arrivals: 1 }
-    if (!reason) verified.set(key, entry)
+    if (!reason) verifiedActivities.set(key, entry)
     arrivals.add(entry)
     return reason ? refuse(reason, request.host) : { status: 202 }
   }
@@ -54,8 +54,8 @@ export function createInbox(checks: ReadonlyMap<string, SignatureChecks>): SimIn
     async accept(request) {
       const activity = parseObject(request.body)
       if (!activity || typeof activity.id !== 'string') return answerJson({ error: 'not an activity' }, undefined, 400)
-      const judged = judge(request, activity)
-      return fediverseHosts[request.host]?.persona.verifiesLater ? { status: 202 } : judged
+      const answer = judge(request, activity)
+      return fediverseHosts[request.host]?.persona.verifiesLater ? { status: 202 } : answer
     },
   }
 }
@@ -64,8 +64,8 @@ export function createInbox(checks: ReadonlyMap<string, SignatureChecks>): SimIn
 function refuse(reason: string, host: string): SimAnswer {
   const answer = answerJson({ error: reason }, undefined, 401)
   if (fediverseHosts[host]?.persona.reads.includes('draft-cavage') !== false) return answer
-  const wanted = coveredComponents.POST.map(name => `"${name}"`).join(' ')
-  return { ...answer, headers: { ...answer.headers, 'accept-signature': `sig1=(${wanted});created;keyid` } }
+  const requiredComponents = coveredComponents.POST.map(name => `"${name}"`).join(' ')
+  return { ...answer, headers: { ...answer.headers, 'accept-signature': `sig1=(${requiredComponents});created;keyid` } }
 }
 
 async function findFlaw(

@@ -11,7 +11,7 @@ export interface PostDeps {
   now(): number
 }
 
-export interface Posting {
+export interface PostContext {
   readonly activity: Readonly<Record<string, unknown>>
   readonly author: SimActor
   /** The address of the inbox. */
@@ -22,7 +22,7 @@ export interface Posting {
 }
 
 /** Signs and posts one activity, with its fault. */
-export async function postSigned(posting: Posting, deps: PostDeps): Promise<LoopbackAnswer> {
+export async function postSigned(posting: PostContext, deps: PostDeps): Promise<LoopbackAnswer> {
   const { activity, url, fault, author, oversizedBytes = 2 ** 21 } = posting
   const octets = fault.encode?.(activity, oversizedBytes) ?? Buffer.from(JSON.stringify(activity))
   const draft = { method: 'POST', url, body: octets, at: deps.now() + (fault.dateShiftMs ?? 0) } as const

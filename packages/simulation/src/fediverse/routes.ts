@@ -54,9 +54,9 @@ export async function answerFediverse(request: SimRequest, deps: FediverseDeps):
     const match = request.path.match(route.path)
     return match ? [{ route, match }] : []
   })
-  const chosen = matching.find(({ route }) => route.method === request.method)
-  if (!chosen) return matching.length > 0 ? { status: 405 } : notFound
-  return chosen.route.handle(request, deps, chosen.match)
+  const chosenRoute = matching.find(({ route }) => route.method === request.method)
+  if (!chosenRoute) return matching.length > 0 ? { status: 405 } : notFound
+  return chosenRoute.route.handle(request, deps, chosenRoute.match)
 }
 
 function findActor({ host }: SimRequest, { actors }: FediverseDeps, name: string | undefined): SimActor | undefined {

@@ -36,7 +36,7 @@ test('a mail is CRLF throughout, folded within 998 octets, with its envelope', a
   expect(readMail(octets)).toMatchObject({ messageId, references: expect.arrayContaining(['reference-19@alice.test']) })
 })
 
-test('its author’s domain signs it with a key that is in the DNS', async () => {
+test('the author’s domain signs a mail with a key that DNS publishes', async () => {
   const { octets } = await compose()
   const tags = readDkim(octets)
   expect(tags).toMatchObject({ v: '1', a: 'rsa-sha256', c: 'relaxed/relaxed', d: 'alice.test', s: 'sim' })

@@ -71,10 +71,10 @@ export async function composeMail(plan: MailPlan, { domains, now }: ComposeDeps)
   const isPlain = isSigned && !fault.shape && !fault.lifetime && !fault.keyOf
   const drafted = await draftMail({ date: new Date(now()), ...plan, from, to, messageId }, isPlain ? domain : undefined)
   const shaped = fault.shape?.(drafted, { oversizedBytes: plan.oversizedBytes ?? 26 * 2 ** 20 }) ?? drafted
-  const signed = isSigned && !isPlain ? await signByHand(shaped, { fault, domain, domains, now }) : shaped
+  const signedMail = isSigned && !isPlain ? await signByHand(shaped, { fault, domain, domains, now }) : shaped
   const envelopeFrom = fault.envelopeFrom ?? plan.envelopeFrom ?? author
   return {
-    octets: fault.alter?.(signed) ?? signed,
+    octets: fault.alter?.(signedMail) ?? signedMail,
     messageId,
     envelope: { from: envelopeFrom, to: [...to, ...(plan.cc ?? [])].map(mailboxOf) },
     ip: '127.0.0.1',
@@ -111,17 +111,17 @@ async function draftMail(
   return message as Buffer
 }
 
-interface Signing {
+interface SigningInput {
   readonly fault: MailFault
   readonly domain: MailDomain
   readonly domains: MailDomains
   now(): number
 }
 
-async function signByHand(octets: Buffer, { fault, domain, domains, now }: Signing): Promise<Buffer> {
+async function signByHand(octets: Buffer, { fault, domain, domains, now }: SigningInput): Promise<Buffer> {
   // The real key is published first, so that verification compares a forged signature with it instead of finding no key.
-  const own = await domain.key()
-  const { privatePem } = fault.keyOf ? await findDomain(fault.keyOf, domains).key() : own
+  const ownKey = await domain.key()
+  const { privatePem } = fault.keyOf ? await findDomain(fault.keyOf, domains).key() : ownKey
   const seconds = Math.floor(now() / 1000)
   const { from, to } = fault.lifetime ?? { from: 0, to: undefined }
   return signMail(octets, {
@@ -205,13 +205,13 @@ function fillLines(bytes: number): Buffer {
 /** Nests the body in multiparts. */
 function nestParts(octets: Buffer, depth: number): Buffer {
   const text = octets.toString('latin1')
-  const [head = '', ...rest] = text.split('\r\n\r\n')
+  const [head = '', ...body] = text.split('\r\n\r\n')
   const fields = head.split(/\r\n(?![ \t])/).filter(field => !/^content-/i.test(field))
   const levels = Array.from({ length: depth }, (_, level) => `level-${level}`)
   const openings = levels.map(
     boundary => `Content-Type: multipart/mixed; boundary="${boundary}"\r\n\r\n--${boundary}\r\n`,
   )
   const closings = levels.map(boundary => `\r\n--${boundary}--`).reverse()
-  const inner = `Content-Type: text/plain; charset=utf-8\r\n\r\n${rest.join('\r\n\r\n')}`
+  const inner = `Content-Type: text/plain; charset=utf-8\r\n\r\n${body.join('\r\n\r\n')}`
   return Buffer.from(`${fields.join('\r\n')}\r\n${openings.join('')}${inner}${closings.join('')}\r\n`, 'latin1')
 }

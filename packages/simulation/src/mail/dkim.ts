@@ -40,8 +40,8 @@ export function signMail(octets: Buffer, signature: DkimSignature): Buffer {
   ].join(';\r\n ')
   const unsigned = `DKIM-Signature: ${tags}`
   // RFC 6376 §5.4.2: the signature covers the last one of repeated fields.
-  const chosen = names.map(name => fields.findLast(field => nameOf(field) === name) ?? '')
-  const data = [...chosen, unsigned].map(relaxField).join('\r\n')
+  const fieldsToSign = names.map(name => fields.findLast(field => nameOf(field) === name) ?? '')
+  const data = [...fieldsToSign, unsigned].map(relaxField).join('\r\n')
   const value = createSign('RSA-SHA256').update(data, 'latin1').sign(signature.privatePem, 'base64')
   const folded = value.replace(/.{72}(?=.)/g, '$&\r\n ')
   return Buffer.concat([Buffer.from(`${unsigned}${folded}\r\n`), octets])

@@ -46,9 +46,9 @@ function openMailDomain(name: string, { policy, isKeyUnreachable }: DomainPlan, 
   if (isKeyUnreachable) dns.fail(keyName, 'servfail')
   const makeKey = createLazyRsaKey()
   const key = async () => {
-    const made = await makeKey()
-    dns.set(keyName, { TXT: [formatKeyRecord(made)] })
-    return made
+    const newKey = await makeKey()
+    dns.set(keyName, { TXT: [formatKeyRecord(newKey)] })
+    return newKey
   }
   return { name, selector, key }
 }

@@ -36,12 +36,12 @@ export interface MailSink {
 
 export async function openMailSink(): Promise<MailSink> {
   const arrivals = createArrivals<ReceivedMail>('mail')
-  const refusals = new Set<{ readonly refusal: MailRefusal; left: number }>()
-  const takeRefusal = (at: 'rcpt' | 'data'): Error | undefined => {
-    const entry = [...refusals].find(({ refusal }) => (refusal.at ?? 'data') === at)
+  const refusals = new Set<{ readonly refusal: MailRefusal; remainingCount: number }>()
+  const takeRefusal = (stage: 'rcpt' | 'data'): Error | undefined => {
+    const entry = [...refusals].find(({ refusal }) => (refusal.at ?? 'data') === stage)
     if (!entry) return undefined
-    entry.left -= 1
-    if (entry.left <= 0) refusals.delete(entry)
+    entry.remainingCount -= 1
+    if (entry.remainingCount <= 0) refusals.delete(entry)
     return Object.assign(new Error(entry.refusal.message), { responseCode: entry.refusal.code })
   }
   const server = new SMTPServer({
@@ -68,7 +68,7 @@ export async function openMailSink(): Promise<MailSink> {
     port: (server.server.address() as AddressInfo).port,
     arrivals,
     refuse(refusal) {
-      const entry = { refusal, left: refusal.times ?? Number.POSITIVE_INFINITY }
+      const entry = { refusal, remainingCount: refusal.times ?? Number.POSITIVE_INFINITY }
       refusals.add(entry)
       return () => void refusals.delete(entry)
     },
@@ -125,8 +125,8 @@ function readFile(entity: Entity): readonly SentFilePart[] {
 
 /** Decodes the non-ASCII words of a header in UTF-8 (RFC 2047). */
 export function decodeMailHeader(header: string): string {
-  const words = header.replace(/(=\?utf-8\?[bq]\?[^?]*\?=)\s+(?==\?utf-8\?)/gi, '$1')
-  return words.replace(/=\?utf-8\?([bq])\?([^?]*)\?=/gi, (_, encoding: string, word: string) =>
+  const joined = header.replace(/(=\?utf-8\?[bq]\?[^?]*\?=)\s+(?==\?utf-8\?)/gi, '$1')
+  return joined.replace(/=\?utf-8\?([bq])\?([^?]*)\?=/gi, (_, encoding: string, word: string) =>
     encoding.toLowerCase() === 'b'
       ? Buffer.from(word, 'base64').toString()
       : readQuoted(word.replaceAll('_', ' ')).toString(),

@@ -27,12 +27,12 @@ export const disturbances = {
 } as const satisfies Record<string, Disturbance | ((...args: never[]) => Disturbance)>
 
 export function createDisturbances() {
-  const active = new Set<{ readonly host: string; readonly disturbance: Disturbance; left: number }>()
+  const active = new Set<{ readonly host: string; readonly disturbance: Disturbance; remainingCount: number }>()
   const closing = new AbortController()
   return {
     /** Makes a host misbehave. Returns the function that ends this. */
     disturb(host: string, disturbance: Disturbance): () => void {
-      const entry = { host, disturbance, left: disturbance.times ?? Number.POSITIVE_INFINITY }
+      const entry = { host, disturbance, remainingCount: disturbance.times ?? Number.POSITIVE_INFINITY }
       active.add(entry)
       return () => void active.delete(entry)
     },
@@ -40,8 +40,8 @@ export function createDisturbances() {
     async pass(request: SimRequest, next: () => Promise<SimAnswer | undefined>): Promise<SimAnswer | undefined> {
       const entry = [...active].find(({ host, disturbance }) => host === request.host && matches(request, disturbance))
       if (!entry) return next()
-      entry.left -= 1
-      if (entry.left <= 0) active.delete(entry)
+      entry.remainingCount -= 1
+      if (entry.remainingCount <= 0) active.delete(entry)
       const { delayMs, drop, answer } = entry.disturbance
       if (delayMs) await sleep(delayMs, undefined, { signal: closing.signal })
       if (drop) return undefined

@@ -5,7 +5,7 @@ import type { ProfileSummary } from './summarize-profiles.ts'
 /** Formats the time by module, by function, and by our functions with everything they call. */
 export function formatProfile(title: string, { functions, modules, inclusive }: ProfileSummary): string {
   const format = (times: ProfileSummary['modules']) =>
-    formatColumns(times.map(({ what, share }) => [`${(share * 100).toFixed(1)} %`.padStart(7), what]))
+    formatColumns(times.map(({ name, share }) => [`${(share * 100).toFixed(1)} %`.padStart(7), name]))
   return [
     `${title}: self time by module`,
     format(modules),

@@ -26,9 +26,17 @@ export async function profileContender(
   contender: Contender,
   { directory, seconds, warmUp }: ProfileOptions,
 ): Promise<ProfileSummary> {
-  const own = join(directory, `${benchCase.name} ${contender.name}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'))
-  mkdirSync(own, { recursive: true })
-  const nodeFlags = [...(contender.nodeFlags ?? []), '--cpu-prof', `--cpu-prof-dir=${own}`, '--cpu-prof-interval=500']
+  const profileFolder = join(
+    directory,
+    `${benchCase.name} ${contender.name}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'),
+  )
+  mkdirSync(profileFolder, { recursive: true })
+  const nodeFlags = [
+    ...(contender.nodeFlags ?? []),
+    '--cpu-prof',
+    `--cpu-prof-dir=${profileFolder}`,
+    '--cpu-prof-interval=500',
+  ]
   // The server is not pinned to one core, because the profiler counts a thread that waits for its turn as busy.
   await using server = await startServer({ ...contender, core: undefined, nodeFlags })
   const load = async (count: number) => ({
@@ -43,7 +51,7 @@ export async function profileContender(
   await measureRound({ server, load: measured, seconds })
   const to = monotonicMicros()
   await server.stop()
-  return summarizeProfiles(own, { from, to }, top)
+  return summarizeProfiles(profileFolder, { from, to }, top)
 }
 
 function monotonicMicros(): number {

@@ -27,9 +27,9 @@ test('summarizeProfiles() adds up self time within the window and leaves idlenes
   const { functions, modules, inclusive } = summarizeProfiles(directory, { from: 1050, to: 9000 }, 10)
 
   expect(functions).toEqual([
-    { what: 'take  packages/store/src/intake/admission.ts:10', share: 0.75 },
-    { what: 'parse  node_modules/zod/index.js:2', share: 0.25 },
+    { name: 'take  packages/store/src/intake/admission.ts:10', share: 0.75 },
+    { name: 'parse  node_modules/zod/index.js:2', share: 0.25 },
   ])
-  expect(modules.map(({ what }) => what)).toEqual(['packages/store', 'node_modules/zod'])
-  expect(inclusive).toEqual([{ what: 'take  packages/store/src/intake/admission.ts:10', share: 1 }])
+  expect(modules.map(({ name }) => name)).toEqual(['packages/store', 'node_modules/zod'])
+  expect(inclusive).toEqual([{ name: 'take  packages/store/src/intake/admission.ts:10', share: 1 }])
 })

@@ -18,7 +18,7 @@ interface CpuProfile {
 
 /** The self time of one function or one module. */
 interface SelfTime {
-  readonly what: string
+  readonly name: string
   /** The share of the time that was not idle, 0–1. */
   readonly share: number
 }
@@ -31,13 +31,13 @@ export interface ProfileSummary {
 }
 
 /** The window of a profile that counts, µs of the monotonic clock. */
-export interface Window {
+export interface ProfileWindow {
   readonly from: number
   readonly to: number
 }
 
 /** Adds up every `.cpuprofile` of a directory (one for each thread) within the window. */
-export function summarizeProfiles(directory: string, window: Window, top: number): ProfileSummary {
+export function summarizeProfiles(directory: string, window: ProfileWindow, top: number): ProfileSummary {
   const functions = new Map<string, number>()
   const modules = new Map<string, number>()
   const inclusive = new Map<string, number>()
@@ -58,19 +58,20 @@ export function summarizeProfiles(directory: string, window: Window, top: number
   }
 }
 
-function* selfTimes(profile: CpuProfile, { from, to }: Window): Generator<[ProfileNode, number]> {
+function* selfTimes(profile: CpuProfile, { from, to }: ProfileWindow): Generator<[ProfileNode, number]> {
   const nodes = new Map(profile.nodes.map(node => [node.id, node]))
-  let at = profile.startTime
+  let sampleTime = profile.startTime
   for (const [index, id] of profile.samples.entries()) {
-    at += profile.timeDeltas[index] ?? 0
+    sampleTime += profile.timeDeltas[index] ?? 0
     const node = nodes.get(id)
-    const lasted = profile.timeDeltas[index + 1] ?? 0
-    if (node && at >= from && at <= to && node.callFrame.functionName !== '(idle)') yield [node, lasted]
+    const durationMicros = profile.timeDeltas[index + 1] ?? 0
+    if (node && sampleTime >= from && sampleTime <= to && node.callFrame.functionName !== '(idle)')
+      yield [node, durationMicros]
   }
 }
 
-function addTime(times: Map<string, number>, what: string, micros: number): void {
-  times.set(what, (times.get(what) ?? 0) + micros)
+function addTime(times: Map<string, number>, name: string, micros: number): void {
+  times.set(name, (times.get(name) ?? 0) + micros)
 }
 
 /** Creates a function that lists our own functions on the way down to a node, including the node itself, each once however deep it recurses. */
@@ -79,8 +80,8 @@ function createCallerFinder({ nodes }: CpuProfile): (node: ProfileNode) => Reado
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map(child => [child, id])))
   return node => {
     const callers = new Set<string>()
-    for (let at: ProfileNode | undefined = node; at; at = byId.get(parents.get(at.id) ?? -1)) {
-      if (/^(packages|apps)\//.test(shortenPath(at.callFrame.url))) callers.add(describeFunction(at))
+    for (let current: ProfileNode | undefined = node; current; current = byId.get(parents.get(current.id) ?? -1)) {
+      if (/^(packages|apps)\//.test(shortenPath(current.callFrame.url))) callers.add(describeFunction(current))
     }
     return callers
   }
@@ -88,7 +89,7 @@ function createCallerFinder({ nodes }: CpuProfile): (node: ProfileNode) => Reado
 
 function rankTimes(times: ReadonlyMap<string, number>, total: number, top: number): SelfTime[] {
   return [...times]
-    .map(([what, micros]) => ({ what, share: micros / total }))
+    .map(([name, micros]) => ({ name, share: micros / total }))
     .toSorted((a, b) => b.share - a.share)
     .slice(0, top)
 }

@@ -4,7 +4,7 @@ import { formatVerdict, isMet } from '../../aims/bound.ts'
 import { rows } from '../../aims/rows.ts'
 import { formatColumns, formatValue } from './columns.ts'
 import type { Figure } from './figure.ts'
-import type { Line } from './summary.ts'
+import type { SummaryRow } from './summary.ts'
 
 /** The figure of one row of the aims. */
 export interface AimFigure {
@@ -18,16 +18,16 @@ export interface AimFigure {
   readonly isMet?: boolean
 }
 
-type Rowed = Pick<Line, 'row' | 'aim' | 'ratio'> & Partial<Pick<Figure, 'value' | 'unit'>>
+type AimMeasurement = Pick<SummaryRow, 'row' | 'aim' | 'ratio'> & Partial<Pick<Figure, 'value' | 'unit'>>
 
 /** Collects the lines and figures that stand for an aim, in the order of the aims. */
-export function collectAims(measured: readonly Rowed[]): readonly AimFigure[] {
+export function collectAims(measured: readonly AimMeasurement[]): readonly AimFigure[] {
   return Object.values(rows).flatMap(({ row }) =>
-    measured.filter(each => each.row === row).map(each => toAim(row, each)),
+    measured.filter(line => line.row === row).map(each => toAim(row, each)),
   )
 }
 
-function toAim(row: string, { ratio, value = Number.NaN, unit, aim }: Rowed): AimFigure {
+function toAim(row: string, { ratio, value = Number.NaN, unit, aim }: AimMeasurement): AimFigure {
   const figure = ratio ?? value
   return {
     row,

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { formatFigures } from './figure.ts'
 
 test('formatFigures() says of each ratio what it is of, and whether it meets its aim', () => {
-  const shared = { case: 'Flood', note: '', unit: 'ms' }
+  const sharedFields = { case: 'Flood', note: '', unit: 'ms' }
   const text = formatFigures([
-    { ...shared, name: 'alone', value: 4 },
-    { ...shared, name: 'beside', value: 9, beside: 4, ratio: 2.25, against: '÷ alone', aim: { atMost: 2 } },
-    { ...shared, name: 'rate', value: 120.4, ratio: 0.9, against: '÷ floor', aim: { atLeast: 0.8 } },
+    { ...sharedFields, name: 'alone', value: 4 },
+    { ...sharedFields, name: 'beside', value: 9, beside: 4, ratio: 2.25, against: '÷ alone', aim: { atMost: 2 } },
+    { ...sharedFields, name: 'rate', value: 120.4, ratio: 0.9, against: '÷ floor', aim: { atLeast: 0.8 } },
   ])
   expect(text.split('\n').slice(1, 4)).toEqual([
     'Flood  alone      4.0          ms',

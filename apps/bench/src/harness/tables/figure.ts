@@ -1,6 +1,6 @@
 // Formats the figures of a probe as a table, with ratios and aims.
 import { formatVerdict } from '../../aims/bound.ts'
-import type { AimRow } from '../../aims/rows.ts'
+import type { Aim } from '../../aims/rows.ts'
 import type { EarlierTree } from '../earlier-tree.ts'
 import type { RoundsOptions } from '../rounds.ts'
 import { formatCases, formatValue } from './columns.ts'
@@ -9,7 +9,7 @@ import { formatCases, formatValue } from './columns.ts'
  * One figure and the one that it is compared with, both of the same run. The bound of its `aim` is for the ratio, or for the value if there is no
  * ratio.
  */
-export interface Figure extends Partial<AimRow> {
+export interface Figure extends Partial<Aim> {
   readonly case: string
   readonly name: string
   readonly note: string

@@ -1,12 +1,12 @@
 // Formats the lines of bench cases as a table.
 import { formatVerdict } from '../../aims/bound.ts'
 import { formatCases, formatValue } from './columns.ts'
-import type { Line } from './summary.ts'
+import type { SummaryRow } from './summary.ts'
 
 const headings = ['case', 'server', 'CPU µs/msg', 'beside', 'ratio', 'aim', 'p99 ms', 'RSS MB']
 
 /** Formats the table for a person, with the meaning of its columns. */
-export function formatReport(lines: readonly Line[]): string {
+export function formatReport(lines: readonly SummaryRow[]): string {
   return formatCases(headings, lines, formatLine, [...legend, '', 'Who does what:'])
 }
 
@@ -18,7 +18,7 @@ const legend = [
   'Only the ratios mean something beyond this machine.',
 ]
 
-function formatLine({ cpuMicros, besideMicros, ratio, aim, p99, rss }: Line): readonly string[] {
+function formatLine({ cpuMicros, besideMicros, ratio, aim, p99, rss }: SummaryRow): readonly string[] {
   return [
     formatValue(cpuMicros),
     besideMicros === undefined ? '' : formatValue(besideMicros),

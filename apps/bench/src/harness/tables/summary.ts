@@ -1,11 +1,11 @@
 // Summarizes the rounds of a bench case: a line for each server.
-import type { AimRow } from '../../aims/rows.ts'
+import type { Aim } from '../../aims/rows.ts'
 import type { RoundResult } from '../measure.ts'
-import { median, medianRatio } from '../median.ts'
 import type { CaseResults, Contender } from '../rounds.ts'
+import { median, medianRatio } from '../statistics.ts'
 
 /** One line of the table: the medians over the rounds, except `rss`, which is the maximum, and `messages`, which is the sum. */
-export interface Line extends Omit<RoundResult, 'perSecond'>, Partial<AimRow> {
+export interface SummaryRow extends Omit<RoundResult, 'perSecond'>, Partial<Aim> {
   readonly case: string
   readonly name: string
   readonly note: string
@@ -17,7 +17,7 @@ export interface Line extends Omit<RoundResult, 'perSecond'>, Partial<AimRow> {
 }
 
 /** Summarizes the rounds of each contender. A ratio is computed within each round, and the line has the median of these ratios. */
-export function summarizeCase(title: string, results: CaseResults): readonly Line[] {
+export function summarizeCase(title: string, results: CaseResults): readonly SummaryRow[] {
   const contenders = [...results.keys()]
   return contenders.map((contender, index) => {
     const rounds = results.get(contender) ?? []
@@ -46,7 +46,7 @@ function compareRounds(
   rounds: readonly RoundResult[],
   reference: Contender,
   referenceRounds: readonly RoundResult[],
-): Pick<Line, 'ratio' | 'against' | 'besideMicros' | keyof AimRow> {
+): Pick<SummaryRow, 'ratio' | 'against' | 'besideMicros' | keyof Aim> {
   const cpuOf = ({ cpuMicros }: RoundResult) => cpuMicros
   const besideMicros = median(referenceRounds.map(cpuOf))
   const ratio = medianRatio(rounds, referenceRounds, cpuOf)

@@ -50,8 +50,8 @@ export async function openTelemetry(config: Config['telemetry']): Promise<Teleme
       return formatTraceparent({ traceId, spanId, isSampled: isSampled(traceId) })
     },
     async close() {
-      const waited = new Promise<void>(resolve => setTimeout(resolve, closeTimeoutMs).unref())
-      await Promise.race([processor.shutdown().catch(() => undefined), waited])
+      const timeout = new Promise<void>(resolve => setTimeout(resolve, closeTimeoutMs).unref())
+      await Promise.race([processor.shutdown().catch(() => undefined), timeout])
     },
   }
 }
@@ -68,7 +68,7 @@ function describeSpan(
 ): ReadableSpan {
   const { key, parent = 'receive', title = name, kind = 'internal', ...details } = describe()
   const { attributes, conventional, fault } = details
-  const contextOf = (of: string) => ({ traceId, spanId: spanIdOf(correlationId, of), traceFlags: sampled })
+  const contextOf = (subject: string) => ({ traceId, spanId: spanIdOf(correlationId, subject), traceFlags: sampled })
   const link = details.caller === undefined ? undefined : parseTraceparent(details.caller)
   const ownAttributes = Object.entries(attributes).map(([each, value]) => [`postern.${each}`, value])
   return {

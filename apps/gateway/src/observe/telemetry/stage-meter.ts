@@ -14,7 +14,7 @@ export interface StageHistogram {
   readonly sum: number
 }
 
-interface Counted {
+interface ChannelCounters {
   readonly counts: number[]
   sum: number
 }
@@ -25,13 +25,13 @@ export interface StageMeter {
 }
 
 export function createStageMeter(): StageMeter {
-  const channels = new Map<MessageStage['via'], Map<MessageStage['name'], Counted>>()
+  const channels = new Map<MessageStage['via'], Map<MessageStage['name'], ChannelCounters>>()
 
-  function histogramOf({ name, via }: MessageStage): Counted {
-    const counted = channels.get(via)?.get(name)
-    if (counted) return counted
+  function histogramOf({ name, via }: MessageStage): ChannelCounters {
+    const counters = channels.get(via)?.get(name)
+    if (counters) return counters
     const histogram = { counts: Array<number>(stageBounds.length + 1).fill(0), sum: 0 }
-    const stages = channels.get(via) ?? new Map<MessageStage['name'], Counted>()
+    const stages = channels.get(via) ?? new Map<MessageStage['name'], ChannelCounters>()
     channels.set(via, stages.set(name, histogram))
     return histogram
   }
@@ -40,9 +40,9 @@ export function createStageMeter(): StageMeter {
     count(stage) {
       const seconds = Math.max(0, stage.endAt - stage.startAt) / 1000
       const histogram = histogramOf(stage)
-      let at = 0
-      while (at < stageBounds.length && seconds > (stageBounds[at] ?? 0)) at += 1
-      histogram.counts[at] = (histogram.counts[at] ?? 0) + 1
+      let endedAt = 0
+      while (endedAt < stageBounds.length && seconds > (stageBounds[endedAt] ?? 0)) endedAt += 1
+      histogram.counts[endedAt] = (histogram.counts[endedAt] ?? 0) + 1
       histogram.sum += seconds
     },
     list: () =>

@@ -52,13 +52,13 @@ const describers: Readonly<Record<EndedStep['kind'], StepDescriber>> = {
     },
   }),
   tool({ name, id }) {
-    const shown = showToolName(name)
+    const shownName = showToolName(name)
     return {
-      title: shown === undefined ? 'execute_tool' : `execute_tool ${shown}`,
+      title: shownName === undefined ? 'execute_tool' : `execute_tool ${shownName}`,
       conventional: {
         'gen_ai.operation.name': 'execute_tool',
         'gen_ai.tool.type': 'function',
-        ...(shown !== undefined && { 'gen_ai.tool.name': shown }),
+        ...(shownName !== undefined && { 'gen_ai.tool.name': shownName }),
         ...(id !== undefined && { 'gen_ai.tool.call.id': id.slice(0, maxId) }),
       },
     }

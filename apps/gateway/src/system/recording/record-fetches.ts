@@ -16,16 +16,16 @@ export function recordFetches<Outer extends RecordedSystem & Pick<System, 'now'>
   store: NoteLookup,
 ): Outer {
   const { fetch, configured, resolveDns, now } = system
-  const note = (key: string, answer: Json | undefined, shown: ShownDocument = {}) => {
-    if (answer !== undefined) store.noteLookup({ key, at: now(), answer, ...shown })
+  const note = (key: string, answer: Json | undefined, document: ShownDocument = {}) => {
+    if (answer !== undefined) store.noteLookup({ key, at: now(), answer, ...document })
   }
   async function fetchAndRecord(
     fetch: GuardedFetch,
     key: string,
-    ...asked: Parameters<GuardedFetch>
+    ...fetchArguments: Parameters<GuardedFetch>
   ): Promise<FetchAnswer> {
     try {
-      const answer = await fetch(...asked)
+      const answer = await fetch(...fetchArguments)
       note(key, describeAnswer(answer), findShown(answer))
       return answer
     } catch (error) {

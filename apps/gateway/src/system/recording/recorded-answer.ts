@@ -36,8 +36,8 @@ export function findShown({ headers, body }: FetchAnswer): ShownDocument {
   const post = posts.find(({ attributedTo }) => findId(attributedTo) !== undefined)
   if (post) return withoutAbsent({ owner: findId(post.attributedTo), object: findId(post) })
   const { links, actor } = document
-  const self = (Array.isArray(links) ? links : []).find(link => isJsonObject(link) && link.rel === 'self')
-  return withoutAbsent({ owner: findId(isJsonObject(self) ? self.href : (actor ?? document)) })
+  const selfLink = (Array.isArray(links) ? links : []).find(link => isJsonObject(link) && link.rel === 'self')
+  return withoutAbsent({ owner: findId(isJsonObject(selfLink) ? selfLink.href : (actor ?? document)) })
 }
 
 /** Returns the id of a reference, of an object, or of the first of several. */

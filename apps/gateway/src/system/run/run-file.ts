@@ -51,11 +51,11 @@ export function makeDataDirectory(directory: string): void {
 export function keepOperatorToken(directory: string): string {
   makeDataDirectory(directory)
   const path = join(directory, tokenFileName)
-  const kept = readIfThere(path)
-  if (kept) return kept.trim()
-  const made = randomBytes(24).toString('base64url')
-  writeOwnFile(path, made)
-  return made
+  const existingSecret = readIfThere(path)
+  if (existingSecret) return existingSecret.trim()
+  const newSecret = randomBytes(24).toString('base64url')
+  writeOwnFile(path, newSecret)
+  return newSecret
 }
 
 function writeOwnFile(path: string, text: string): void {

@@ -19,18 +19,18 @@ function askToRefund({ requireConsent }: AgentContext, approver: object): AgentC
 }
 
 export async function* handle(message: NormalizedMessage, context: AgentContext): AsyncGenerator<AgentChunk> {
-  const words = plainTextOf(message.parts)
-  if (words.startsWith('pick')) yield call('pick')
-  else if (words.startsWith('search')) yield { ...call('search'), result: 'found' }
-  else if (words.startsWith('refund')) {
-    const byOperator = words.includes('operator')
+  const text = plainTextOf(message.parts)
+  if (text.startsWith('pick')) yield call('pick')
+  else if (text.startsWith('search')) yield { ...call('search'), result: 'found' }
+  else if (text.startsWith('refund')) {
+    const byOperator = text.includes('operator')
     if (byOperator) yield { trace: [call('refund')] }
     else yield call('refund')
     yield askToRefund(context, byOperator ? { approver: 'operator' } : {})
-  } else if (words.startsWith('count')) {
+  } else if (text.startsWith('count')) {
     yield { trace: [call('count')] }
     yield 'counted'
-  } else if (words.startsWith('fail')) {
+  } else if (text.startsWith('fail')) {
     yield 'I look '
     yield call('search')
     throw new Error('broken')

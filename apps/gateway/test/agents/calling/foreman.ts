@@ -25,13 +25,13 @@ type Contexts = Map<string, string | undefined>
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
   const text = wordsOf(message.parts)
   if (!text.startsWith('[')) return `${message.recipient} has done: ${text}`
-  const heard: string[] = []
+  const texts: string[] = []
   const contexts: Contexts = new Map()
   for (const step of JSON.parse(text) as readonly (Step | readonly Step[])[]) {
     const steps = Array.isArray(step) ? (step as readonly Step[]) : [step as Step]
-    heard.push(...(await Promise.all(steps.map(each => take(each, context, contexts)))).filter(Boolean))
+    texts.push(...(await Promise.all(steps.map(each => take(each, context, contexts)))).filter(Boolean))
   }
-  return heard.join('\n') || 'nothing'
+  return texts.join('\n') || 'nothing'
 }
 
 async function take(step: Step, context: AgentContext, contexts: Contexts): Promise<string> {

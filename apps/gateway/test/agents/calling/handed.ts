@@ -3,6 +3,12 @@ import type { NormalizedMessage } from '@postern/message'
 
 export function handle({ sender, called_by, on_behalf_of }: NormalizedMessage): string {
   const { address, verified, identities = [] } = on_behalf_of ?? {}
-  const told = { by: called_by?.agent, message: called_by?.message, for: address, verified, proofs: identities.length }
-  return JSON.stringify({ sender: sender.address, ...told })
+  const handedContext = {
+    by: called_by?.agent,
+    message: called_by?.message,
+    for: address,
+    verified,
+    proofs: identities.length,
+  }
+  return JSON.stringify({ sender: sender.address, ...handedContext })
 }

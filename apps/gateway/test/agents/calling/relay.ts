@@ -13,8 +13,8 @@ export async function handle(message: NormalizedMessage, context: AgentContext):
   if (!next || next === 'end') return here
   try {
     const answer = await context.call(next, rest.join(' ') || 'end')
-    const words = answer.parts.map(part => (part.kind === 'text' ? part.content : part.kind)).join('')
-    return `${here}\n${answer.source.signedBy ? 'signed' : 'unsigned'} ${words}`
+    const text = answer.parts.map(part => (part.kind === 'text' ? part.content : part.kind)).join('')
+    return `${here}\n${answer.source.signedBy ? 'signed' : 'unsigned'} ${text}`
   } catch (error) {
     return `${here}\n${(error as Error).name}: ${(error as Error).message}`
   }

@@ -2,7 +2,7 @@
 import type { NormalizedMessage, Part, PartialResponse } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 
-const say = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
+const textPart = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
 const note: Part = {
   kind: 'file',
   name: 'note.txt',
@@ -17,7 +17,7 @@ export async function* handle({ parts, history = [] }: NormalizedMessage): Async
     yield 'A balloon \ud83c'
     yield '\udf88 rises.'
   } else if (text === 'file') {
-    yield { parts: [say('Here it is.'), note] }
+    yield { parts: [textPart('Here it is.'), note] }
   } else {
     const files = parts.flatMap(part => (part.kind === 'file' ? [`; a file ${part.mime}`] : []))
     yield `Before: ${history.map(({ role }) => role).join(' ')}; `

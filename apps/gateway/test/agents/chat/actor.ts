@@ -11,6 +11,6 @@ export async function handle(
     readonly act: 'post' | 'edit' | 'delete' | 'react'
     readonly args: readonly never[]
   }
-  const given = await (context[act] as (...args: readonly never[]) => unknown)(...args)
-  return JSON.stringify(given) ?? 'done'
+  const result = await (context[act] as (...args: readonly never[]) => unknown)(...args)
+  return JSON.stringify(result) ?? 'done'
 }

@@ -5,7 +5,7 @@ import type { AgentContext } from '@postern/pipeline'
 
 type Reply = string | undefined | object
 
-const say = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
+const textPart = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
 
 const replies: Readonly<Record<string, (message: NormalizedMessage, context: AgentContext) => Reply | Promise<Reply>>> =
   {
@@ -15,24 +15,24 @@ const replies: Readonly<Record<string, (message: NormalizedMessage, context: Age
     tool: () => ({
       parts: [
         { kind: 'tool_call', id: 'call-1', name: 'search', args: { q: 'it' }, result: { hits: 3 } },
-        say('three hits'),
+        textPart('three hits'),
       ],
     }),
-    html: () => ({ parts: [{ ...say('<h2>Hours</h2><ul><li>Mon: 9-5</li></ul>'), mime: 'text/html' }] }),
+    html: () => ({ parts: [{ ...textPart('<h2>Hours</h2><ul><li>Mon: 9-5</li></ul>'), mime: 'text/html' }] }),
     async *marked() {
-      const words = (content: string): Part => ({ kind: 'text', mime: 'text/html', content })
-      yield { status: 'working', parts: [words('<p>Looking <b>there</b></p>')] }
+      const htmlPart = (content: string): Part => ({ kind: 'text', mime: 'text/html', content })
+      yield { status: 'working', parts: [htmlPart('<p>Looking <b>there</b></p>')] }
       await new Promise(resolve => setTimeout(resolve, 50))
-      yield { status: 'input_required', parts: [words('<p>Which <b>one</b>?</p>')] }
+      yield { status: 'input_required', parts: [htmlPart('<p>Which <b>one</b>?</p>')] }
     },
     /** Both halves of a call in one value, a call with the id of another one, and both halves again after the answer. */
     halves: () => ({
       parts: [
         { kind: 'tool_call', id: 'half', name: 'search', args: { q: 'it' } },
-        say('looking'),
+        textPart('looking'),
         { kind: 'tool_call', id: 'half', name: 'search', result: { hits: 3 } },
         { kind: 'tool_call', id: 'half', name: 'search', args: { q: 'that' }, result: { hits: 0 } },
-        say('three hits'),
+        textPart('three hits'),
       ],
       trace: [
         { kind: 'tool_call', id: 'behind', name: 'hand_over', args: { to: 'b' } },
@@ -45,12 +45,12 @@ const replies: Readonly<Record<string, (message: NormalizedMessage, context: Age
       yield 'done'
     },
     theirs: () => ({ parts: [{ kind: 'tool_call', id: 'call-3', name: 'pick_color', args: { of: 'roof' } }] }),
-    ask: () => ({ status: 'input_required', parts: [say('Which one?')] }),
+    ask: () => ({ status: 'input_required', parts: [textPart('Which one?')] }),
     search: () => ({
       status: 'input_required',
       parts: [
         { kind: 'tool_call', id: 'call-5', name: 'search', args: { q: 'it' }, result: { hits: 3 } },
-        say('Which of the three?'),
+        textPart('Which of the three?'),
       ],
     }),
     doubt: (_, { requireConsent }) =>
@@ -97,7 +97,7 @@ const replies: Readonly<Record<string, (message: NormalizedMessage, context: Age
     },
     picture: () => ({
       parts: [
-        say('here'),
+        textPart('here'),
         { kind: 'file', name: 'a.txt', mime: 'text/plain', bytes_ref: { kind: 'inline', data_base64: 'aGk=' } },
       ],
     }),

@@ -4,9 +4,9 @@ import type { NormalizedMessage, ToolCallPart } from '@postern/message'
 import { plainTextOf, Unavailable } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
-const begun: ToolCallPart = { kind: 'tool_call', id: 'c1', name: 'clock', args: {} }
-const ended: ToolCallPart = { ...begun, result: { hour: 12 } }
-const say = (content: string) => ({ kind: 'text', mime: 'text/markdown', content }) as const
+const startedCall: ToolCallPart = { kind: 'tool_call', id: 'c1', name: 'clock', args: {} }
+const endedCall: ToolCallPart = { ...startedCall, result: { hour: 12 } }
+const textPart = (content: string) => ({ kind: 'text', mime: 'text/markdown', content }) as const
 
 const attempts = new Map<string, number>()
 
@@ -15,7 +15,7 @@ export function handle({ id, parts }: NormalizedMessage, { requireConsent, signa
   const consent = () => requireConsent({ message: 'May I?', title: 'Set the clock' }).parts ?? []
   const attempt = (attempts.get(id) ?? 0) + 1
   attempts.set(id, attempt)
-  if (word === 'whole') return { parts: [say('Looking.'), ended, say('It is noon.')] }
+  if (word === 'whole') return { parts: [textPart('Looking.'), endedCall, textPart('It is noon.')] }
   return streamWords(word, { attempt, consent, signal })
 }
 
@@ -32,15 +32,15 @@ async function* streamWords(word: string, { attempt, consent, signal }: Told) {
     yield attempt === 1 ? 'Half of ' : 'All of '
     if (attempt === 1) throw new Unavailable('Cannot reach the tower: it is gone', { retryAfter: 0 })
   }
-  yield begun
+  yield startedCall
   if (word === 'fail') throw new Error('secret detail')
-  yield ended
+  yield endedCall
   yield 'It is '
   yield 'noon.'
   if (word === 'wait') {
     await once(signal, 'abort')
     signal.throwIfAborted()
   }
-  if (word === 'consent') yield { parts: [...consent(), say('Then I set it.')] }
-  if (word === 'question') yield { status: 'input_required', parts: [say(' Shall I set it?')] }
+  if (word === 'consent') yield { parts: [...consent(), textPart('Then I set it.')] }
+  if (word === 'question') yield { status: 'input_required', parts: [textPart(' Shall I set it?')] }
 }

@@ -7,7 +7,7 @@ const picture: Part = {
   mime: 'image/png',
   bytes_ref: { kind: 'inline', data_base64: 'iVBORw0KGgo=' },
 }
-const words: Part = { kind: 'text', mime: 'text/plain', content: 'The roof, from above' }
+const caption: Part = { kind: 'text', mime: 'text/plain', content: 'The roof, from above' }
 
 export async function* handle({ parts }: NormalizedMessage) {
   const [returned] = parts.filter(part => part.kind === 'tool_call')
@@ -16,7 +16,7 @@ export async function* handle({ parts }: NormalizedMessage) {
     yield { kind: 'tool_call', id: 'call-2', name: 'camera', args: {} }
   } else {
     yield { kind: 'tool_call', id: 'call-1', name: 'photograph', args: { of: 'roof' } }
-    const result = { parts: [words, picture], taken: 1 }
+    const result = { parts: [caption, picture], taken: 1 }
     yield { kind: 'tool_call', id: 'call-1', name: 'photograph', args: { of: 'roof' }, result }
     yield 'Here it is.'
   }

@@ -5,8 +5,8 @@ import { handle as act } from './actor.ts'
 
 let publisher: AgentPublisher | undefined
 
-export function start(given: AgentPublisher): void {
-  publisher = given
+export function start(givenPublisher: AgentPublisher): void {
+  publisher = givenPublisher
 }
 
 export async function handle(message: NormalizedMessage): Promise<string> {

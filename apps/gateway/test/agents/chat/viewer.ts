@@ -5,12 +5,12 @@ import type { AgentContext } from '@postern/pipeline'
 export async function handle({ parts }: NormalizedMessage, { attachment }: AgentContext): Promise<string> {
   const isCareless = parts.some(part => part.kind === 'text' && part.content === 'careless')
   const files = parts.filter((part): part is FilePart => part.kind === 'file')
-  const seen = files.map(async file => {
+  const readings = files.map(async file => {
     const read = await attachment(file).catch(error => {
       if (isCareless) throw error
       return String(error)
     })
     return typeof read === 'string' ? read : `${read.bytes.length} bytes`
   })
-  return (await Promise.all(seen)).join('; ')
+  return (await Promise.all(readings)).join('; ')
 }

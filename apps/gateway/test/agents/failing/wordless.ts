@@ -1,8 +1,8 @@
 /** Answers with the requested kind of content, which shows nothing to a reader. */
 export async function handle({ parts }: { readonly parts: readonly { readonly content?: string }[] }) {
-  const asked = parts.map(({ content = '' }) => content).join(' ')
-  if (asked.includes('pieces')) return streamBlanks()
-  return asked.includes('empty') ? '' : ' \n\t '
+  const query = parts.map(({ content = '' }) => content).join(' ')
+  if (query.includes('pieces')) return streamBlanks()
+  return query.includes('empty') ? '' : ' \n\t '
 }
 
 async function* streamBlanks() {

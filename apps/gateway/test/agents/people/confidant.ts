@@ -13,12 +13,12 @@ async function untilAllAreHere(count: number): Promise<void> {
 }
 
 export async function handle(message: NormalizedMessage, { person, state }: AgentContext): Promise<string> {
-  const said = message.parts.flatMap(part => (part.kind === 'text' ? [part.content] : [])).join(' ')
+  const text = message.parts.flatMap(part => (part.kind === 'text' ? [part.content] : [])).join(' ')
   const memory = person?.state
   const kept = ((await memory?.get()) as string[] | undefined) ?? []
-  memory?.set((before = []) => [...(before as string[]), said])
-  if (said.includes('at once')) await untilAllAreHere(Number(/\d+/.exec(said)?.[0]))
-  state.set(said)
+  memory?.set((before = []) => [...(before as string[]), text])
+  if (text.includes('at once')) await untilAllAreHere(Number(/\d+/.exec(text)?.[0]))
+  state.set(text)
   const past = (message.history ?? []).flatMap(turn =>
     turn.parts.flatMap(part =>
       part.kind === 'text' && turn.role === 'user' ? [`${turn.via ?? '-'}: ${part.content}`] : [],

@@ -19,15 +19,17 @@ export function start(): void {
 
 /** Records the sender. The text `what?` returns everything that the diary contains. */
 export function handle({ parts, thread_id }: NormalizedMessage, { person }: AgentContext): string {
-  const said = parts.map(part => (part.kind === 'text' ? part.content.trim() : '')).join('')
-  if (said.startsWith('what?')) return JSON.stringify({ diary, forgotten })
-  diary.push({ said, person: person?.id, thread: thread_id })
+  const text = parts.map(part => (part.kind === 'text' ? part.content.trim() : '')).join('')
+  if (text.startsWith('what?')) return JSON.stringify({ diary, forgotten })
+  diary.push({ said: text, person: person?.id, thread: thread_id })
   return JSON.stringify({ id: person?.id, thread: thread_id })
 }
 
 /** Forgets a person and their conversations. */
-export function forget(given: ForgottenPerson): void {
-  forgotten.push(given)
-  const kept = diary.filter(({ person, thread }) => person !== given.person && !given.threads.includes(thread))
-  diary.splice(0, diary.length, ...kept)
+export function forget(givenPerson: ForgottenPerson): void {
+  forgotten.push(givenPerson)
+  const storedEntries = diary.filter(
+    ({ person, thread }) => person !== givenPerson.person && !givenPerson.threads.includes(thread),
+  )
+  diary.splice(0, diary.length, ...storedEntries)
 }

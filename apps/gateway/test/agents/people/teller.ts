@@ -5,19 +5,19 @@ import type { AgentPublisher } from '@postern/pipeline'
 
 let publisher: AgentPublisher | undefined
 
-export function start(given: AgentPublisher): void {
-  publisher = given
+export function start(givenPublisher: AgentPublisher): void {
+  publisher = givenPublisher
 }
 
 /** Performs `tell <thread> <text>` in another conversation, or `mail <address> <text>`. Reports the conversation on any other text. */
 export async function handle({ parts, thread_id, history = [] }: NormalizedMessage): Promise<string> {
   const [, act, where = '', words = ''] = /(tell|mail) (\S+) ([^\n]+)/.exec(plainTextOf(parts)) ?? []
   if (act === undefined || !publisher) return `thread=${thread_id} past=${history.length} ${lastWords(history)}`
-  const given =
+  const result =
     act === 'tell'
       ? await publisher.reply(where, words)
       : await publisher.post(words, { via: 'email', mentions: [where], subject: 'News' })
-  return `given=${typeof given === 'string' ? given : `${given.code} ${given.key} ${given.message}`}`
+  return `given=${typeof result === 'string' ? result : `${result.code} ${result.key} ${result.message}`}`
 }
 
 function lastWords(history: NonNullable<NormalizedMessage['history']>): string {

@@ -2,6 +2,6 @@
 import type { Agent } from '@postern/pipeline'
 
 export const handle: Agent['handle'] = ({ parts, history = [] }) => {
-  const words = parts.flatMap(part => (part.kind === 'text' ? [part.content] : [])).join(' ')
-  return words.includes('say nothing') ? undefined : `${words.length} characters after ${history.length} turns`
+  const text = parts.flatMap(part => (part.kind === 'text' ? [part.content] : [])).join(' ')
+  return text.includes('say nothing') ? undefined : `${text.length} characters after ${history.length} turns`
 }

@@ -6,7 +6,7 @@ import { plainTextOf } from '@postern/message'
 const memory = new Map<string, string[]>()
 
 export function handle({ thread_id, parts }: NormalizedMessage): string {
-  const told = [...(memory.get(thread_id) ?? []), plainTextOf(parts)]
-  memory.set(thread_id, told)
-  return JSON.stringify(told)
+  const texts = [...(memory.get(thread_id) ?? []), plainTextOf(parts)]
+  memory.set(thread_id, texts)
+  return JSON.stringify(texts)
 }

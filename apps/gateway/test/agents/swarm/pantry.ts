@@ -25,26 +25,26 @@ const wordsOf = ({ words = 'x', length }: Kept) => (length === undefined ? words
 export const set_state: ToolDefinition = {
   description: 'Sets a state',
   parameters,
-  run: (kept: Kept, { swarm }) => tell(async () => swarm?.state(kept.name).set(wordsOf(kept))),
+  run: (item: Kept, { swarm }) => tell(async () => swarm?.state(item.name).set(wordsOf(item))),
 }
 
 export const put_item: ToolDefinition = {
   description: 'Puts an item into a storage',
   parameters,
-  run: (kept: Kept, { swarm }) =>
-    tell(async () => swarm?.storage(kept.name).upsert({ id: String(kept.id), words: wordsOf(kept) })),
+  run: (item: Kept, { swarm }) =>
+    tell(async () => swarm?.storage(item.name).upsert({ id: String(item.id), words: wordsOf(item) })),
 }
 
 export const remove_item: ToolDefinition = {
   description: 'Takes an item out of a storage',
   parameters,
-  run: (kept: Kept, { swarm }) => tell(async () => swarm?.storage(kept.name).remove(String(kept.id))),
+  run: (item: Kept, { swarm }) => tell(async () => swarm?.storage(item.name).remove(String(item.id))),
 }
 
 export const remember: ToolDefinition = {
   description: 'Keeps words for the conversation',
   parameters,
-  run: (kept: Kept, { state }) => tell(async () => state.set(wordsOf(kept))),
+  run: (item: Kept, { state }) => tell(async () => state.set(wordsOf(item))),
 }
 
 export const tell_all: ToolDefinition = {

@@ -12,12 +12,12 @@ const directory = process.env.HELD_DIRECTORY ?? ''
  * run.
  */
 export async function handle({ parts }: NormalizedMessage, { signal }: AgentContext): Promise<string> {
-  const words = parts.map(part => (part.kind === 'text' ? part.content.trim() : part.kind)).join(' + ')
-  appendFileSync(join(directory, 'begun'), `${words}\n`)
-  const isHeld = () => readHeld().some(word => words.includes(word))
-  signal.addEventListener('abort', () => appendFileSync(join(directory, 'ended'), `${words}\n`))
+  const text = parts.map(part => (part.kind === 'text' ? part.content.trim() : part.kind)).join(' + ')
+  appendFileSync(join(directory, 'begun'), `${text}\n`)
+  const isHeld = () => readHeld().some(word => text.includes(word))
+  signal.addEventListener('abort', () => appendFileSync(join(directory, 'ended'), `${text}\n`))
   while (isHeld()) await pause(10, undefined, { signal })
-  return `heard ${words}`
+  return `heard ${text}`
 }
 
 function readHeld(): readonly string[] {

@@ -30,7 +30,7 @@ export function wordsOf({ parts }: NormalizedMessage): string {
 export function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
   const store = (globalThis as Record<symbol, unknown>)[key] as SlowStore
   return new Promise(resolve => {
-    const words = wordsOf(message)
-    store.begin({ message, words, context, finish: () => resolve(`heard ${words}`) })
+    const text = wordsOf(message)
+    store.begin({ message, words: text, context, finish: () => resolve(`heard ${text}`) })
   })
 }

@@ -13,14 +13,14 @@ const beganAt = Date.UTC(2026, 0, 1)
 const [ada, bob] = ['@ada@peer.test', '@bob@peer.test']
 const directory = mkdtempSync(join(tmpdir(), 'postern-held-'))
 let gateway: ConsoleGateway
-let opened: ConsolePage
+let openedPage: ConsolePage
 let page: Page
 let count = 0
 beforeAll(async () => {
   const agents = { echo: { use: 'builtin:echo' }, desk: { use: './opening-hours.ts' }, held: { use: './held.ts' } }
   gateway = await openConsoleGateway({ agents })
-  opened = await gateway.openPage()
-  ;({ page } = opened)
+  openedPage = await gateway.openPage()
+  ;({ page } = openedPage)
 })
 afterAll(async () => {
   await gateway.close()
@@ -51,37 +51,37 @@ async function forgetAda(): Promise<void> {
   await rowOf('bob looks in').first().waitFor()
 }
 
-test('what the store forgets leaves the open screen', async () => {
+test('the open screen removes messages that the store has deleted', async () => {
   await keep(bob, 'bob begins')
   await keep(ada, 'ada has a secret')
-  await opened.show('flow')
+  await openedPage.show('flow')
   await rowOf('ada has a secret').waitFor()
   await forgetAda()
   await expect.poll(() => rowOf('secret').count()).toBe(0)
   expect(await rows().count()).toBe(2)
 })
 
-test('what the store forgets leaves among hundreds of rows, and older ones stay', async () => {
-  for (let at = 0; at < 450; at += 1) await keep(bob, `bob counts ${at}`)
+test('the screen removes deleted messages among hundreds of rows and keeps older rows', async () => {
+  for (let index = 0; index < 450; index += 1) await keep(bob, `bob counts ${index}`)
   await keep(ada, 'ada has another secret')
-  for (let at = 0; at < 20; at += 1) await keep(bob, `bob goes on ${at}`)
-  await opened.show('flow?agent=echo')
+  for (let index = 0; index < 20; index += 1) await keep(bob, `bob goes on ${index}`)
+  await openedPage.show('flow?agent=echo')
   await rowOf('ada has another secret').waitFor()
   const size = () => rows().first().getAttribute('aria-setsize')
-  await page.locator('.rows').evaluate(each => each.scrollTo(0, 1e6))
+  await page.locator('.rows').evaluate(element => element.scrollTo(0, 1e6))
   await expect.poll(size).toBe('473')
-  await page.locator('.rows').evaluate(each => each.scrollTo(0, 0))
+  await page.locator('.rows').evaluate(element => element.scrollTo(0, 0))
   await forgetAda()
   await expect.poll(size).toBe('473')
   await expect.poll(() => rowOf('secret').count()).toBe(0)
-  await page.locator('.rows').evaluate(each => each.scrollTo(0, 1e6))
+  await page.locator('.rows').evaluate(element => element.scrollTo(0, 1e6))
   await rowOf('bob begins').waitFor()
 })
 
 test('under `state:working` an answered message leaves, and the others stay', async () => {
   const send = (name: string) => gateway.simulation.send({ via: 'a2a', to: 'held', text: join(directory, name) })
-  await opened.show('flow?state=working')
-  const sent = Promise.all([send('first'), send('second')])
+  await openedPage.show('flow?state=working')
+  const sending = Promise.all([send('first'), send('second')])
   await rowOf('/first').waitFor()
   await rowOf('/second').waitFor()
   writeFileSync(join(directory, 'first'), '')
@@ -89,6 +89,6 @@ test('under `state:working` an answered message leaves, and the others stay', as
   expect(await rows().count()).toBe(1)
   writeFileSync(join(directory, 'second'), '')
   await page.getByText('Nothing fits these filters').waitFor()
-  await sent
-  expect(opened.faults).toEqual([])
+  await sending
+  expect(openedPage.faults).toEqual([])
 })

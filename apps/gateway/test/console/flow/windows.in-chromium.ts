@@ -8,13 +8,13 @@ import { openConsoleGateway } from '../console-gateway.ts'
 
 const beganAt = Date.UTC(2026, 0, 1, 12)
 let gateway: ConsoleGateway
-let opened: ConsolePage
+let openedPage: ConsolePage
 let page: Page
 let count = 0
 beforeAll(async () => {
   gateway = await openConsoleGateway()
-  opened = await gateway.openPage()
-  ;({ page } = opened)
+  openedPage = await gateway.openPage()
+  ;({ page } = openedPage)
 })
 afterAll(() => gateway.close())
 
@@ -38,19 +38,19 @@ async function keep(...texts: readonly string[]): Promise<void> {
   await Promise.all(admitting)
 }
 
-const fill = (many: number) => keep(...Array.from({ length: many }, (_, at) => `filler ${at}`))
+const fill = (many: number) => keep(...Array.from({ length: many }, (_, index) => `filler ${index}`))
 
 test('a search finds what only an early message says, behind pages without a match', async () => {
   await keep('the heron was here')
   await fill(1_100)
-  await opened.show('flow?text=heron')
+  await openedPage.show('flow?text=heron')
   await rowOf('the heron was here').waitFor()
   expect(await lookFurther().count()).toBe(0)
 })
 
 test('the screen looks for older matches by itself once it shows one', async () => {
   await keep('a second heron')
-  await opened.show('flow?text=heron&sender=ada')
+  await openedPage.show('flow?text=heron&sender=ada')
   await rowOf('a second heron').waitFor()
   await rowOf('the heron was here').waitFor()
   expect(await rows().count()).toBe(2)
@@ -58,7 +58,7 @@ test('the screen looks for older matches by itself once it shows one', async () 
 
 test('after many pages without a match, the screen says how far it looked, and the operator looks further', async () => {
   await fill(3_100)
-  await opened.show('flow?text=heron&channel=a2a')
+  await openedPage.show('flow?text=heron&channel=a2a')
   await lookFurther().waitFor()
   await expect.poll(() => page.getByRole('status').filter({ hasText: 'Looked back to' }).textContent()).toMatch(/1 Jan/)
   expect(await page.getByText('Nothing fits').count()).toBe(0)
@@ -72,5 +72,5 @@ test('matches from far back stay on the screen when a new message arrives', asyn
   await keep('a third heron')
   await rowOf('a third heron').waitFor()
   expect(await rows().count()).toBe(3)
-  expect(opened.faults).toEqual([])
+  expect(openedPage.faults).toEqual([])
 })

@@ -13,7 +13,7 @@ const directory = mkdtempSync(join(tmpdir(), 'postern-steps-'))
 const script = [call('ask_hook', {}, 'id-1'), call('fall', {}, 'id-2'), replyWith('Both are done.')]
 let model: ModelServer
 let gateway: ConsoleGateway
-let opened: ConsolePage
+let openedPage: ConsolePage
 let page: Page
 beforeAll(async () => {
   model = await openModelServer((_, index) => script[index] ?? { status: 418 })
@@ -26,8 +26,8 @@ beforeAll(async () => {
     },
     default_agent: 'clerk',
   })
-  opened = await gateway.openPage()
-  ;({ page } = opened)
+  openedPage = await gateway.openPage()
+  ;({ page } = openedPage)
   await gateway.simulation.send({ via: 'email', to: 'clerk', text: 'Run both errands.' })
 })
 afterAll(async () => {
@@ -37,10 +37,10 @@ afterAll(async () => {
 })
 
 const summaries = () => gateway.gateway.store.listMessages({ limit: 20 })
-const numberOf = async (agent: string) => (await summaries()).find(each => each.agent === agent)?.message
+const numberOf = async (agent: string) => (await summaries()).find(summary => summary.agent === agent)?.message
 const showMessageTo = async (agent: string) => {
   await expect.poll(() => numberOf(agent)).toBeDefined()
-  await opened.show(`message/${await numberOf(agent)}`)
+  await openedPage.show(`message/${await numberOf(agent)}`)
 }
 const rows = () => page.getByRole('region', { name: 'What happened' }).locator('li')
 const rowOf = (name: string): Locator => rows().filter({ hasText: name })
@@ -80,8 +80,8 @@ test('a tool has its bar inside that of its agent, and a mark if it failed', asy
 })
 
 test('a call of a tool to another agent is a row with the number of its message, and notes are rows, too', async () => {
-  const called = await numberOf('hook')
-  await expect.poll(() => rowOf('call @hook@agents.test').locator('.note').textContent()).toBe(`#${called}`)
+  const calledNumber = await numberOf('hook')
+  await expect.poll(() => rowOf('call @hook@agents.test').locator('.note').textContent()).toBe(`#${calledNumber}`)
   expect(await listRows('note ')).toEqual(['note task'])
 })
 
@@ -100,21 +100,21 @@ test('the attempt has the same runs as data, and the redacted trace has their ti
 
 test('stages and calls of a turn show when it ends, on the screen that is open', async () => {
   const path = join(directory, 'go-on')
-  const sent = gateway.simulation.send({ via: 'a2a', to: 'phased', text: path })
+  const pendingResult = gateway.simulation.send({ via: 'a2a', to: 'phased', text: path })
   await showMessageTo('phased')
   await rows().first().waitFor()
   expect(await listRows('stage write')).toEqual([])
   writeFileSync(path, '')
-  await sent
+  await pendingResult
   await expect
     .poll(() => listRows('stage ', 'call ', 'note '))
     .toEqual(['stage search', 'note task', 'call @hook@agents.test', 'call @nobody@agents.test', 'stage write'])
   await expect.poll(() => rowOf('call @hook@agents.test').locator('.note').textContent()).toMatch(/^#\d+$/)
-  const failed = rowOf('call @nobody@agents.test')
-  expect(await failed.locator('.note.bad').textContent()).toMatch(/\S/)
-  expect(await failed.locator('.span.broken').count()).toBe(1)
+  const failedElement = rowOf('call @nobody@agents.test')
+  expect(await failedElement.locator('.note.bad').textContent()).toMatch(/\S/)
+  expect(await failedElement.locator('.span.broken').count()).toBe(1)
   await expect.poll(() => rowOf('stage write').locator('.num').textContent()).toMatch(/\d/)
-  expect(opened.faults).toEqual([])
+  expect(openedPage.faults).toEqual([])
 })
 
 test('the sentence and the facts of `why` name the tools and the failed call', async () => {

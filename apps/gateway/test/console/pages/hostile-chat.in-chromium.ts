@@ -88,8 +88,12 @@ beforeAll(async () => {
       response.setHeader('content-type', 'text/html; charset=utf-8')
       const endpoint = decodeURIComponent(pathname.slice(1))
       const attributes = { endpoint, label: attack, thread: attack }
-      const written = Object.entries(attributes).map(([name, value]) => `${name}="${value.replaceAll('"', '&quot;')}"`)
-      response.end(page(`${gateway.url()}/postern-chat.js`, `<postern-chat ${written.join(' ')}></postern-chat>`))
+      const writtenAttributes = Object.entries(attributes).map(
+        ([name, value]) => `${name}="${value.replaceAll('"', '&quot;')}"`,
+      )
+      response.end(
+        page(`${gateway.url()}/postern-chat.js`, `<postern-chat ${writtenAttributes.join(' ')}></postern-chat>`),
+      )
     }
   })
 })
@@ -100,16 +104,16 @@ afterAll(async () => {
 })
 
 async function chatWith(endpoint: string) {
-  const opened = await (await browser.newContext()).newPage()
+  const openedPage = await (await browser.newContext()).newPage()
   const errors: string[] = []
-  opened.on('pageerror', error => errors.push(error.message))
-  await opened.goto(`${site.origin}/${encodeURIComponent(endpoint)}`)
-  const chat = opened.locator('postern-chat')
+  openedPage.on('pageerror', error => errors.push(error.message))
+  await openedPage.goto(`${site.origin}/${encodeURIComponent(endpoint)}`)
+  const chat = openedPage.locator('postern-chat')
   await chat.getByRole('textbox', { name: 'Message' }).fill('hello')
   await chat.getByRole('textbox', { name: 'Message' }).press('Enter')
   const settle = () => expect.poll(() => chat.getByRole('button', { name: 'Send' }).isEnabled()).toBe(true)
-  const isHacked = () => opened.evaluate(() => (window as unknown as { hacked?: number }).hacked)
-  return { opened, chat, errors, settle, isHacked }
+  const isHacked = () => openedPage.evaluate(() => (window as unknown as { hacked?: number }).hacked)
+  return { opened: openedPage, chat, errors, settle, isHacked }
 }
 
 test('the page shows the answer of an agent as words: nothing runs, and links lead only to pages', async () => {
@@ -118,12 +122,12 @@ test('the page shows the answer of an agent as words: nothing runs, and links le
   await settle()
   await chat.getByText('<img src=x').first().waitFor()
   expect(await chat.locator('img, script, iframe').count()).toBe(0)
-  const links = await chat.locator('a').evaluateAll(links => links.map(each => (each as HTMLAnchorElement).protocol))
+  const links = await chat.locator('a').evaluateAll(links => links.map(link => (link as HTMLAnchorElement).protocol))
   expect(links.length).toBeGreaterThan(0)
   expect(links.every(protocol => /^https?:$/.test(protocol))).toBe(true)
   const handlers = await chat.evaluate(element =>
-    [...(element.shadowRoot?.querySelectorAll('*') ?? [])].flatMap(each =>
-      each.getAttributeNames().filter(name => name.startsWith('on')),
+    [...(element.shadowRoot?.querySelectorAll('*') ?? [])].flatMap(descendant =>
+      descendant.getAttributeNames().filter(name => name.startsWith('on')),
     ),
   )
   expect(handlers).toEqual([])
@@ -136,10 +140,10 @@ test.each([
   ['a refusal with markup in its words', '/refusing', /<img src=x/],
   ['an endpoint that is a script', 'javascript:window.hacked=1', /./],
   ['an endpoint that is a document', 'data:text/html,<script>window.hacked=1</script>', /./],
-])('the page explains %s in words, and the person may go on', async (_, endpoint, words) => {
+])('the page explains %s in words, and the person may go on', async (_, endpoint, pattern) => {
   const { opened, chat, errors, settle, isHacked } = await chatWith(endpoint)
   await chat.locator('.note.bad').first().waitFor()
-  expect(await chat.locator('.note.bad').first().textContent()).toMatch(words)
+  expect(await chat.locator('.note.bad').first().textContent()).toMatch(pattern)
   await settle()
   expect([await isHacked(), errors]).toEqual([undefined, []])
   await opened.context().close()

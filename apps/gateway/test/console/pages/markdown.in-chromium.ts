@@ -13,7 +13,7 @@ interface TestedPage {
   readonly MarkdownText: new (
     element: HTMLElement,
   ) => {
-    append(piece: string): void
+    append(chunk: string): void
     end(): void
   }
 }
@@ -26,7 +26,7 @@ let page: Page
 let answer: readonly string[] = []
 /** Says whether the stream ends properly or is cut off. */
 let ending: 'whole' | 'cut' = 'whole'
-let asked: string[] = []
+let queries: string[] = []
 
 beforeAll(async () => {
   gateway = await openTestGateway()
@@ -60,9 +60,9 @@ afterAll(async () => {
 beforeEach(async () => {
   await page?.context().close()
   page = await (await browser.newContext()).newPage()
-  asked = []
+  queries = []
   ending = 'whole'
-  page.on('request', request => asked.push(request.url()))
+  page.on('request', request => queries.push(request.url()))
   await page.goto(site.origin)
 })
 
@@ -102,10 +102,10 @@ const a = '<b>' // *no emphasis*
 [1]: https://shop.example/reference`
 
 test('an answer in Markdown has headings, words, links, tables, lists, quotes and code, and loads nothing', async () => {
-  const shown = await answerWith(everyKind)
-  expect(await shown.locator('h3').textContent()).toBe('Opening hours')
-  expect(await shown.locator('strong, em, s').allTextContents()).toEqual(['daily', 'not', 'Sundays'])
-  const links = await shown
+  const element = await answerWith(everyKind)
+  expect(await element.locator('h3').textContent()).toBe('Opening hours')
+  expect(await element.locator('strong, em, s').allTextContents()).toEqual(['daily', 'not', 'Sundays'])
+  const links = await element
     .locator('a')
     .evaluateAll(links =>
       links.map(a => ['href', 'rel', 'target'].map(name => a.getAttribute(name)).concat(a.textContent)),
@@ -118,34 +118,34 @@ test('an answer in Markdown has headings, words, links, tables, lists, quotes an
       ['https://shop.example/reference', 'a reference'],
     ].map(([href, text]) => [href, 'noopener noreferrer nofollow', '_blank', text]),
   )
-  expect(await shown.locator('p code').textContent()).toBe('npm <start>')
-  expect(await shown.locator('pre').textContent()).toBe("const a = '<b>' // *no emphasis*\n")
+  expect(await element.locator('p code').textContent()).toBe('npm <start>')
+  expect(await element.locator('pre').textContent()).toBe("const a = '<b>' // *no emphasis*\n")
   expect(
-    await shown.locator('tr').evaluateAll(rows => rows.map(row => [...row.children].map(c => c.textContent))),
+    await element.locator('tr').evaluateAll(rows => rows.map(row => [...row.children].map(c => c.textContent))),
   ).toEqual([
     ['day', 'from', 'to'],
     ['Mon', '9', '17'],
   ])
   expect(
-    await shown
+    await element
       .locator('td')
       .nth(2)
       .evaluate(cell => getComputedStyle(cell).textAlign),
   ).toBe('right')
-  expect(await shown.locator('li li').textContent()).toBe('inner')
-  expect(await shown.locator('blockquote').textContent()).toBe('quoted')
-  expect(await shown.locator('hr').count()).toBe(1)
-  expect(asked.filter(url => !url.startsWith(site.origin) && !url.startsWith(gateway.url()))).toEqual([])
+  expect(await element.locator('li li').textContent()).toBe('inner')
+  expect(await element.locator('blockquote').textContent()).toBe('quoted')
+  expect(await element.locator('hr').count()).toBe(1)
+  expect(queries.filter(url => !url.startsWith(site.origin) && !url.startsWith(gateway.url()))).toEqual([])
 })
 
-test('what a person writes stays plain text', async () => {
+test('the page shows the text of a person as plain text', async () => {
   await answerWith('yes')
   const chat = page.locator('postern-chat')
   await chat.getByRole('textbox', { name: 'Message' }).fill('**no** `code` [a](https://b.example)\n# x')
   await chat.getByRole('textbox', { name: 'Message' }).press('Enter')
-  const own = chat.locator('.own').nth(1)
-  await expect.poll(() => own.textContent()).toBe('**no** `code` [a](https://b.example)\n# x')
-  expect(await own.locator(':not(a)').count()).toBe(0)
+  const ownElement = chat.locator('.own').nth(1)
+  await expect.poll(() => ownElement.textContent()).toBe('**no** `code` [a](https://b.example)\n# x')
+  expect(await ownElement.locator(':not(a)').count()).toBe(0)
 })
 
 const madeTags = 'a p h3 h4 h5 h6 blockquote ul ol li pre code table thead tbody tr th td em strong s br hr div'.split(
@@ -154,45 +154,49 @@ const madeTags = 'a p h3 h4 h5 h6 blockquote ul ol li pre code table thead tbody
 const madeAttributes = 'href title target rel dir class tabindex start'.split(' ')
 
 test('no markup, script, address or attribute of an answer becomes the page’s, whole or in single characters', async () => {
-  for (const pieces of [[xssVectors.join('\n\n')], [...xssVectors.join('\n\n')], xssVectors.map(each => `${each} `)]) {
+  for (const pieces of [
+    [xssVectors.join('\n\n')],
+    [...xssVectors.join('\n\n')],
+    xssVectors.map(xssVector => `${xssVector} `),
+  ]) {
     await page.goto(site.origin)
-    const shown = await answerWith(...pieces)
+    const shownElement = await answerWith(...pieces)
     await page.evaluate(() => {
       const chat = document.querySelector('postern-chat')?.shadowRoot
-      for (const each of chat?.querySelectorAll<HTMLElement>('.markdown *') ?? []) {
-        each.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }))
-        each.dispatchEvent(new FocusEvent('focus'))
+      for (const descendant of chat?.querySelectorAll<HTMLElement>('.markdown *') ?? []) {
+        descendant.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }))
+        descendant.dispatchEvent(new FocusEvent('focus'))
       }
     })
-    const elements = await shown.evaluate(element =>
-      [...element.querySelectorAll('*')].map(each => ({
-        tag: each.localName,
-        names: each.getAttributeNames(),
-        href: each.getAttribute('href'),
-        className: each.className,
+    const elements = await shownElement.evaluate(element =>
+      [...element.querySelectorAll('*')].map(descendant => ({
+        tag: descendant.localName,
+        names: descendant.getAttributeNames(),
+        href: descendant.getAttribute('href'),
+        className: descendant.className,
       })),
     )
     expect(elements.length).toBeGreaterThan(20)
     expect([...new Set(elements.map(({ tag }) => tag))].filter(tag => !madeTags.includes(tag))).toEqual([])
     expect(elements.flatMap(({ names }) => names).filter(name => !madeAttributes.includes(name))).toEqual([])
     expect(
-      elements.map(({ className }) => className).filter(each => !/^(|table|center|right|plain)$/.test(each)),
+      elements.map(({ className }) => className).filter(className => !/^(|table|center|right|plain)$/.test(className)),
     ).toEqual([])
     const hrefs = elements.flatMap(({ href }) => href ?? [])
     expect(hrefs.filter(href => !/^(https?:\/\/|mailto:)/.test(href))).toEqual([])
     expect(await page.evaluate(() => (window as unknown as TestedPage).hacked)).toBeUndefined()
     // The text is complete: the refused markup is shown as text.
-    const text = (await shown.textContent()) ?? ''
-    for (const words of ['<script>', 'javascript:', 'data:text/html', 'onerror=', '<svg', '<iframe'])
-      expect(text).toContain(words)
+    const text = (await shownElement.textContent()) ?? ''
+    for (const message of ['<script>', 'javascript:', 'data:text/html', 'onerror=', '<svg', '<iframe'])
+      expect(text).toContain(message)
   }
-  expect(asked.filter(url => !url.startsWith(site.origin) && !url.startsWith(gateway.url()))).toEqual([])
+  expect(queries.filter(url => !url.startsWith(site.origin) && !url.startsWith(gateway.url()))).toEqual([])
 })
 
 test('a stream that breaks off keeps every word that came', async () => {
   ending = 'cut'
-  const shown = await answerWith('Look at [the pa', 'ge](https://shop.exa')
-  expect(await shown.textContent()).toBe('Look at [the page](https://shop.exa')
+  const element = await answerWith('Look at [the pa', 'ge](https://shop.exa')
+  expect(await element.textContent()).toBe('Look at [the page](https://shop.exa')
 })
 
 /** Gives the text in chunks to the element's own reader. Returns what it showed after each chunk, and for the whole text at once. */
@@ -203,8 +207,8 @@ function showInPieces(pieces: readonly string[], waitMs = 15) {
       const [element, other] = [document.createElement('div'), document.createElement('div')]
       const text = new MarkdownText(element)
       const states: string[] = []
-      for (const piece of all) {
-        text.append(piece)
+      for (const chunk of all) {
+        text.append(chunk)
         await new Promise(resolve => setTimeout(resolve, wait))
         states.push(element.innerHTML)
       }
@@ -222,29 +226,32 @@ test('a stream in single characters ends as the whole text does, and shows no ha
   const { states, streamed, atOnce } = await showInPieces([...everyKind, '\r', '\n', '\r', '\n', ...'#tag'])
   expect(streamed).toBe(atOnce)
   expect(new Set(states).size).toBeGreaterThan(60)
-  const shown = states.join('\n')
-  const hrefs = new Set([...shown.matchAll(/href="([^"]*)"/g)].map(([, href]) => href))
+  const text = states.join('\n')
+  const hrefs = new Set([...text.matchAll(/href="([^"]*)"/g)].map(([, href]) => href))
   expect([...hrefs].sort()).toEqual([
     'https://maps.example/x.png',
     'https://shop.example/hours?day=1&amp;b=2',
     'https://shop.example/map',
   ])
   // Only the reference is shown as written, because the last line defines it.
-  const words = shown.replaceAll(/<code>.*?<\/code>/gs, '').replaceAll(/<[^>]*>|\[a reference\](?:\[1\])?|#ta?g?/g, '')
-  expect(words.match(/.{0,40}[|*~`[\]#].{0,40}/g) ?? []).toEqual([])
+  const message = text.replaceAll(/<code>.*?<\/code>/gs, '').replaceAll(/<[^>]*>|\[a reference\](?:\[1\])?|#ta?g?/g, '')
+  expect(message.match(/.{0,40}[|*~`[\]#].{0,40}/g) ?? []).toEqual([])
 })
 
 test.each([53, 1_009])('hostile words end as the whole text does in pieces of %i characters', async size => {
   const text = [...xssVectors, everyKind].join('\n\n')
-  const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, at) =>
-    text.slice(at * size, (at + 1) * size),
+  const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, index) =>
+    text.slice(index * size, (index + 1) * size),
   )
   const { streamed, atOnce } = await showInPieces(pieces, 0)
   expect(streamed).toBe(atOnce)
 })
 
 const piecesOf = (blocks: number) => {
-  const text = Array.from({ length: blocks }, (_, at) => `Line **${at}** of [a page](https://shop.example/${at}).\n\n`)
+  const text = Array.from(
+    { length: blocks },
+    (_, index) => `Line **${index}** of [a page](https://shop.example/${index}).\n\n`,
+  )
   return [...text, '```\n', ...Array.from({ length: blocks }, () => 'code of a line\n'), '```\n'].flatMap(line => [
     line.slice(0, 9),
     line.slice(9),
@@ -264,13 +271,13 @@ test('eight times as many pieces take at most 24 times as long, and not 64 times
           channel.port1.onmessage = resolve
           channel.port2.postMessage(0)
         })
-      const begun = performance.now()
-      for (const piece of all) {
-        text.append(piece)
+      const startedAt = performance.now()
+      for (const chunk of all) {
+        text.append(chunk)
         await turn()
       }
       text.end()
-      const took = performance.now() - begun
+      const took = performance.now() - startedAt
       const links = element.querySelectorAll('a').length
       element.remove()
       return { took, links }

@@ -12,7 +12,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const pictures = process.env.TEST_PICTURES ?? join(tmpdir(), 'postern-pictures')
 
 /** One page of each kind: the home page, a tutorial, a guide, an explanation and tables. */
-const seen = [
+const linkedPages = [
   'index.html',
   'start/tutorial.html',
   'guides/one-server.html',
@@ -67,7 +67,7 @@ describe.each(themes)('in %s', colorScheme => {
     async width => {
       const { context, page, faults, show } = await openPage({ colorScheme, viewport: { width, height: 800 } })
       const violations: unknown[] = []
-      for (const path of seen) {
+      for (const path of linkedPages) {
         await show(path)
         const name = path.replace(/\.html$/, '').replaceAll('/', '-')
         await page.screenshot({ path: join(pictures, `${name}-${width}-${colorScheme}.png`) })
@@ -134,7 +134,7 @@ test('every link of the built pages leads to a file and a heading of the site', 
   const ids = new Map(
     pages.map(path => [path, new Set([...readBuiltFile(path).matchAll(/\sid="([^"]+)"/g)].map(([, id = '']) => id))]),
   )
-  const lost = pages.flatMap(path =>
+  const lostPaths = pages.flatMap(path =>
     [...readBuiltFile(path).matchAll(/\s(?:href|src)="([^"]+)"/g)].flatMap(([, target = '']) => {
       const url = new URL(target.replaceAll('&amp;', '&'), `http://site/${path}`)
       if (url.host !== 'site') return []
@@ -144,13 +144,13 @@ test('every link of the built pages leads to a file and a heading of the site', 
       return isThere ? [] : [`${path}: ${target}`]
     }),
   )
-  expect(lost).toEqual([])
+  expect(lostPaths).toEqual([])
   expect(pages.length).toBeGreaterThan(40)
 })
 
 test('programs find the pages as Markdown', async () => {
-  const listed = await (await fetch(`${site.url}/llms.txt`)).text()
-  const paths = [...listed.matchAll(/\]\((\/[^)]+)\)/g)].map(([, path]) => path)
+  const listing = await (await fetch(`${site.url}/llms.txt`)).text()
+  const paths = [...listing.matchAll(/\]\((\/[^)]+)\)/g)].map(([, path]) => path)
   expect(paths.length).toBeGreaterThan(40)
   for (const path of paths) expect([path, (await fetch(`${site.url}${path}`)).status]).toEqual([path, 200])
   expect(await (await fetch(`${site.url}/llms-full.txt`)).text()).toContain('`signature_invalid`')

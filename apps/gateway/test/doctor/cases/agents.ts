@@ -1,6 +1,6 @@
 // Lists installations for the doctor's checks of agents.
 import { generateKeyPairSync } from 'node:crypto'
-import type { FailedStart, WaitingForget } from '@postern/operator'
+import type { FailedStart, PendingForget } from '@postern/operator'
 import { openDoctorBench, serveHttp } from '../setup/bench.ts'
 import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
@@ -61,13 +61,13 @@ async function examineStarts(listFailedStarts?: () => readonly FailedStart[]) {
   return examine('agents.start', openDoctorBench({ deps: { gateway, isRunning: true } }))
 }
 
-async function examineForgets(waiting: readonly WaitingForget[]) {
+async function examineForgets(waiting: readonly PendingForget[]) {
   const gateway = await describeOpened({ listWaitingForgets: async () => waiting })
   return examine('agents.forget', openDoctorBench({ deps: { gateway } }))
 }
 
-const waitingForget: WaitingForget = { agent: 'desk', failures: 2, error: 'no disk', againAt: 0 }
-const begunForget: WaitingForget = { agent: 'desk', failures: 0, againAt: 0 }
+const waitingForget: PendingForget = { agent: 'desk', failures: 2, error: 'no disk', againAt: 0 }
+const begunForget: PendingForget = { agent: 'desk', failures: 0, againAt: 0 }
 
 const failedStart: FailedStart = { agent: 'desk', error: new Error('no file'), failures: 2, againAt: 0 }
 

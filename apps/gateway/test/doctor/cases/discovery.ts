@@ -44,8 +44,8 @@ export const discoveryCases: Cases = {
 }
 
 const without = (name: string) => (headers: object) => {
-  const kept = Object.entries(headers).filter(([field]) => field !== name)
-  return Object.fromEntries(kept)
+  const remainingHeaders = Object.entries(headers).filter(([field]) => field !== name)
+  return Object.fromEntries(remainingHeaders)
 }
 
 export const channelCases: Cases = {

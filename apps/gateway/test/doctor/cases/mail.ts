@@ -93,7 +93,7 @@ async function examineLoop(returns: boolean) {
   onTestFinished(() => test.close())
   const { mail } = test.simulation
   const heal = returns ? () => undefined : mail.refuse({ code: 550, message: '5.7.1 not by us', at: 'rcpt' })
-  const asked = fetch(`${test.url()}/operator/api/doctor?only=mail`, {
+  const pendingResponse = fetch(`${test.url()}/operator/api/doctor?only=mail`, {
     headers: { authorization: `Bearer ${operatorToken}` },
   })
   if (returns) {
@@ -104,7 +104,9 @@ async function examineLoop(returns: boolean) {
     const body = new Uint8Array(probe.octets)
     await fetch(`${test.url()}/email/inbound?${query}`, { method: 'POST', headers, body })
   }
-  const { findings } = (await (await asked).json()) as { findings: Awaited<ReturnType<typeof examine>>[number][] }
+  const { findings } = (await (await pendingResponse).json()) as {
+    findings: Awaited<ReturnType<typeof examine>>[number][]
+  }
   heal()
   return findings.filter(finding => 'id' in finding && finding.id === 'mail.loop')
 }

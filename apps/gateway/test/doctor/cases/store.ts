@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { writeBackupTime } from '@postern/operator'
-import { about, judgeServerTransport, judgeServerVersion } from '@postern/operator/doctor'
+import { judgeServerTransport, judgeServerVersion, outcomeFor } from '@postern/operator/doctor'
 import { openPostgresStore } from '@postern/store/postgres'
 import { createLog } from '../../../src/observe/log.ts'
 import { openDoctorBench, serve, serveHttp } from '../setup/bench.ts'
@@ -70,7 +70,7 @@ async function examineSlowLine() {
         [near, far],
         [far, near],
       ] as const) {
-        from.on('data', piece => void delay(30).then(() => to.writable && to.write(piece)))
+        from.on('data', chunk => void delay(30).then(() => to.writable && to.write(chunk)))
         from.on('close', () => to.destroy())
         from.on('error', () => to.destroy())
       }
@@ -146,7 +146,7 @@ export const serverCases: Cases = {
   'store.server_version': {
     // No server that old is available.
     fails: {
-      examine: async () => [about('PostgreSQL', judgeServerVersion(standing))],
+      examine: async () => [outcomeFor('PostgreSQL', judgeServerVersion(standing))],
       says: 'PostgreSQL 12 no longer gets',
     },
     holds: { examine: () => examineServer('store.server_version'), says: 'PostgreSQL ' },
@@ -180,7 +180,10 @@ export const serverCases: Cases = {
   },
   'store.server_transport': {
     // Every server of this machine is near.
-    fails: { examine: async () => [about('PostgreSQL', judgeServerTransport(standing))], says: 'is not encrypted' },
+    fails: {
+      examine: async () => [outcomeFor('PostgreSQL', judgeServerTransport(standing))],
+      says: 'is not encrypted',
+    },
     holds: { examine: () => examineServer('store.server_transport'), says: 'nobody on the network' },
   },
 }

@@ -5,7 +5,7 @@ import { openDoctorBench, ownHost, serve } from '../setup/bench.ts'
 import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
 
-const own = makeCertificate(ownHost)
+const ownCertificate = makeCertificate(ownHost)
 
 interface TlsPlan {
   readonly certificate?: { readonly key: string; readonly cert: string }
@@ -14,12 +14,15 @@ interface TlsPlan {
   readonly now?: () => number
 }
 
-export async function examineTls(id: string, { certificate = own, isOld = false, now = Date.now }: TlsPlan = {}) {
+export async function examineTls(
+  id: string,
+  { certificate = ownCertificate, isOld = false, now = Date.now }: TlsPlan = {},
+) {
   const old = { minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
   const server = createServer({ ...certificate, ...(isOld && old) }, socket => socket.end())
   server.on('tlsClientError', () => undefined)
   const ports = { [`${ownHost}:443`]: await serve(server) }
-  return examine(id, openDoctorBench({ ports, outside: { authorities: [own.cert] }, deps: { now } }))
+  return examine(id, openDoctorBench({ ports, outside: { authorities: [ownCertificate.cert] }, deps: { now } }))
 }
 
 export const tlsCases: Cases = {

@@ -33,14 +33,14 @@ async function examineSilentHost() {
   const test = await openTestGateway(() => ({ delivery: { retry_after: 0.05 } }))
   onTestFinished(() => test.close())
   const { fediverse } = test.simulation
-  const sent = fediverse.disturb('mastodon.test', { path: /inbox/, answer: { status: 503 } })
+  const endOutage = fediverse.disturb('mastodon.test', { path: /inbox/, answer: { status: 503 } })
   await fediverse.deliver({ to: '@echo@agents.test', text: 'hello' })
   const report = await eventually(async () => {
     const { findings } = await test.ask<{ findings: { id: string; verdict: string }[] }>('/doctor?only=work')
-    const own = findings.filter(({ id }) => id === 'work.hosts')
-    return own.some(({ verdict }) => verdict === 'warning') && own
+    const hostFindings = findings.filter(({ id }) => id === 'work.hosts')
+    return hostFindings.some(({ verdict }) => verdict === 'warning') && hostFindings
   })
-  sent()
+  endOutage()
   return report as unknown as Awaited<ReturnType<typeof examine>>
 }
 

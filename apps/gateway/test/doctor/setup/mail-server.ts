@@ -25,7 +25,7 @@ export function serveMail(plan: MailServerPlan = {}): Promise<number> {
   const { banner = `220 ${mxHost} ESMTP`, extensions = ['SIZE 26214400', 'STARTTLS'] } = plan
   const greeting = [mxHost, ...extensions]
   const replies: Readonly<Record<string, readonly string[]>> = {
-    EHLO: greeting.map((line, at) => `250${at === greeting.length - 1 ? ' ' : '-'}${line}`),
+    EHLO: greeting.map((line, index) => `250${index === greeting.length - 1 ? ' ' : '-'}${line}`),
     MAIL: ['250 2.1.0 ok'],
     RCPT: [plan.rcpt ?? '550 5.7.1 relaying denied'],
     RSET: ['250 2.0.0 ok'],

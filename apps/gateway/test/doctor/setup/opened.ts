@@ -9,17 +9,17 @@ import type { Gateway } from '../../../src/gateway.ts'
 import type { TestGateway } from '../../setup/gateway.ts'
 import { openTestGateway, operatorToken } from '../../setup/gateway.ts'
 
-let shared: Promise<TestGateway> | undefined
+let pendingGateway: Promise<TestGateway> | undefined
 
 /** Opens the one running gateway of a test file; `closeShared` ends it. */
 export function openShared(): Promise<TestGateway> {
-  shared ??= openTestGateway()
-  return shared
+  pendingGateway ??= openTestGateway()
+  return pendingGateway
 }
 
 export async function closeShared(): Promise<void> {
-  await (await shared)?.close()
-  shared = undefined
+  await (await pendingGateway)?.close()
+  pendingGateway = undefined
 }
 
 /** Describes a running gateway as checks see it, with the changes of a test. */

@@ -26,12 +26,12 @@ export async function findServer(): Promise<TestServer> {
 }
 
 async function startCluster(): Promise<Cluster> {
-  const started = await createCluster({ programs: programs ?? '' })
-  await started.start()
-  const password = decodeURIComponent(new URL(started.url).password)
+  const startedCluster = await createCluster({ programs: programs ?? '' })
+  await startedCluster.start()
+  const password = decodeURIComponent(new URL(startedCluster.url).password)
   const statement = `CREATE USER reader PASSWORD '${password}'`
-  execFileSync(join(programs ?? '', 'psql'), [started.url, '-c', statement], { stdio: 'pipe' })
-  return started
+  execFileSync(join(programs ?? '', 'psql'), [startedCluster.url, '-c', statement], { stdio: 'pipe' })
+  return startedCluster
 }
 
 export async function closeServer(): Promise<void> {

@@ -46,8 +46,8 @@ export async function openProxy(): Promise<TestProxy> {
     aim(url) {
       target = url
     },
-    behave(changed) {
-      habits = changed
+    behave(newHabits) {
+      habits = newHabits
     },
     close: () => new Promise<void>(resolve => server.close(() => resolve()).closeAllConnections()),
   }
@@ -61,18 +61,19 @@ interface Passing {
 async function pass(incoming: IncomingMessage, outgoing: ServerResponse, { target, habits }: Passing): Promise<void> {
   const { url = '/', method = 'GET' } = incoming
   const body = await readAll(incoming)
-  const own = habits.answer?.(url)
-  if (own) return void outgoing.writeHead(own.status, { 'content-type': 'application/json' }).end(own.body)
+  const ownResponse = habits.answer?.(url)
+  if (ownResponse)
+    return void outgoing.writeHead(ownResponse.status, { 'content-type': 'application/json' }).end(ownResponse.body)
   if (habits.hides?.test(url)) return void outgoing.writeHead(404).end()
   if (body.length > (habits.maxBodyBytes ?? Number.POSITIVE_INFINITY)) return void outgoing.writeHead(413).end()
   const headers = (habits.changeHeaders ?? forward)(incoming.headers)
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    const asked = request(`${target}${url}`, { method, headers, agent: false }, resolve)
-    asked.once('error', reject)
-    asked.end(body)
+    const askedRequest = request(`${target}${url}`, { method, headers, agent: false }, resolve)
+    askedRequest.once('error', reject)
+    askedRequest.end(body)
   })
-  const answered = { ...answer.headers, ...habits.answerHeaders }
-  const presentHeaders = Object.entries(answered).filter(([, value]) => value !== undefined)
+  const responseHeaders = { ...answer.headers, ...habits.answerHeaders }
+  const presentHeaders = Object.entries(responseHeaders).filter(([, value]) => value !== undefined)
   const bufferedBody = habits.isBuffering ? await readAll(answer) : undefined
   outgoing.writeHead(answer.statusCode ?? 502, Object.fromEntries(presentHeaders) as IncomingHttpHeaders)
   if (bufferedBody) outgoing.end(bufferedBody)
@@ -81,6 +82,6 @@ async function pass(incoming: IncomingMessage, outgoing: ServerResponse, { targe
 
 async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const pieces: Uint8Array[] = []
-  for await (const piece of stream) pieces.push(piece)
+  for await (const chunk of stream) pieces.push(chunk)
   return Buffer.concat(pieces)
 }

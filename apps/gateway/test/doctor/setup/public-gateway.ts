@@ -13,11 +13,11 @@ interface PublicGateway {
   readonly proxy: TestProxy
 }
 
-let opened: Promise<PublicGateway> | undefined
+let pendingGateway: Promise<PublicGateway> | undefined
 
 export function openPublic(): Promise<PublicGateway> {
-  opened ??= open()
-  return opened
+  pendingGateway ??= open()
+  return pendingGateway
 }
 
 async function open(): Promise<PublicGateway> {
@@ -32,10 +32,10 @@ async function open(): Promise<PublicGateway> {
 }
 
 export async function closePublic(): Promise<void> {
-  const gateway = await opened
+  const gateway = await pendingGateway
   await gateway?.test.close()
   await gateway?.proxy.close()
-  opened = undefined
+  pendingGateway = undefined
 }
 
 /** Asks the operator's API for the outcome of one check, behind a proxy with these habits. */

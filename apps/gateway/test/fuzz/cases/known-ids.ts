@@ -9,14 +9,14 @@ const pattern = /"(?:id|\w*[iI]d|\w+_id|path|name|cursor|next|url|token)":"([^"\
 
 export function createKnownIds(): KnownIds {
   const list: string[] = []
-  let at = 0
+  let index = 0
   return {
     list,
     learn(text) {
       for (const [, id] of text.matchAll(pattern)) {
         if (!id || list.includes(id)) continue
-        list[at % most] = id
-        at += 1
+        list[index % most] = id
+        index += 1
       }
     },
   }

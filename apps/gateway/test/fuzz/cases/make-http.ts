@@ -38,8 +38,8 @@ export function makeHttpCase(endpoint: HttpEndpoint, random: Random, context: Ca
   const credential = random.chance(0.85) ? usualCredential : random.pick(all)
   const type = seed.json === undefined ? undefined : 'application/json'
   const headers = { host: 'agents.test', ...(type && { 'content-type': type }), ...seed.headers }
-  const changed = changeHeaders(headers, body.length, random)
-  return { kind: 'http', endpoint: endpoint.name, credential, method, target, body, ...changed }
+  const changedHeaders = changeHeaders(headers, body.length, random)
+  return { kind: 'http', endpoint: endpoint.name, credential, method, target, body, ...changedHeaders }
 }
 
 function pickSeed({ method, seeds }: HttpEndpoint, random: Random, { seeds: every }: CaseContext): HttpSeed {

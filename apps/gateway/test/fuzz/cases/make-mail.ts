@@ -43,8 +43,8 @@ export function makeMailCase({ greeting }: MailEndpoint, random: Random, mails: 
     'DATA',
     '',
   ]
-  const said = Buffer.concat([Buffer.from(lines.join('\r\n')), stuff(body), Buffer.from('\r\n.\r\nQUIT\r\n')])
-  return { kind: 'mail', endpoint: 'SMTP', body: random.chance(0.15) ? mutateBytes(said, random) : said }
+  const bytes = Buffer.concat([Buffer.from(lines.join('\r\n')), stuff(body), Buffer.from('\r\n.\r\nQUIT\r\n')])
+  return { kind: 'mail', endpoint: 'SMTP', body: random.chance(0.15) ? mutateBytes(bytes, random) : bytes }
 }
 
 /** Doubles a dot at the beginning of a line (RFC 5321 §4.5.2). */

@@ -30,9 +30,9 @@ function makeGrpcCase({ name, seeds }: GrpcEndpoint, random: Random, { ids }: Ca
 }
 
 function changeField([number, value]: WireField, random: Random, ids: readonly string[]): WireField {
-  const at = random.chance(0.05) ? random.int(20) + 1 : number
-  if (Array.isArray(value)) return [at, value.map(field => changeField(field as WireField, random, ids))]
-  if (random.chance(0.8)) return [at, value]
-  if (typeof value === 'number') return [at, random.pick([0, 1, 2 ** 31 - 1, 2 ** 32 - 1, 99])]
-  return [at, ids.length > 0 && random.chance(0.5) ? random.pick(ids) : makeOddText(random)]
+  const seedNumber = random.chance(0.05) ? random.int(20) + 1 : number
+  if (Array.isArray(value)) return [seedNumber, value.map(field => changeField(field as WireField, random, ids))]
+  if (random.chance(0.8)) return [seedNumber, value]
+  if (typeof value === 'number') return [seedNumber, random.pick([0, 1, 2 ** 31 - 1, 2 ** 32 - 1, 99])]
+  return [seedNumber, ids.length > 0 && random.chance(0.5) ? random.pick(ids) : makeOddText(random)]
 }

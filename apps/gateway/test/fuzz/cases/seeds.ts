@@ -32,9 +32,9 @@ export interface Seeds {
 
 /** Reads our own small seeds, and those fixtures of other tests that an endpoint accepts. */
 export function readSeeds(): Seeds {
-  const own = listFiles('fuzz/http', '.json').flatMap(path => readJson(path) as HttpSeed[])
+  const ownSeeds = listFiles('fuzz/http', '.json').flatMap(path => readJson(path) as HttpSeed[])
   return {
-    http: [...own, ...readActivities(), ...readA2aCases()],
+    http: [...ownSeeds, ...readActivities(), ...readA2aCases()],
     grpc: readJson('fuzz/grpc.json') as GrpcSeed[],
     mails: [...listFiles('fuzz/mail', '.eml'), ...listFiles('email/personal', '.eml')].map(path =>
       readFileSync(join(fixtures, path)),

@@ -36,8 +36,8 @@ const pieces: readonly string[] = [
 type Change = (bytes: Buffer, random: Random) => Buffer
 
 const cutAt = (bytes: Buffer, random: Random) => random.int(bytes.length + 1)
-const insert = (bytes: Buffer, at: number, piece: Buffer) =>
-  Buffer.concat([bytes.subarray(0, at), piece, bytes.subarray(at)])
+const insert = (bytes: Buffer, position: number, chunk: Buffer) =>
+  Buffer.concat([bytes.subarray(0, position), chunk, bytes.subarray(position)])
 
 function takeSlice(bytes: Buffer, random: Random): Buffer {
   const from = cutAt(bytes, random)
@@ -47,14 +47,14 @@ function takeSlice(bytes: Buffer, random: Random): Buffer {
 const changes: readonly Change[] = [
   (bytes, random) => {
     const flipped = Buffer.from(bytes)
-    const at = random.int(Math.max(1, flipped.length))
-    if (flipped.length > 0) flipped[at] = (flipped[at] ?? 0) ^ (1 << random.int(8))
+    const position = random.int(Math.max(1, flipped.length))
+    if (flipped.length > 0) flipped[position] = (flipped[position] ?? 0) ^ (1 << random.int(8))
     return flipped
   },
   (bytes, random) => bytes.subarray(0, cutAt(bytes, random)),
   (bytes, random) => {
-    const at = cutAt(bytes, random)
-    return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + random.int(64))])
+    const position = cutAt(bytes, random)
+    return Buffer.concat([bytes.subarray(0, position), bytes.subarray(position + 1 + random.int(64))])
   },
   (bytes, random) => insert(bytes, cutAt(bytes, random), takeSlice(bytes, random)),
   (bytes, random) => {
@@ -70,7 +70,8 @@ const changes: readonly Change[] = [
 
 /** Returns the bytes after one to four changes. */
 export function mutateBytes(bytes: Buffer, random: Random): Buffer {
-  let changed = bytes
-  for (let left = 1 + random.int(4); left > 0; left -= 1) changed = random.pick(changes)(changed, random)
-  return changed
+  let changedBytes = bytes
+  for (let remainingCount = 1 + random.int(4); remainingCount > 0; remainingCount -= 1)
+    changedBytes = random.pick(changes)(changedBytes, random)
+  return changedBytes
 }

@@ -76,9 +76,9 @@ const fields: readonly Field[] = [
 type Changed = Pick<HttpCase, 'headers' | 'isCut'>
 
 /** Creates the header of the request with its length, and sometimes with additional fields. */
-export function changeHeaders(own: Readonly<Record<string, string>>, length: number, random: Random): Changed {
-  const kept = Object.entries(own).filter(() => !random.chance(0.02))
-  const typed = random.chance(0.08) ? replace(kept, ['content-type', random.pick(types)]) : kept
+export function changeHeaders(ownHeaders: Readonly<Record<string, string>>, length: number, random: Random): Changed {
+  const remainingHeaders = Object.entries(ownHeaders).filter(() => !random.chance(0.02))
+  const typed = random.chance(0.08) ? replace(remainingHeaders, ['content-type', random.pick(types)]) : remainingHeaders
   const furtherFields = Array.from({ length: random.chance(0.2) ? 1 + random.int(3) : 0 }, () => makeField(random))
   const { framing, isCut } = makeFraming(length, random)
   return { headers: [...typed, ...furtherFields, ...framing], isCut }

@@ -57,8 +57,8 @@ const changes: readonly Change[] = [
     parent[key] = Array.from({ length: random.pick([0, 2, 100]) }, () => structuredClone(parent[key]))
   },
   ({ parent, key }, random, _, all) => {
-    const other = random.pick(all)
-    parent[key] = structuredClone(other.parent[other.key])
+    const otherSpot = random.pick(all)
+    parent[key] = structuredClone(otherSpot.parent[otherSpot.key])
   },
   ({ parent, key }, random) => {
     if (typeof parent[key] === 'string') parent[key] += makeOddText(random)
@@ -80,7 +80,7 @@ function listSpots(parent: unknown): readonly Spot[] {
 export function mutateJson(value: unknown, random: Random): string {
   const root = { root: structuredClone(value) }
   const holes = createHoles()
-  for (let left = 1 + random.int(3); left > 0; left -= 1) {
+  for (let remainingCount = 1 + random.int(3); remainingCount > 0; remainingCount -= 1) {
     const spots = listSpots(root)
     if (spots.length === 0) break
     // A change of the whole value counts like a change of any other position.

@@ -37,8 +37,8 @@ export function fillPath(path: string, random: Random, ids: readonly string[]): 
   return path
     .replaceAll('*', () => fill(random, ids))
     .replace(/:(\w+)(?:\{([^}]*)\})?/g, (_, name: string, pattern?: string) => {
-      const given = pattern && /^\w+(\|\w+)*$/.test(pattern) ? pattern.split('|') : undefined
-      if (given && random.chance(0.9)) return random.pick(given)
+      const choices = pattern && /^\w+(\|\w+)*$/.test(pattern) ? pattern.split('|') : undefined
+      if (choices && random.chance(0.9)) return random.pick(choices)
       return name === 'agent' && random.chance(0.9) ? random.pick(names) : fill(random, ids)
     })
 }
@@ -50,8 +50,8 @@ function fill(random: Random, ids: readonly string[]): string {
 
 /** Inserts a segment that does not belong there, or adds an odd value to the query. */
 export function mutateTarget(target: string, random: Random, ids: readonly string[]): string {
-  const at = 1 + random.int(target.length)
-  if (random.chance(0.5)) return target.slice(0, at) + random.pick(pieces) + target.slice(at)
+  const position = 1 + random.int(target.length)
+  if (random.chance(0.5)) return target.slice(0, position) + random.pick(pieces) + target.slice(position)
   if (target.includes('=')) return target.replace(/=[^&]*/, () => `=${fill(random, ids)}`)
   const name = random.pick(['id', 'limit', 'cursor', 'after', 'before', 'agent', 'thread', 'threadId', 'q', 'resource'])
   return `${target}?${name}=${fill(random, ids)}`

@@ -10,8 +10,8 @@ export async function sendHttp(
   proof: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<FuzzAnswer> {
-  const own = headers.filter(([name]) => !(name in proof))
-  const lines = [...own, ...Object.entries(proof), ['connection', 'close']].map(([name, value]) => {
+  const otherHeaders = headers.filter(([name]) => !(name in proof))
+  const lines = [...otherHeaders, ...Object.entries(proof), ['connection', 'close']].map(([name, value]) => {
     // A line end would begin another header field, or end the header.
     return `${name}: ${Buffer.from(String(value))
       .toString('latin1')

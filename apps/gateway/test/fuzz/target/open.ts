@@ -34,13 +34,13 @@ export interface FuzzTarget extends TargetAddresses {
 const errorLevel = 50
 
 /** Starts the script and waits until it reports by IPC where it listens. @throws Error when it ends before that */
-export async function openTarget(script: string, words: readonly string[]): Promise<FuzzTarget> {
-  const child = spawn(process.execPath, [script, ...words], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+export async function openTarget(script: string, texts: readonly string[]): Promise<FuzzTarget> {
+  const child = spawn(process.execPath, [script, ...texts], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
   const tellers: ((text: string) => void)[] = []
-  const told: string[] = []
+  const reportedTexts: string[] = []
   const tell = (text: string) => {
-    told.push(text)
-    for (const each of tellers) each(text)
+    reportedTexts.push(text)
+    for (const listener of tellers) listener(text)
   }
   readLines(child, tell)
   let isStopping = false
@@ -48,10 +48,10 @@ export async function openTarget(script: string, words: readonly string[]): Prom
     if (!isStopping) tell(`the process ended: ${signal ?? code}`)
   })
   const addresses = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => undefined)])
-  if (!addresses) throw new Error(`the server did not start:\n${told.join('\n')}`)
+  if (!addresses) throw new Error(`the server did not start:\n${reportedTexts.join('\n')}`)
   return {
     ...(addresses[0] as TargetAddresses),
-    onTrouble: each => void tellers.push(each),
+    onTrouble: listener => void tellers.push(listener),
     hasEnded: () => hasEnded(child),
     mainThreadMs: () => readThreadMs(child.pid),
     async stop() {

@@ -14,8 +14,8 @@ const faults: Readonly<Record<string, () => number>> = {
   error: () => 500,
   stall() {
     // The loop measures processor time, so that a busy machine does not shorten it.
-    const begun = usedMicroseconds()
-    while (usedMicroseconds() - begun < 4_000_000);
+    const startedAt = usedMicroseconds()
+    while (usedMicroseconds() - startedAt < 4_000_000);
     return 200
   },
   exit: () => process.exit(3),

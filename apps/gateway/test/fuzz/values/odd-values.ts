@@ -95,7 +95,7 @@ const oddJson: readonly string[] = [
   `${'['.repeat(20_000)}${']'.repeat(20_000)}`,
   `${'{"a":'.repeat(3_000)}1${'}'.repeat(3_000)}`,
   `[${'0,'.repeat(20_000)}0]`,
-  `{${Array.from({ length: 3_000 }, (_, at) => `"k${at}":0`).join()}}`,
+  `{${Array.from({ length: 3_000 }, (_, index) => `"k${index}":0`).join()}}`,
 ]
 
 export const makeOddText = (random: Random): string => random.pick(oddTexts)

@@ -26,11 +26,11 @@ export async function openFairClock(): Promise<FairClock> {
 
   async function count(): Promise<void> {
     while (isOpen) {
-      const begun = performance.now()
+      const startedAt = performance.now()
       const took = await timeAnswer(port).catch(() => Number.POSITIVE_INFINITY)
       await sleep(everyMs)
-      const passed = performance.now() - begun
-      if (took < promptMs && passed < everyMs + 2 * promptMs) fair += passed
+      const elapsedMs = performance.now() - startedAt
+      if (took < promptMs && elapsedMs < everyMs + 2 * promptMs) fair += elapsedMs
     }
   }
 
@@ -52,11 +52,11 @@ export async function openFairClock(): Promise<FairClock> {
 
 /** Returns the time that `GET /healthz` takes at this port, ms. */
 export function timeAnswer(port: number): Promise<number> {
-  const begun = performance.now()
+  const startedAt = performance.now()
   return new Promise((resolve, reject) => {
     const asking = get({ host: '127.0.0.1', port, path: '/healthz', agent: false }, answer => {
       answer.resume()
-      answer.once('end', () => resolve(performance.now() - begun))
+      answer.once('end', () => resolve(performance.now() - startedAt))
     })
     asking.once('error', reject)
   })

@@ -20,7 +20,7 @@ const remembered = 6
 /** Creates a list that has each fault once, however often it occurs. */
 export function createFuzzFindings(): FuzzFindings {
   const list: FuzzFinding[] = []
-  const seen = new Set<string>()
+  const seenKeys = new Set<string>()
   const open = new Set<FuzzCase>()
   const recent: FuzzCase[] = []
   return {
@@ -33,8 +33,8 @@ export function createFuzzFindings(): FuzzFindings {
     },
     add(text, fuzzCase) {
       const name = `${fuzzCase?.endpoint ?? ''} ${text.split('\n').slice(0, 4).join('\n')}`
-      if (seen.has(name)) return
-      seen.add(name)
+      if (seenKeys.has(name)) return
+      seenKeys.add(name)
       list.push({ text, suspects: fuzzCase ? [fuzzCase] : [...recent, ...open] })
     },
   }

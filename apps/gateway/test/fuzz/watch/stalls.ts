@@ -19,11 +19,11 @@ export async function watchStalls(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    const answered = new AbortController()
+    const answerSeen = new AbortController()
     const asking = timeAnswer(http)
       .catch(() => 0)
-      .finally(() => answered.abort())
-    const over = AbortSignal.any([answered.signal, signal])
+      .finally(() => answerSeen.abort())
+    const over = AbortSignal.any([answerSeen.signal, signal])
     void isStalling(clock, mainThreadMs, over).then(isStalled => isStalled && tell())
     await asking
     await sleep(everyMs)

@@ -63,19 +63,19 @@ test('the list of messages leaves as CSV without formulas, and as lines of JSON'
   await web.say('=HYPERLINK("https://evil.test"), or not', { threadId: 'table', id: 'table-1' })
   await web.say('hello', { threadId: 'table', id: 'table-2' })
   await eventually(async () => (await gateway.messages()).every(({ state }) => state === 'answered'))
-  const printed: string[] = []
+  const lines: string[] = []
   const output: ApiOutput = {
     ...{ json: false, columns: 80, hasColour: false },
-    print: text => void printed.push(text),
+    print: text => void lines.push(text),
     openClient: async () => openRemoteClient({ url: gateway.url(), token: operatorToken }),
   }
   await exportMessages(output, 'csv', { agent: 'chat', since: '2020-01-01T00:00:00Z' })
-  const [head, newest, before] = printed.splice(0)
+  const [head, newest, before] = lines.splice(0)
   expect(head).toBe('message,thread,id,received_at,answered_at,via,agent,sender,verified,state,status,flags,preview')
   expect(newest).toMatch(/,table-2,.*,web,chat,@ann@[\w.-]+,true,answered,completed,,hello$/)
   expect(before).toMatch(/,table-1,.*,"'=HYPERLINK\(""https:\/\/evil\.test""\), or not"$/)
   await exportMessages(output, 'jsonl', { agent: 'chat' })
-  expect(JSON.parse(printed[1] ?? '')).toMatchObject({
+  expect(JSON.parse(lines[1] ?? '')).toMatchObject({
     id: 'table-1',
     preview: '=HYPERLINK("https://evil.test"), or not',
   })

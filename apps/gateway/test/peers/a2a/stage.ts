@@ -35,8 +35,8 @@ const caller = fileURLToPath(new URL('./call_agent.py', import.meta.url))
 export function createCall(python: string, certPath: string): A2aStage['call'] {
   return async (agent, { binding, way }, ...texts) => {
     const card = `/agents/${agent}/.well-known/agent-card.json`
-    const words = [`SSL_CERT_FILE=${certPath}`, python, caller, ourOrigin, card, binding, way, callerKey, ...texts]
-    const printed = await runCommand('env', words, { timeoutMs: 120_000 })
-    return JSON.parse(printed.trim().split('\n').at(-1) ?? '') as PythonConversation
+    const args = [`SSL_CERT_FILE=${certPath}`, python, caller, ourOrigin, card, binding, way, callerKey, ...texts]
+    const output = await runCommand('env', args, { timeoutMs: 120_000 })
+    return JSON.parse(output.trim().split('\n').at(-1) ?? '') as PythonConversation
   }
 }

@@ -35,12 +35,12 @@ async function answerTravel({ call }: A2aStage, way: CallWay): Promise<void> {
 
 const byStream = { binding: 'JSONRPC', way: 'streams' } as const
 
-function goOn(agent: string, words: string) {
+function goOn(agent: string, text: string) {
   return async ({ call }: A2aStage) => {
-    const { said } = await call(agent, byStream, 'How will it be?', words)
+    const { said } = await call(agent, byStream, 'How will it be?', text)
     const [question, answer] = said
     deepStrictEqual([question?.state, question?.message], ['TASK_STATE_INPUT_REQUIRED', 'Which city?'])
-    deepStrictEqual([answer?.state, answer?.artifacts], ['TASK_STATE_COMPLETED', [`Sunny (${words})`]])
+    deepStrictEqual([answer?.state, answer?.artifacts], ['TASK_STATE_COMPLETED', [`Sunny (${text})`]])
   }
 }
 

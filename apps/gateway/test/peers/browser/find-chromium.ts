@@ -4,10 +4,10 @@ import { CannotRun, findMissingTools, hasCommand, isDebianRoot, openPackageLists
 /** Returns the path of the browser. On Debian, root fetches its package, which starts nothing by itself. @throws CannotRun */
 export async function findChromium(directory: string): Promise<string> {
   const missing = await findMissingTools()
-  const needed = [...missing, ...((await hasCommand('chromium')) ? [] : ['chromium'])]
-  if (needed.length === 0) return '/usr/bin/chromium'
-  if (!(await isDebianRoot())) throw new CannotRun(`${needed.join(', ')}: not installed`)
+  const neededPackages = [...missing, ...((await hasCommand('chromium')) ? [] : ['chromium'])]
+  if (neededPackages.length === 0) return '/usr/bin/chromium'
+  if (!(await isDebianRoot())) throw new CannotRun(`${neededPackages.join(', ')}: not installed`)
   const apt = await openPackageLists(directory)
-  await apt(['install', '-y', '--no-install-recommends', ...needed])
+  await apt(['install', '-y', '--no-install-recommends', ...neededPackages])
   return '/usr/bin/chromium'
 }

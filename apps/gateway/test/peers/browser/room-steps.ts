@@ -124,11 +124,11 @@ async function useNoScript(stage: RoomStage): Promise<void> {
 }
 
 /** Presses the link to new messages until the wanted element appears, because a page without script does not change by itself. */
-async function lookUntil(page: Page, wanted: Locator): Promise<void> {
-  for (let look = 0; look < 50; look += 1) {
+async function lookUntil(page: Page, wantedElement: Locator): Promise<void> {
+  for (let attempt = 0; attempt < 50; attempt += 1) {
     await page.getByRole('link', { name: 'Look what is new' }).click()
     await page.waitForLoadState()
-    if ((await wanted.count()) > 0) return
+    if ((await wantedElement.count()) > 0) return
     await page.waitForTimeout(100)
   }
   throw new Error('it has not come')

@@ -42,9 +42,9 @@ export async function ask({
   const answer = await promise
   let text = ''
   let firstAt: number | undefined
-  for await (const piece of answer) {
+  for await (const chunk of answer) {
     firstAt ??= performance.now()
-    text += String(piece)
+    text += String(chunk)
   }
   const spreadMs = firstAt === undefined ? 0 : performance.now() - firstAt
   return { status: answer.statusCode ?? 0, text, spreadMs }

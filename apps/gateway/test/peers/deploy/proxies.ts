@@ -69,7 +69,7 @@ async function startProxy(
   const child = spawn(program, parameters, { env: { ...process.env, ...env } })
   let log = ''
   for (const output of [child.stdout, child.stderr]) output.on('data', chunk => (log += String(chunk)))
-  const ended = once(child, 'exit')
+  const exit = once(child, 'exit')
   await waitUntil(`${name} listens`, () => {
     if (child.exitCode !== null) throw new Error(`${name} ended: ${log}`)
     return isServing()
@@ -79,7 +79,7 @@ async function startProxy(
     log: () => log,
     async stop() {
       child.kill('SIGTERM')
-      await ended
+      await exit
     },
   }
 }

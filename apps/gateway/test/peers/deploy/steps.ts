@@ -52,7 +52,7 @@ async function keepIn(): Promise<void> {
     direct.map(({ status }) => status),
     [200, 401],
   )
-  for (const path of insidePaths.flatMap(each => spellings.map(spell => spell(each)))) {
+  for (const path of insidePaths.flatMap(insidePath => spellings.map(spell => spell(insidePath)))) {
     const { status, text } = await ask({ path })
     ok([400, 404].includes(status), `${path} is answered ${status}`)
     doesNotMatch(text, /postern_|operator token/i, path)

@@ -30,7 +30,7 @@ async function judgeByDkimpy(): Promise<readonly (readonly boolean[])[]> {
 
 /** Compares the verdicts. Returns the number of differences that no rule explains. */
 function compare(
-  who: string,
+  person: string,
   corpus: readonly CorpusMail[],
   theirs: readonly (readonly boolean[])[],
   differences: readonly Difference[],
@@ -46,11 +46,11 @@ function compare(
       else if (differences.some(difference => difference.says === says && difference.isCase(signed))) explained += 1
       else {
         unexplained += 1
-        printLine(`${who} says ${says}, ours ${isGood}: ${JSON.stringify(tags)} ${signed.record}\n${text}`)
+        printLine(`${person} says ${says}, ours ${isGood}: ${JSON.stringify(tags)} ${signed.record}\n${text}`)
       }
     }
   }
-  printLine(`${who}: ${same} the same, ${explained} by a known rule, ${unexplained} differ`)
+  printLine(`${person}: ${same} the same, ${explained} by a known rule, ${unexplained} differ`)
   return unexplained
 }
 

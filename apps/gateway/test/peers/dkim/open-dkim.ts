@@ -21,5 +21,5 @@ export async function judgeByOpenDkim(tree: string, directory: string, mail: Cor
   const { status, text } = await tryCommand('env', command)
   if (status !== 0 && status !== unjudged) throw new Error(`${command.join(' ')} ended with ${status}: ${text.trim()}`)
   const passes = Array.from(text.matchAll(/\bdkim=(\w+)/g), ([, result]) => result === 'pass')
-  return mail.isGood.map((_, at) => passes[at] ?? false)
+  return mail.isGood.map((_, index) => passes[index] ?? false)
 }

@@ -17,11 +17,11 @@ export async function deliverByProof(stage: FedifyExam, content: string): Promis
   const create = new Create({ id: new URL('#create', id), actor, object: note, to: agent.id, published })
   const pair = (await context.getActorKeyPairs(ann)).find(({ privateKey }) => privateKey.algorithm.name === 'Ed25519')
   if (!pair) throw new Error('ann has no Ed25519 key')
-  const signed = await signObject(create, pair.privateKey, pair.multikey.id ?? actor, context)
+  const signedActivity = await signObject(create, pair.privateKey, pair.multikey.id ?? actor, context)
   const response = await fetch(`${ourOrigin}/inbox`, {
     method: 'POST',
     headers: { 'content-type': 'application/activity+json' },
-    body: JSON.stringify(await signed.toJsonLd(context)),
+    body: JSON.stringify(await signedActivity.toJsonLd(context)),
   })
   if (response.status !== 202) throw new Error(`the inbox answered ${response.status}: ${await response.text()}`)
   return note

@@ -30,7 +30,7 @@ export async function openFedify(caPath: string): Promise<FedifyServer> {
   Object.assign(globalThis, { Temporal })
   setDefaultCACertificates([...getCACertificates('default'), readFileSync(caPath, 'utf8')])
   const keys = [await generateCryptoKeyPair('RSASSA-PKCS1-v1_5'), await generateCryptoKeyPair('Ed25519')]
-  const received: Activity[] = []
+  const receivedActivities: Activity[] = []
   const fetches: { signer: string | undefined; path: string }[] = []
   const notes = new Map<string, Note>()
   const federation = createFederation<void>({
@@ -66,7 +66,7 @@ export async function openFedify(caPath: string): Promise<FedifyServer> {
     .setInboxListeners('/users/{identifier}/inbox', '/inbox')
     .setSharedKeyDispatcher(() => ({ identifier: ann }))
     .on(Activity, (_, activity) => {
-      received.push(activity)
+      receivedActivities.push(activity)
     })
   const server = serve({
     port: ports.fedify,
@@ -78,5 +78,12 @@ export async function openFedify(caPath: string): Promise<FedifyServer> {
       }),
   })
   const context = federation.createContext(new URL(fedifyOrigin), undefined)
-  return { context, actor: context.getActorUri(ann), received, fetches, notes, close: () => server.close() }
+  return {
+    context,
+    actor: context.getActorUri(ann),
+    received: receivedActivities,
+    fetches,
+    notes,
+    close: () => server.close(),
+  }
 }

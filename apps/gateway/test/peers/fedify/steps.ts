@@ -89,8 +89,8 @@ async function converseInPrivate(stage: FedifyExam): Promise<void> {
     [fedify.actor.href],
   )
   const loader = await fedify.context.getDocumentLoader({ identifier: 'ann' })
-  const shown = await fedify.context.lookupObject(answer.id?.href ?? '', { documentLoader: loader })
-  match(String(shown?.content), /between us/)
+  const shownObject = await fedify.context.lookupObject(answer.id?.href ?? '', { documentLoader: loader })
+  match(String(shownObject?.content), /between us/)
   deepStrictEqual(await gateway.fetchAsStranger(answer.id?.href ?? ''), 404)
 }
 
@@ -114,8 +114,8 @@ async function editAndDelete(stage: FedifyExam): Promise<void> {
   const { fedify, gateway } = stage
   const note = await mentionAgent(stage, 'a word')
   await findAnswerBelow(stage, note)
-  const edited = note.clone({ content: '<p>@echo another word</p>', updated: Temporal.Now.instant() })
-  await deliver(stage, new Update({ id: newId(stage, 'updates'), actor: fedify.actor, object: edited }))
+  const editedNote = note.clone({ content: '<p>@echo another word</p>', updated: Temporal.Now.instant() })
+  await deliver(stage, new Update({ id: newId(stage, 'updates'), actor: fedify.actor, object: editedNote }))
   await waitForKind(stage, 'edit')
   await deliver(stage, new Delete({ id: newId(stage, 'deletes'), actor: fedify.actor, object: note.id }))
   await waitForKind(stage, 'delete')

@@ -7,28 +7,30 @@ import { snacActors, snacFixtures } from './snac-fixtures.ts'
 
 /** Stores the requests that snac posted to us, in order, and the documents that verify them. */
 export function captureFixtures(seenPath: string): void {
-  const seen = JSON.parse(readFileSync(seenPath, 'utf8')) as readonly CapturedRequest[]
+  const requests = JSON.parse(readFileSync(seenPath, 'utf8')) as readonly CapturedRequest[]
   rmSync(snacFixtures, { recursive: true, force: true })
   mkdirSync(snacFixtures, { recursive: true })
-  const posted = seen.filter(({ host, method }) => host === ourHost && method === 'POST')
-  for (const [at, { answer: _, ...request }] of posted.entries()) {
+  const postedRequests = requests.filter(({ host, method }) => host === ourHost && method === 'POST')
+  for (const [at, { answer: _, ...request }] of postedRequests.entries()) {
     const { type } = JSON.parse(request.body) as { type: string }
     writeJson(`${String(at + 1).padStart(2, '0')}-${type.toLowerCase()}.json`, request)
   }
   for (const [name, path] of Object.entries(snacActors)) {
     writeJson(
       name,
-      findAnswer(seen, target => target === path),
+      findAnswer(requests, target => target === path),
     )
   }
   writeJson(
     'webfinger.json',
-    findAnswer(seen, target => target.startsWith('/.well-known/webfinger')),
+    findAnswer(requests, target => target.startsWith('/.well-known/webfinger')),
   )
 }
 
-function findAnswer(seen: readonly CapturedRequest[], isIt: (target: string) => boolean): unknown {
-  const request = seen.find(({ host, target, answer }) => host === snacHost && isIt(target) && answer.status === 200)
+function findAnswer(requests: readonly CapturedRequest[], isIt: (target: string) => boolean): unknown {
+  const request = requests.find(
+    ({ host, target, answer }) => host === snacHost && isIt(target) && answer.status === 200,
+  )
   return request?.answer
 }
 

@@ -29,7 +29,7 @@ async function unpackSnac(directory: string, apt: Apt): Promise<string> {
   await runCommand('dpkg-deb', ['-x', join(directory, archive), join(directory, 'snac2')])
   const program = join(directory, 'snac2/usr/bin/snac')
   if ((await tryCommand(program, [])).text.includes('Commands:')) return program
-  const needed = await runCommand('dpkg-deb', ['-f', join(directory, archive), 'Depends'])
-  await apt(['satisfy', '-y', '--no-install-recommends', needed.trim()])
+  const dependencies = await runCommand('dpkg-deb', ['-f', join(directory, archive), 'Depends'])
+  await apt(['satisfy', '-y', '--no-install-recommends', dependencies.trim()])
   return program
 }

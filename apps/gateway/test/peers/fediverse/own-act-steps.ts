@@ -16,8 +16,8 @@ export const ownActSteps: readonly SnacStep[] = [
 
 async function post(stage: SnacStage): Promise<void> {
   await stage.gateway.postern('post', 'echo', 'good morning, **everybody**')
-  const shown = await waitUntil('the post is in the timeline', () => findOwnPost(stage))
-  ok(String(shown.content).includes('good morning, <strong>everybody</strong>'))
+  const document = await waitUntil('the post is in the timeline', () => findOwnPost(stage))
+  ok(String(document.content).includes('good morning, <strong>everybody</strong>'))
 }
 
 async function reword(stage: SnacStage): Promise<void> {
@@ -29,8 +29,8 @@ async function reword(stage: SnacStage): Promise<void> {
 async function retract(stage: SnacStage): Promise<void> {
   await stage.gateway.postern('delete-post', 'echo', nameOwnPost(stage))
   await waitUntil('the post has left the timeline', () => findOwnPost(stage) === undefined || undefined)
-  const kept = stage.snac.documents().filter(({ content }) => String(content).includes('good evening'))
-  deepStrictEqual(kept, [])
+  const storedDocuments = stage.snac.documents().filter(({ content }) => String(content).includes('good evening'))
+  deepStrictEqual(storedDocuments, [])
 }
 
 async function admire(stage: SnacStage): Promise<void> {

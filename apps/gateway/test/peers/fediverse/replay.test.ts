@@ -84,15 +84,15 @@ afterEach(async () => {
 async function replay(name: string, { laterMs = 0, change = (body: string) => body } = {}) {
   const { receivedAt, method, target, headers, body } = readFixture<Captured>(name)
   vi.setSystemTime(Date.parse(receivedAt) + laterMs)
-  const sent = change(body)
+  const sentBody = change(body)
   const length = headers.map(([key, value]) =>
-    key.toLowerCase() === 'content-length' ? [key, String(Buffer.byteLength(sent))] : [key, value],
+    key.toLowerCase() === 'content-length' ? [key, String(Buffer.byteLength(sentBody))] : [key, value],
   )
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     request({ host: '127.0.0.1', port, method, path: target, headers: length.flat(), agent: false })
       .once('response', resolve)
       .once('error', reject)
-      .end(sent)
+      .end(sentBody)
   })
   const problem = await text(answer)
   return { status: answer.statusCode, code: problem ? (JSON.parse(problem) as { code?: string }).code : undefined }

@@ -26,7 +26,7 @@ async function rotate(stage: SnacStage): Promise<void> {
 async function revoke(stage: SnacStage): Promise<void> {
   const { snac, gateway } = stage
   await gateway.postern('keys', 'rotate', 'echo', '--revoke')
-  const lost = await publish(stage, 'note', `${echoAddress} who is there?`)
+  const lostDocument = await publish(stage, 'note', `${echoAddress} who is there?`)
   await waitUntil(
     'snac has refused the answer',
     () => /RSA verify error|cannot get pubkey/.test(snac.log()) || undefined,
@@ -36,7 +36,7 @@ async function revoke(stage: SnacStage): Promise<void> {
   const alsoLost = await publish(stage, 'note', `${echoAddress} and now?`)
   await letSnacWork()
   await publishAnswered(stage, 'note', `${echoAddress} and now, for the third time?`)
-  const unanswered = new Set([lost.id, alsoLost.id])
+  const unanswered = new Set([lostDocument.id, alsoLost.id])
   deepStrictEqual(
     findAnswers(stage).filter(({ inReplyTo }) => unanswered.has(String(inReplyTo))),
     [],

@@ -56,7 +56,9 @@ export function findAnswers({ snac, gateway }: SnacStage): readonly SnacDocument
 }
 
 function inOrder(posts: readonly SnacDocument[]): readonly SnacDocument[] {
-  return posts.toSorted((left, right) => String(left.published).localeCompare(String(right.published)))
+  return posts.toSorted((remainingDocument, right) =>
+    String(remainingDocument.published).localeCompare(String(right.published)),
+  )
 }
 
 export function findAnswerTo(stage: SnacStage, post: SnacDocument): Promise<SnacDocument> {

@@ -54,19 +54,19 @@ async function takeBack(stage: SnacStage): Promise<void> {
 async function ping({ snac, gateway, seen }: SnacStage): Promise<void> {
   const before = (await gateway.messages()).length
   await snac.run('ping', 'alice', gateway.actor)
-  const sent = await waitUntil('the Ping has come', () =>
+  const request = await waitUntil('the Ping has come', () =>
     seen.find(({ host, body }) => host === ourHost && body.includes('"type": "Ping"')),
   )
-  deepStrictEqual([sent.answer.status, (await gateway.messages()).length], [202, before])
+  deepStrictEqual([request.answer.status, (await gateway.messages()).length], [202, before])
 }
 
 async function edit(stage: SnacStage): Promise<void> {
   const post = ownPosts(stage)[0]
   await stage.snac.press('note', { content: `${echoAddress} hello, edited`, edit_id: post?.id ?? '' })
-  const edited = await waitUntil('the edit has come', async () =>
+  const editedRecord = await waitUntil('the edit has come', async () =>
     (await stage.gateway.messages()).find(({ message }) => message.kind === 'edit'),
   )
-  match(JSON.stringify(edited.message.parts), /hello, edited/)
+  match(JSON.stringify(editedRecord.message.parts), /hello, edited/)
 }
 
 async function remove(stage: SnacStage): Promise<void> {
@@ -89,10 +89,10 @@ async function move({ snac, gateway }: SnacStage): Promise<void> {
   await snac.run('alias', 'bob', snac.actor)
   await snac.run('alias', 'alice', bob)
   await snac.run('migrate', 'alice')
-  const told = await waitUntil('the Move has come', async () =>
+  const record = await waitUntil('the Move has come', async () =>
     (await gateway.messages()).find(({ flags }) => flags.includes('moved')),
   )
-  ok(JSON.stringify(told.message.parts).includes(bob))
+  ok(JSON.stringify(record.message.parts).includes(bob))
 }
 
 async function checkRefusals({ gateway }: SnacStage): Promise<void> {

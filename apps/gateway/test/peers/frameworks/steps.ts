@@ -45,7 +45,7 @@ async function goOn(stage: FrameworkStage, caller: FrameworkCaller): Promise<voi
   // A streaming CrewAI reads the context from the history of a task, which a streamed answer does not have.
   const before = caller.name === 'CrewAI' && caller.streams ? '' : 'user assistant'
   deepStrictEqual(card, 'Teller')
-  deepStrictEqual(heard, [answered('Before: ; now: hello'), answered(`Before: ${before}; now: and again`)])
+  deepStrictEqual(heard, [answeredReply('Before: ; now: hello'), answeredReply(`Before: ${before}; now: and again`)])
 }
 
 async function answerQuestion(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
@@ -55,7 +55,7 @@ async function answerQuestion(stage: FrameworkStage, caller: FrameworkCaller): P
   deepStrictEqual(card, 'Reisebüro 旅')
   deepStrictEqual(heard, [
     { state: 'asked', text: 'Where to?', files: [] },
-    answered(`${repeated}A ticket\u2028to\u0085Rome`),
+    answeredReply(`${repeated}A ticket\u2028to\u0085Rome`),
   ])
 }
 
@@ -72,18 +72,18 @@ async function hearFailure(stage: FrameworkStage, caller: FrameworkCaller): Prom
 
 async function hearCutCharacter(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
   const { heard } = await sayAll(stage, caller, { agent: 'teller', texts: ['cut'] })
-  deepStrictEqual(heard, [answered('A balloon 🎈 rises.')])
+  deepStrictEqual(heard, [answeredReply('A balloon 🎈 rises.')])
 }
 
 async function sendFile(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
   const file = { name: 'note.txt', mime: 'text/plain', data: 'aGk=' }
   const { heard } = await sayAll(stage, caller, { agent: 'teller', texts: ['look'], file })
-  deepStrictEqual(heard, [answered('Before: ; now: look; a file text/plain')])
+  deepStrictEqual(heard, [answeredReply('Before: ; now: look; a file text/plain')])
 }
 
 async function hearFile(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
   const { heard } = await sayAll(stage, caller, { agent: 'teller', texts: ['file'] })
-  deepStrictEqual(heard, [answered('Here it is.', frameworks[caller.name].showsFiles ? ['text/plain'] : [])])
+  deepStrictEqual(heard, [answeredReply('Here it is.', frameworks[caller.name].showsFiles ? ['text/plain'] : [])])
 }
 
 async function checkCallers({ gateway }: FrameworkStage): Promise<void> {
@@ -110,15 +110,15 @@ async function hearRefusal(stage: FrameworkStage, caller: FrameworkCaller): Prom
 async function callAsNobody(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
   const plan = { agent: 'teller', texts: ['hello'], credential: 'none' } as const
   const { heard } = await sayAll(stage, caller, plan)
-  deepStrictEqual(heard, [answered('Before: ; now: hello')])
+  deepStrictEqual(heard, [answeredReply('Before: ; now: hello')])
 }
 
 async function callWithKey(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
   const plan = { agent: 'teller', texts: ['hello'], credential: 'key' } as const
   const { heard } = await sayAll(stage, caller, plan)
-  deepStrictEqual(heard, [answered('Before: ; now: hello')])
+  deepStrictEqual(heard, [answeredReply('Before: ; now: hello')])
   const [latest] = (await stage.gateway.messages()).map(({ message }) => message.sender)
   match(latest?.address ?? '', /^@frameworks\S*@agents\.test$/)
 }
 
-const answered = (text: string, files: readonly string[] = []) => ({ state: 'answered', text, files })
+const answeredReply = (text: string, files: readonly string[] = []) => ({ state: 'answered', text, files })

@@ -28,9 +28,9 @@ export async function openExamIssuer(): Promise<ExamIssuer> {
       const iat = Math.floor(Date.now() / 1_000)
       const times = { iat, nbf: iat, exp: iat + 3_600 }
       const claims = { iss: pythonOrigin, aud: ourOrigin, sub: subject, jti: randomUUID(), ...times }
-      const signed = [{ alg: 'ES256', kid: 'peers' }, claims].map(encode).join('.')
-      const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' })
-      return `${signed}.${signature.toString('base64url')}`
+      const signedText = [{ alg: 'ES256', kid: 'peers' }, claims].map(encode).join('.')
+      const signature = sign('sha256', Buffer.from(signedText), { key: privateKey, dsaEncoding: 'ieee-p1363' })
+      return `${signedText}.${signature.toString('base64url')}`
     },
     close() {
       server.close()

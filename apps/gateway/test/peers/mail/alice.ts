@@ -36,12 +36,12 @@ export interface Alice {
 }
 
 export function openAlice(tree: string, dkimpy: Dkimpy): Alice {
-  let written = 0
+  let writtenCount = 0
   const mailbox = () => readFolder(join(users.alice.home, 'Maildir/new'))
   return {
     async write(letter) {
-      written += 1
-      const id = `letter-${written}.${process.pid}@${peopleHost}`
+      writtenCount += 1
+      const id = `letter-${writtenCount}.${process.pid}@${peopleHost}`
       const mail = compose(letter, id)
       await sendBySwaks(tree, letter, letter.isUnsigned ? mail : await dkimpy.sign(mail))
       return id

@@ -10,11 +10,11 @@ import { mailHost, peopleHost, postdrop, stagePath, users } from './names.ts'
  * can leave it.
  */
 export async function openMailNetwork(directory: string): Promise<void> {
-  const own = Object.entries(users)
+  const ownUsers = Object.entries(users)
   const files = {
     hosts: [`127.0.0.1 localhost ${mailHost} ${peopleHost} ${ourHost}`],
-    passwd: own.map(([name, { uid, gid, home }]) => `${name}:x:${uid}:${gid}::${home}:/bin/false`),
-    group: [...own.map(([name, { gid }]) => `${name}:x:${gid}:`), `postdrop:x:${postdrop}:`],
+    passwd: ownUsers.map(([name, { uid, gid, home }]) => `${name}:x:${uid}:${gid}::${home}:/bin/false`),
+    group: [...ownUsers.map(([name, { gid }]) => `${name}:x:${gid}:`), `postdrop:x:${postdrop}:`],
   }
   await runCommand('ip', ['link', 'set', 'lo', 'up'])
   for (const [name, lines] of Object.entries(files)) {

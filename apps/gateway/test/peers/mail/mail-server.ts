@@ -27,14 +27,14 @@ interface ServerPlan {
 export async function startMailServer({ name, command, env, logPath }: ServerPlan): Promise<MailServer> {
   const [program, ...parameters] = command
   const child = spawn(program, parameters, { env: { ...process.env, ...env }, detached: true })
-  const ended = once(child, 'exit')
-  let printed = ''
+  const exit = once(child, 'exit')
+  let output = ''
   const read = (chunk: Buffer) => {
-    printed += chunk.toString()
+    output += chunk.toString()
   }
   child.stdout.on('data', read)
   child.stderr.on('data', read)
-  const log = () => printed + (existsSync(logPath) ? readFileSync(logPath, 'utf8') : '')
+  const log = () => output + (existsSync(logPath) ? readFileSync(logPath, 'utf8') : '')
   await waitUntil(`${name} listens`, () => {
     if (child.exitCode !== null) throw new Error(`${name} ended: ${log()}`)
     return canConnect(mailPorts.server)
@@ -44,7 +44,7 @@ export async function startMailServer({ name, command, env, logPath }: ServerPla
     log,
     async stop() {
       if (child.pid) process.kill(-child.pid, 'SIGTERM')
-      await ended
+      await exit
       await waitUntil(`${name} is gone`, async () => !(await canConnect(mailPorts.server)))
     },
   }

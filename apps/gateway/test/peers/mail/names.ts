@@ -7,7 +7,7 @@ export const alice = `alice@${peopleHost}`
 /** A mailbox whose outgoing mail OpenDKIM signs. */
 export const bea = `bea@${peopleHost}`
 /** Mail to this address is accepted, and then cannot be delivered. */
-export const gone = `gone@${peopleHost}`
+export const goneAddress = `gone@${peopleHost}`
 
 /** The ports of the mail server, of our gateway and of OpenDKIM. The network is private, so nothing else can occupy them. */
 export const mailPorts = { server: 25, ours: 2525, filter: 8891 } as const

@@ -37,7 +37,7 @@ export async function startOpenDkimSigner(tree: string): Promise<OpenDkimSigner>
   )
   const env = { ...process.env, LD_LIBRARY_PATH: describePrograms(tree).libraries }
   const child = spawn(join(tree, 'usr/sbin/opendkim'), ['-f', '-x', configPath], { env, stdio: 'inherit' })
-  const ended = once(child, 'exit')
+  const exit = once(child, 'exit')
   await waitUntil('OpenDKIM listens', () => {
     if (child.exitCode !== null) throw new Error('OpenDKIM ended')
     return canConnect(mailPorts.filter)
@@ -47,7 +47,7 @@ export async function startOpenDkimSigner(tree: string): Promise<OpenDkimSigner>
     record: { name: `${selector}._domainkey.${peopleHost}`, value },
     async stop() {
       child.kill('SIGTERM')
-      await ended
+      await exit
     },
   }
 }

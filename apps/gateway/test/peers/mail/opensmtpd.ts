@@ -6,7 +6,7 @@ import { runCommand } from '../run-command.ts'
 import { describePrograms } from './find-mail-programs.ts'
 import type { MailServer } from './mail-server.ts'
 import { startMailServer } from './mail-server.ts'
-import { gone, mailHost, mailPorts, peopleHost, stagePath, users } from './names.ts'
+import { goneAddress, mailHost, mailPorts, peopleHost, stagePath, users } from './names.ts'
 
 const folder = join(stagePath, 'opensmtpd')
 
@@ -15,7 +15,7 @@ listen on 127.0.0.1 port ${mailPorts.server} hostname ${mailHost}
 action "people" maildir "${stagePath}/home/%{user.username}/Maildir"
 action "agents" relay host lmtp://127.0.0.1:${mailPorts.ours} helo ${mailHost}
 action "gone" relay host lmtp://127.0.0.1:${mailPorts.ours} helo ${mailHost}
-match from any for rcpt-to "${gone}" action "gone"
+match from any for rcpt-to "${goneAddress}" action "gone"
 match from any for domain "${peopleHost}" action "people"
 match from any for domain "${ourHost}" action "agents"
 `

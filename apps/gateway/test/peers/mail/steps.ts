@@ -7,7 +7,7 @@ import type { OurGateway } from '../our-gateway.ts'
 import type { ExamStep } from '../run-steps.ts'
 import type { Alice, Received } from './alice.ts'
 import type { Dkimpy } from './dkimpy.ts'
-import { alice, bea, gone, peopleHost } from './names.ts'
+import { alice, bea, goneAddress, peopleHost } from './names.ts'
 import type { OpenDkim } from './opendkim.ts'
 
 interface MailStage {
@@ -112,17 +112,19 @@ async function checkAll({ gateway }: MailStage): Promise<void> {
 
 /** Checks that the bounce reaches the address of the delivery, and that the missing user gets no more mail. */
 async function sendToGone(stage: MailStage): Promise<void> {
-  const id = await stage.alice.write({ from: gone, to: echo, subject, text: 'Answer me if you can.' })
+  const id = await stage.alice.write({ from: goneAddress, to: echo, subject, text: 'Answer me if you can.' })
   const { deliveries } = await waitUntil('the delivery has ended', async () => {
     const record = await findRecord(stage, id)
     return record.deliveries.some(({ state }) => state === 'dead') ? record : undefined
   })
   match(deliveries[0]?.last_error ?? '', /5\.\d/)
-  match(await stage.gateway.postern('suppressions', 'echo'), new RegExp(gone))
+  match(await stage.gateway.postern('suppressions', 'echo'), new RegExp(goneAddress))
 }
 
 async function findFirstAnswer({ alice, gateway }: MailStage): Promise<{ id: string; answer: Received }> {
-  const first = (await gateway.messages()).toSorted((left, right) => left.number - right.number)[0]
+  const first = (await gateway.messages()).toSorted(
+    (remainingRecord, right) => remainingRecord.number - right.number,
+  )[0]
   const id = first?.message.id ?? ''
   return { id, answer: await alice.findAnswer(id) }
 }

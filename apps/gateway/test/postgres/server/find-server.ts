@@ -23,7 +23,7 @@ async function unpackServer(directory: string): Promise<string> {
   const own = ['-o', 'APT::Sandbox::User=root', '-o', `Dir::Cache::archives=${archives}`]
   await apt([...own, 'install', '-y', '--no-install-recommends', '--download-only', 'postgresql'])
   const tree = join(directory, 'tree')
-  for (const name of readdirSync(archives).filter(each => each.endsWith('.deb'))) {
+  for (const name of readdirSync(archives).filter(fileName => fileName.endsWith('.deb'))) {
     await runCommand('dpkg-deb', ['-x', join(archives, name), tree])
   }
   // The server runs as another user than this process.

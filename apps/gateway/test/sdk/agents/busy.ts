@@ -7,6 +7,8 @@ export default defineAgent({
   handle() {
     tries.push(Date.now())
     if (tries.length < 3) throw new Unavailable('The orders do not answer', { retryAfter: 2 })
-    return tries.map((at, index) => (index === 0 ? 0 : Math.round((at - (tries[index - 1] ?? at)) / 1_000))).join(', ')
+    return tries
+      .map((time, index) => (index === 0 ? 0 : Math.round((time - (tries[index - 1] ?? time)) / 1_000)))
+      .join(', ')
   },
 })

@@ -7,9 +7,9 @@ import { requireOperator } from '../../sign-in/operator-token.ts'
 import type { OperatorOptions } from '../routes.ts'
 import { createOperatorRoutes } from '../routes.ts'
 
-const done: PlannedAction[] = []
+const plannedActions: PlannedAction[] = []
 beforeEach(() => {
-  done.length = 0
+  plannedActions.length = 0
 })
 
 const addressed = { deliveries: [{ to: 'https://peer.test/inbox', target: null }], aliases: [] }
@@ -19,7 +19,7 @@ const acting = {
     findResponse: async () => undefined,
     findMessageTo: async (agent: string, id: string) =>
       agent === 'echo' && id === 'm1' ? { message: 7, via: 'activitypub', target: null } : undefined,
-    act: async (acts: readonly PlannedAction[]) => void done.push(...acts),
+    act: async (acts: readonly PlannedAction[]) => void plannedActions.push(...acts),
   },
   system: {
     now: () => 0,
@@ -72,7 +72,7 @@ test('an agent posts and reacts for the operator, who gets the id of the post', 
   expect(answer.status).toBe(200)
   const id = expect.stringMatching(/^[0-9a-f]{32}$/)
   expect(await answer.json()).toEqual({ done: [{ act: 'post', id }, { act: 'like' }] })
-  expect(done).toMatchObject([
+  expect(plannedActions).toMatchObject([
     { kind: 'post', synthetic: { agent: 'echo' }, answer: { response: { id, sender: '@echo@agents.test', parts } } },
     { kind: 'react', message: 7 },
   ])
@@ -89,7 +89,7 @@ test('the gateway alone names posts', async () => {
 test.each(['wrong', ''])('nobody else lets it: the token is "%s"', async token => {
   const answer = await act({ acts: [{ act: 'post', parts }] }, { token })
   expect(answer.status).toBe(401)
-  expect(done).toEqual([])
+  expect(plannedActions).toEqual([])
 })
 
 test('an agent that there is not does nothing', async () => {
@@ -109,7 +109,7 @@ test('all is done or nothing', async () => {
     code: 'no_recipient',
     detail: 'Cannot delete "unknown": this agent has no answer or post with this id',
   })
-  expect(done).toEqual([])
+  expect(plannedActions).toEqual([])
 })
 
 test.each<[what: string, body: unknown, detail: string]>([
@@ -139,7 +139,7 @@ test.each<[what: string, body: unknown, detail: string]>([
 ])('a request with %s is malformed', async (_what, body, detail) => {
   const answer = await act(body)
   expect(await answer.json()).toMatchObject({ status: 400, code: 'malformed', detail })
-  expect(done).toEqual([])
+  expect(plannedActions).toEqual([])
 })
 
 test('the gateway does not read a request that is too large', async () => {

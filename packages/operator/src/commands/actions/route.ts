@@ -33,12 +33,12 @@ export const actionOperation = defineOperation({
   },
 })
 
-export interface ActionRouteOptions {
+export interface ActionRouteDeps {
   readonly agents: Pick<AgentDirectory, 'find' | 'domain'>
   readonly acting: PublisherDeps
 }
 
-export function createAgentActionRoute({ agents, acting }: ActionRouteOptions): OperatorRoute {
+export function createAgentActionRoute({ agents, acting }: ActionRouteDeps): OperatorRoute {
   return handleOperation(actionOperation, async ({ parameters: { agent }, body: { acts } }) => {
     if (!agents.find(agent)) throw new Rejection('no_recipient', 'Cannot act: there is no such agent')
     const actions = acts.map(act =>

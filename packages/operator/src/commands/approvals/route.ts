@@ -12,7 +12,7 @@ import {
   pageOf,
   pageParameters,
   passing,
-  unknownNames,
+  unknownNameRefusal,
 } from '../../api/page.ts'
 
 const { sender, since, until, text } = listFilters
@@ -31,7 +31,7 @@ export const approvalOperations = {
     parameters: z.object({ agent: z.string() }),
     query: z.object({ sender, since, until, text, ...pageParameters }),
     answer: pageOf(listedDecisionSchema),
-    refusals: unknownNames,
+    refusals: unknownNameRefusal,
   }),
   revoke: defineOperation({
     id: 'revokeApproval',

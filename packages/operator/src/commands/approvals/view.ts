@@ -1,12 +1,12 @@
 // Prints decisions that count for later calls of tools, and revokes one.
 import type { ListedDecision } from '@postern/pipeline'
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
-import { viewOf } from '../operation-view.ts'
+import { createOperationView } from '../operation-view.ts'
 import { approvalOperations } from './route.ts'
 
 export const approvalViews = {
-  list: viewOf(approvalOperations.list, ({ items }) => formatRemembered(items)),
-  revoke: viewOf(approvalOperations.revoke, ({ id }) => `${toTerminalLine(id)}: revoked`),
+  list: createOperationView(approvalOperations.list, ({ items }) => formatRemembered(items)),
+  revoke: createOperationView(approvalOperations.revoke, ({ id }) => `${toTerminalLine(id)}: revoked`),
 }
 
 function formatRemembered(approvals: readonly ListedDecision[]): string {

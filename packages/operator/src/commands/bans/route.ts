@@ -5,7 +5,7 @@ import type { GatewayStore } from '@postern/store'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
-import { containsText, filterPage, listFilters, pageOf, pageParameters, unknownNames } from '../../api/page.ts'
+import { containsText, filterPage, listFilters, pageOf, pageParameters, unknownNameRefusal } from '../../api/page.ts'
 
 const banShape = {
   id: z.string(),
@@ -23,7 +23,7 @@ export const banOperations = {
     parameters: z.object({ agent: z.string() }),
     query: z.object({ sender: listFilters.sender, ...pageParameters }),
     answer: pageOf(z.object({ number: z.int().describe('Number of the ban.'), ...banShape }).meta({ id: 'Ban' })),
-    refusals: unknownNames,
+    refusals: unknownNameRefusal,
   }),
   lift: defineOperation({
     id: 'liftBan',

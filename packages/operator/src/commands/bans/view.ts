@@ -1,14 +1,14 @@
 // Prints the senders that a swarm has banned, and lifts a ban.
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
-import { viewOf } from '../operation-view.ts'
+import { createOperationView } from '../operation-view.ts'
 import { banOperations } from './route.ts'
 
 export const banViews = {
-  list: viewOf(banOperations.list, ({ items }) =>
+  list: createOperationView(banOperations.list, ({ items }) =>
     formatTable(
       ['id', 'policy', 'who'],
       items.map(({ id, policy, subject }) => [id, policy, subject]),
     ),
   ),
-  lift: viewOf(banOperations.lift, ({ id }) => `${toTerminalLine(id)}: lifted`),
+  lift: createOperationView(banOperations.lift, ({ id }) => `${toTerminalLine(id)}: lifted`),
 }

@@ -44,8 +44,11 @@ const marks: Readonly<Record<CheckOutcome['verdict'], readonly [mark: string, st
 export function formatFindings({ findings, counts, gateway, ms }: DoctorReport, screen: Screen): string {
   const groups = [...new Set(findings.map(({ group }) => group))]
   const sections = groups.map(group => {
-    const own = findings.filter(finding => finding.group === group)
-    return [paint(group, 'bold', screen), ...mergeSkipped(own).flatMap(line => formatLine(line, screen))].join('\n')
+    const groupFindings = findings.filter(finding => finding.group === group)
+    return [
+      paint(group, 'bold', screen),
+      ...mergeSkipped(groupFindings).flatMap(line => formatLine(line, screen)),
+    ].join('\n')
   })
   const sum = `${counts.failure} failed, ${counts.warning} warnings, ${counts.ok} ok, ${counts.skipped} skipped`
   const state =
@@ -64,7 +67,7 @@ function mergeSkipped(findings: readonly DoctorFinding[]): readonly Line[] {
   for (const finding of findings) {
     const { id, subject, verdict, fix } = finding
     const [, name = id] = id.split('.')
-    const isOnlyOne = findings.every(other => other === finding || other.id !== id)
+    const isOnlyOne = findings.every(otherFinding => otherFinding === finding || otherFinding.id !== id)
     const message = nameSubject(finding, verdict === 'skipped' || (verdict === 'ok' && isOnlyOne))
     const key = verdict === 'skipped' ? message : `${id} ${subject} ${message}`
     const names = lines.get(key)?.names ?? []

@@ -93,12 +93,12 @@ function previewBy(
   record: MessageRecord,
   response: NormalizedResponse,
 ) {
-  const own = record.deliveries.filter(delivery => delivery.via === via)
-  const wires = own.flatMap(({ wire }) => wire ?? [])
+  const ownDeliveries = record.deliveries.filter(delivery => delivery.via === via)
+  const wires = ownDeliveries.flatMap(({ wire }) => wire ?? [])
   // A delivery without an attempt has no document yet.
   const isWritten = wires.length > 0 && !isReadAsPreview
   const documents = isWritten ? uniqueDocuments(wires) : diagnostics?.preview?.({ turn: turnOf(record), response })
-  return { via, is_sent: own.length > 0, documents: documents ?? [] }
+  return { via, is_sent: ownDeliveries.length > 0, documents: documents ?? [] }
 }
 
 /** Removes equal documents. Most copies of an answer to many recipients are the same document. */

@@ -43,7 +43,7 @@ interface RingOptions {
 const slackMs = 5_000
 
 export function createChangeRing({ store, now, capacity = 5_000 }: RingOptions): ChangeRing {
-  const own = randomBytes(6).toString('hex')
+  const writerId = randomBytes(6).toString('hex')
   const beganAt = now()
   const waiting = new Set<() => void>()
   const changes = createSlots(capacity)
@@ -55,10 +55,10 @@ export function createChangeRing({ store, now, capacity = 5_000 }: RingOptions):
   }
 
   const unlisten = store.listen('changes', payload => {
-    const at = now()
+    const happenedAt = now()
     readNotice(payload, (kind, number) => {
       newest += 1
-      changes.write(newest, { at, kind, number })
+      changes.write(newest, { at: happenedAt, kind, number })
     })
     for (const wake of [...waiting]) wake()
   })
@@ -74,10 +74,10 @@ export function createChangeRing({ store, now, capacity = 5_000 }: RingOptions):
       await promise
       waiting.delete(resolve)
     },
-    formatId: ({ position, at }) => `${own}-${position}-${at}`,
+    formatId: ({ position, at }) => `${writerId}-${position}-${at}`,
     findPosition(id) {
       const [, writer, position, at] = /^([0-9a-f]{12})-(\d{1,15})-(\d{1,15})$/.exec(id) ?? []
-      if (writer === own) return Number(position) <= newest ? Number(position) : undefined
+      if (writer === writerId) return Number(position) <= newest ? Number(position) : undefined
       const from = Number(at) - slackMs
       // Every gateway receives every change, so the changes that another gateway has sent since then are here, too.
       const isMissed = oldest() > 1 && changes.read(oldest()).at > from
@@ -112,11 +112,11 @@ function createSlots(capacity: number) {
 }
 
 /** Reads a notice and validates it, because every program with access to the database can send one. */
-function readNotice(payload: unknown, take: (kind: ChangeKind, number: number) => void): void {
+function readNotice(payload: unknown, addChange: (kind: ChangeKind, number: number) => void): void {
   const notice = (payload ?? {}) as ChangeNotice
   for (const kind of changeKinds) {
     const numbers: unknown = notice[kind]
     if (!Array.isArray(numbers)) continue
-    for (const number of numbers) if (Number.isSafeInteger(number)) take(kind, number)
+    for (const number of numbers) if (Number.isSafeInteger(number)) addChange(kind, number)
   }
 }

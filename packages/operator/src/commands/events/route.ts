@@ -8,7 +8,7 @@ import { changeKinds } from '@postern/pipeline'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
-import { listFilters, unknownNames } from '../../api/page.ts'
+import { listFilters, unknownNameRefusal } from '../../api/page.ts'
 import { createChangeRing } from './change-ring.ts'
 import type { EventStore } from './stream.ts'
 import { streamChanges } from './stream.ts'
@@ -34,7 +34,7 @@ export const eventOperation = defineOperation({
         'Events `message` and `turn` have a `MessageSummary` as data, `delivery` a `Delivery` without `wire` and `attempt_log`, `refusal` a `Refusal`, `requirement` the number of its `message`. Several changes of one record are one event. `ready` begins the stream; `reload` says that events are missing: read the lists anew.',
       ),
   },
-  refusals: { ...unknownNames, rate_limited: 'Too many streams are open.' },
+  refusals: { ...unknownNameRefusal, rate_limited: 'Too many streams are open.' },
 })
 
 interface EventRouteOptions {
@@ -45,22 +45,22 @@ interface EventRouteOptions {
 }
 
 /** The maximum number of streams that may be open at the same time. */
-const mostStreams = 50
+const maxStreams = 50
 
 export function createEventRoute({ store, leaving, now }: EventRouteOptions): OperatorRoute {
   const ring = createChangeRing({ store, now })
   leaving.addEventListener('abort', ring.close, { once: true })
   const refuse = () => new Rejection('rate_limited', 'Cannot follow events: too many streams are open')
-  const enter = createOpenCount(mostStreams, refuse)
+  const enter = createOpenCount(maxStreams, refuse)
   return handleOperation(eventOperation, async ({ query, context }) => {
-    const leave = enter('')
+    const release = enter('')
     const ending = new AbortController()
     const signal = AbortSignal.any([leaving, context.req.raw.signal, ending.signal])
     const { agent, channel, kind: kinds = changeKinds, after } = query
     const lastId = context.req.header('last-event-id') ?? after
     const events = streamChanges({ ring, store, now, agent, channel, kinds, lastId, signal })
     const body = toByteStream(events, () => {
-      leave()
+      release()
       ending.abort()
     })
     return new Response(body as BodyInit, { headers: sseHeaders })

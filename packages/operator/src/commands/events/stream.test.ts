@@ -5,9 +5,9 @@ import { readChanges, streamChanges } from './stream.ts'
 
 /** Opens a ring, and a function that reports changes to it. */
 function openRing(capacity?: number) {
-  let tell: (payload: unknown) => void = () => undefined
-  const listen = (_topic: string, listener: typeof tell) => {
-    tell = listener
+  let notify: (payload: unknown) => void = () => undefined
+  const listen = (_topic: string, listener: typeof notify) => {
+    notify = listener
     return () => undefined
   }
   const ring = createChangeRing({
@@ -15,14 +15,14 @@ function openRing(capacity?: number) {
     now: () => 1_000_000,
     ...(capacity !== undefined && { capacity }),
   })
-  return { ring, tell: (payload: unknown) => tell(payload) }
+  return { ring, tell: (payload: unknown) => notify(payload) }
 }
 
-const asked: { after?: number | undefined; floor?: number | undefined }[] = []
+const ranges: { after?: number | undefined; floor?: number | undefined }[] = []
 const store = {
   async listMessages(range: { after: number; floor: number }) {
-    asked.push(range)
-    return Array.from({ length: range.after - range.floor }, (_, at) => ({ message: range.floor + at }))
+    ranges.push(range)
+    return Array.from({ length: range.after - range.floor }, (_, index) => ({ message: range.floor + index }))
   },
 } as unknown as EventStore
 
@@ -40,9 +40,9 @@ test('several changes of one record are one event, in the order of the last', as
 test('the stream reads records that lie close together, and others apart', async () => {
   const { ring, tell } = openRing()
   tell({ message: [5, 1_000_000, 9] })
-  asked.length = 0
+  ranges.length = 0
   await readChanges(ring.listAfter(0) ?? [], store, {})
-  expect(asked.map(({ floor, after }) => [floor, after])).toEqual([
+  expect(ranges.map(({ floor, after }) => [floor, after])).toEqual([
     [5, 10],
     [1_000_000, 1_000_001],
   ])

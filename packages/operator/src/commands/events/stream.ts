@@ -38,8 +38,8 @@ export async function* streamChanges(options: EventStreamOptions): AsyncGenerato
       yield formatEvent('reload', mark(), {})
       continue
     }
-    const wanted = changes.filter(({ kind }) => kinds.includes(kind))
-    for (const { record, ...change } of await readChanges(wanted, store, { agent, channel })) {
+    const wantedChanges = changes.filter(({ kind }) => kinds.includes(kind))
+    for (const { record, ...change } of await readChanges(wantedChanges, store, { agent, channel })) {
       yield formatEvent(change.kind, ring.formatId(change), record)
     }
     position = changes.at(-1)?.position ?? position
@@ -106,7 +106,7 @@ export async function readChanges(
 ): Promise<readonly ReadChange[]> {
   const latest = new Map(changes.map(change => [`${change.kind} ${change.number}`, change]))
   const records = new Map<string, object>()
-  for (const [kind, group] of Map.groupBy(latest.values(), ({ kind: each }) => each)) {
+  for (const [kind, group] of Map.groupBy(latest.values(), ({ kind: changeKind }) => changeKind)) {
     for (const [floor, last] of listRanges(group.map(({ number }) => number))) {
       const range = { ...filter, limit: last - floor + 1, after: last + 1, floor }
       for (const [number, record] of await readers[kind](store, range)) records.set(`${kind} ${number}`, record)

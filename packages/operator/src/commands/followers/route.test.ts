@@ -5,7 +5,7 @@ import type { FollowerOptions } from './route.ts'
 import { createFollowerRoutes } from './route.ts'
 
 const decided: unknown[] = []
-const asked: unknown[] = []
+const filters: unknown[] = []
 const channels = [
   { descriptor: { name: 'email' } },
   {
@@ -21,7 +21,7 @@ const channels = [
 const follower = { agent: 'echo', via: 'activitypub', relation: 'pending', target: null, since: 0 } as const
 const store: FollowerOptions['store'] = {
   async listRelations(filter) {
-    asked.push(filter)
+    filters.push(filter)
     return [{ ...follower, peer: 'https://peer.test/ada', number: 7 }]
   },
 }
@@ -31,13 +31,13 @@ app.onError(error => toProblem(error))
 const decide = (verdict: string, body: string) =>
   app.request(`/operator/api/follow-requests/${verdict}`, { method: 'POST', body })
 
-test('those who ask to follow an agent are listed', async () => {
+test('the API lists pending follow requests of an agent', async () => {
   const answer = await app.request('/operator/api/relations?agent=echo&relation=pending&after=3&limit=1')
   expect(await answer.json()).toMatchObject({ items: [{ peer: 'https://peer.test/ada' }], next: 7 })
-  expect(asked.at(-1)).toMatchObject({ agent: 'echo', via: 'activitypub', relation: 'pending', after: 3 })
+  expect(filters.at(-1)).toMatchObject({ agent: 'echo', via: 'activitypub', relation: 'pending', after: 3 })
 })
 
-test.each(['relation=friend', 'after=x'])('a list by %s is malformed', async query => {
+test.each(['relation=friend', 'after=x'])('the API rejects a list with %s as malformed', async query => {
   const answer = await app.request(`/operator/api/relations?agent=echo&${query}`)
   expect(answer.status).toBe(400)
   expect(await answer.json()).toMatchObject({ code: 'malformed' })
@@ -46,13 +46,13 @@ test.each(['relation=friend', 'after=x'])('a list by %s is malformed', async que
 test.each([
   ['accept', true],
   ['reject', false],
-])('%s decides about who asks', async (verdict, isAccepted) => {
+])('%s answers a follow request', async (verdict, isAccepted) => {
   const answer = await decide(verdict, JSON.stringify({ agent: 'echo', peer: 'https://peer.test/ada' }))
   expect(await answer.json()).toEqual({ agent: 'echo', peer: 'https://peer.test/ada', done: verdict })
   expect(decided.at(-1)).toEqual(['echo', 'https://peer.test/ada', isAccepted])
 })
 
-test('a person without a request is unknown', async () => {
+test('a decision about a person without a request answers 404', async () => {
   const answer = await decide('accept', JSON.stringify({ agent: 'echo', peer: 'https://peer.test/bob' }))
   expect(answer.status).toBe(404)
   expect(await answer.json()).toMatchObject({

@@ -15,7 +15,7 @@ import {
   pageOf,
   pageParameters,
   passing,
-  unknownNames,
+  unknownNameRefusal,
 } from '../../api/page.ts'
 
 const { agent, channel, sender, since, until } = listFilters
@@ -50,7 +50,7 @@ export const followerOperations = {
     task: 'list relations',
     query: z.object({ relation: z.enum(relationKinds).default('follower'), ...relationFilters }),
     answer: pageOf(relationSchema),
-    refusals: unknownNames,
+    refusals: unknownNameRefusal,
   }),
   decide: defineOperation({
     id: 'decideFollowRequest',
@@ -81,8 +81,10 @@ export function createFollowerRoutes({ store, channels }: FollowerOptions): read
     handleOperation(followerOperations.list, ({ query }) => listRelationPage(store, { ...query, defaultChannel })),
     handleOperation(followerOperations.decide, async ({ parameters: { verdict }, body: { agent, peer } }) => {
       const isAccepted = verdict === 'accept'
-      const decided = await Promise.all(channels.map(channel => channel.peers?.decideFollow?.(agent, peer, isAccepted)))
-      requireFound(decided.includes(true), 'Cannot decide: nobody of this name asks to follow that agent')
+      const decisions = await Promise.all(
+        channels.map(channel => channel.peers?.decideFollow?.(agent, peer, isAccepted)),
+      )
+      requireFound(decisions.includes(true), 'Cannot decide: nobody of this name asks to follow that agent')
       return { agent, peer, done: verdict }
     }),
   ]

@@ -1,12 +1,12 @@
 // Prints the followers of an agent, and accepts or rejects follow requests.
 import type { Relation } from '@postern/pipeline'
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
-import type { AnswerView } from '../operation-view.ts'
-import { viewOf, viewOfList } from '../operation-view.ts'
+import type { PrintAnswer } from '../operation-view.ts'
+import { createListView, createOperationView } from '../operation-view.ts'
 import { followerOperations } from './route.ts'
 
 export const followerViews = {
-  list: viewOfList(followerOperations.list, formatRelations, ({ agent, pending }) => ({
+  list: createListView(followerOperations.list, formatRelations, ({ agent, pending }) => ({
     agent,
     relation: pending === true ? 'pending' : 'follower',
   })),
@@ -21,8 +21,12 @@ function formatRelations(relations: readonly Relation[]): string {
   )
 }
 
-function decideAs(verdict: 'accept' | 'reject'): AnswerView {
-  return viewOf(followerOperations.decide, (_, { actor }) => `${toTerminalLine(String(actor))}: ${verdict}ed`, {
-    read: ({ agent, actor }) => ({ verdict, agent, peer: actor }),
-  })
+function decideAs(verdict: 'accept' | 'reject'): PrintAnswer {
+  return createOperationView(
+    followerOperations.decide,
+    (_, { actor }) => `${toTerminalLine(String(actor))}: ${verdict}ed`,
+    {
+      read: ({ agent, actor }) => ({ verdict, agent, peer: actor }),
+    },
+  )
 }

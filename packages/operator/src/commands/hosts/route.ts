@@ -39,12 +39,12 @@ interface HostRouteOptions {
   listLeftAlone(): readonly LeftAloneHost[]
 }
 
-const mostHosts = 500
+const maxHosts = 500
 
 export function createHostRoute({ store, listLeftAlone }: HostRouteOptions): OperatorRoute {
   return handleOperation(hostOperation, async () => {
-    const leftAlone = new Map(listLeftAlone().map(each => [each.host, each]))
-    const waiting = await store.listWaitingHosts(mostHosts)
+    const leftAlone = new Map(listLeftAlone().map(leftAloneHost => [leftAloneHost.host, leftAloneHost]))
+    const waiting = await store.listWaitingHosts(maxHosts)
     const waitingNames = new Set(waiting.map(({ host }) => host))
     const idleNames = [...leftAlone.keys()].filter(host => !waitingNames.has(host))
     return {

@@ -70,12 +70,12 @@ interface KeyRouteOptions {
 }
 
 export function createKeyRoutes({ channels, store }: KeyRouteOptions): readonly OperatorRoute[] {
-  const listBy = async (ask: (channel: Channel) => Promise<readonly PublishedKey[]> | undefined) => {
-    const listed = channels.map(async channel => {
-      const keys = (await ask(channel)) ?? []
+  const listBy = async (list: (channel: Channel) => Promise<readonly PublishedKey[]> | undefined) => {
+    const keyLists = channels.map(async channel => {
+      const keys = (await list(channel)) ?? []
       return keys.map(key => ({ via: channel.descriptor.name, ...key }))
     })
-    return (await Promise.all(listed)).flat()
+    return (await Promise.all(keyLists)).flat()
   }
   return [
     handleOperation(keyOperations.list, async () => ({
@@ -92,8 +92,8 @@ export function createKeyRoutes({ channels, store }: KeyRouteOptions): readonly 
   ]
 }
 
-function isNewest({ purpose }: ListedSecret, at: number, all: readonly ListedSecret[]): boolean {
-  return all[at - 1]?.purpose !== purpose
+function isNewest({ purpose }: ListedSecret, index: number, all: readonly ListedSecret[]): boolean {
+  return all[index - 1]?.purpose !== purpose
 }
 
 function describeSecret({ purpose, generation, madeAt }: ListedSecret) {

@@ -1,15 +1,15 @@
 // Prints keys, DNS records and secrets, and rotates keys.
 import type { OperationAnswer } from '../../api/operation.ts'
 import { formatTable } from '../../terminal/text.ts'
-import { viewOf } from '../operation-view.ts'
+import { createOperationView } from '../operation-view.ts'
 import { keyOperations } from './route.ts'
 
 type Keys = OperationAnswer<typeof keyOperations.list>
 
 export const keyViews = {
-  list: viewOf(keyOperations.list, formatKeys),
+  list: createOperationView(keyOperations.list, formatKeys),
   /** Creates new keys for one agent, or for all. With `revoke`, the old ones end at once. */
-  rotate: viewOf(keyOperations.rotate, (rotated, { revoke }) => formatRotated(rotated, revoke === true)),
+  rotate: createOperationView(keyOperations.rotate, (rotated, { revoke }) => formatRotated(rotated, revoke === true)),
 }
 
 function formatRotated(rotated: Keys, isRevoking: boolean): string {
@@ -29,6 +29,6 @@ function formatKeys({ keys, secrets }: Keys): string {
     ].join('\n'),
   )
   const rows = secrets.map(({ id, purpose, madeAt }) => [id, madeAt?.slice(0, 10) ?? '', purpose])
-  const listed = rows.length > 0 ? [formatTable(['secret', 'made', 'for'], rows)] : []
-  return [...published, ...listed].join('\n\n')
+  const lines = rows.length > 0 ? [formatTable(['secret', 'made', 'for'], rows)] : []
+  return [...published, ...lines].join('\n\n')
 }

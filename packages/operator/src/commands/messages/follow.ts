@@ -14,19 +14,19 @@ const maxPages = 20
 /** Prints the newest messages, and then each one that arrives or changes its state, until the gateway ends. */
 export async function followMessages(client: OperatorClient, output: Output, filter: MessageFilter): Promise<void> {
   if (!client.isRunning) throw new CommandError('no gateway is running here; start one to follow its messages')
-  const printed = new Map<number, string>()
+  const printedLines = new Map<number, string>()
   const print = (message: MessageSummary) => {
     const line = formatFollowed(message)
-    if (printed.get(message.message) === line) return
-    printed.set(message.message, line)
+    if (printedLines.get(message.message) === line) return
+    printedLines.set(message.message, line)
     // The oldest messages are removed, so that the map stays small.
-    const [oldest] = printed.keys()
-    if (printed.size > 1_000 && oldest !== undefined) printed.delete(oldest)
+    const [oldest] = printedLines.keys()
+    if (printedLines.size > 1_000 && oldest !== undefined) printedLines.delete(oldest)
     output.print(output.json ? JSON.stringify(message) : line)
   }
   const { agent, channel } = filter
   const query = { agent, channel, kind: ['message' as const, 'turn' as const] }
-  const reader = readAgain(() => printNew(client, filter, print, printed))
+  const reader = readAgain(() => printNew(client, filter, print, printedLines))
   for await (const line of client.readLines(eventOperation, { query })) {
     if (reader.failure) throw reader.failure
     if (line.startsWith('event: ')) reader.wake()
@@ -74,14 +74,14 @@ async function printNew(
   client: OperatorClient,
   filter: MessageFilter,
   print: (message: MessageSummary) => void,
-  printed: ReadonlyMap<number, string>,
+  printedLines: ReadonlyMap<number, string>,
 ): Promise<void> {
   const newest: MessageSummary[] = []
   let after: number | undefined
   for (let page = 0; page < maxPages; page += 1) {
     const { items, next } = await client.call(messageOperations.list, { query: { ...filter, after } })
     newest.push(...items)
-    if (next === null || printed.size === 0 || items.some(({ message }) => printed.has(message))) break
+    if (next === null || printedLines.size === 0 || items.some(({ message }) => printedLines.has(message))) break
     after = next
   }
   for (const message of newest.toReversed()) print(message)
@@ -89,7 +89,9 @@ async function printNew(
 
 /** Formats one message as a line. */
 function formatFollowed({ message, received_at, via, agent, state, flags, sender, verified, preview }: MessageSummary) {
-  const who = verified ? sender : `${sender}?`
+  const shownSender = verified ? sender : `${sender}?`
   const stateText = [state, ...flags].join(' ')
-  return toTerminalLine(`#${message}  ${received_at.slice(11, 19)}  ${via}  ${agent}  ${stateText}  ${who}  ${preview}`)
+  return toTerminalLine(
+    `#${message}  ${received_at.slice(11, 19)}  ${via}  ${agent}  ${stateText}  ${shownSender}  ${preview}`,
+  )
 }

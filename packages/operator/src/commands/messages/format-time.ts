@@ -9,9 +9,9 @@ const units = [
 
 /** Formats a duration as `0.4 ms`, `12 ms`, `1.5 s` or `2.3 h`. */
 export function formatDuration(ms: number): string {
-  const largest = units.find(([size]) => ms >= size)
-  if (!largest) return `${ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms)} ms`
-  const [size, unit] = largest
+  const largestUnit = units.find(([size]) => ms >= size)
+  if (!largestUnit) return `${ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms)} ms`
+  const [size, unit] = largestUnit
   const count = ms / size
   return `${count < 10 ? Math.round(count * 10) / 10 : Math.round(count)} ${unit}`
 }

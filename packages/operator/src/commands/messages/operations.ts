@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { OperationInput } from '../../api/call.ts'
 import { defineOperation } from '../../api/operation.ts'
-import { listFilters, pageOf, pageParameters, unknownNames } from '../../api/page.ts'
+import { listFilters, pageOf, pageParameters, unknownNameRefusal } from '../../api/page.ts'
 import {
   conversationSchema,
   deliveryRecordSchema,
@@ -43,7 +43,7 @@ export const messageOperations = {
       ...pageParameters,
     }),
     answer: pageOf(messageSummarySchema),
-    refusals: unknownNames,
+    refusals: unknownNameRefusal,
   }),
   find: defineOperation({
     id: 'findMessage',
@@ -75,7 +75,7 @@ export const conversationOperations = {
       ...pageParameters,
     }),
     answer: pageOf(conversationSchema),
-    refusals: unknownNames,
+    refusals: unknownNameRefusal,
   }),
 }
 
@@ -99,7 +99,7 @@ export const deliveryOperations = {
       ...pageParameters,
     }),
     answer: pageOf(deliveryRecordSchema),
-    refusals: unknownNames,
+    refusals: unknownNameRefusal,
   }),
   find: defineOperation({
     id: 'findDelivery',
@@ -141,6 +141,6 @@ export const refusalOperations = {
       ...pageParameters,
     }),
     answer: pageOf(refusalRecordSchema),
-    refusals: unknownNames,
+    refusals: unknownNameRefusal,
   }),
 }

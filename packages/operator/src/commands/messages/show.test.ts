@@ -29,11 +29,11 @@ const record = {
 } as unknown as MessageRecord
 
 test('formatRecord() lets nobody move the cursor or begin a line but in their own text', () => {
-  const shown = formatRecord(record)
-  expect(shown.match(/[^\P{Cc}\n]|\u202e/u)).toBeNull()
-  expect(shown.split('\n').filter(line => line === 'sender')).toHaveLength(1)
-  expect(shown).toContain('  one\n  two\\u{1b}[1A\\u{202e}eno\\u{9b}2J\n')
-  expect(shown).toContain('  @mallory@evil.test (x)\\u{d}@alice@good.test)\n')
+  const text = formatRecord(record)
+  expect(text.match(/[^\P{Cc}\n]|\u202e/u)).toBeNull()
+  expect(text.split('\n').filter(line => line === 'sender')).toHaveLength(1)
+  expect(text).toContain('  one\n  two\\u{1b}[1A\\u{202e}eno\\u{9b}2J\n')
+  expect(text).toContain('  @mallory@evil.test (x)\\u{d}@alice@good.test)\n')
 })
 
 test('formatTable() keeps every row on its line', () => {

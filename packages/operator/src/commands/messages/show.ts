@@ -25,7 +25,9 @@ export function formatRecord(record: MessageRecord): string {
       'message',
       [
         `#${number} ${message.id}`,
-        ...(namesakes.length > 0 ? [`also ${namesakes.map(other => `#${other}`).join(', ')}: same id`] : []),
+        ...(namesakes.length > 0
+          ? [`also ${namesakes.map(otherNumber => `#${otherNumber}`).join(', ')}: same id`]
+          : []),
         `thread ${message.thread_id}, begun as ${threadSourceOf(message)}`,
         `${message.received_via} to ${message.recipient} at ${message.received_at}`,
       ],
@@ -84,10 +86,10 @@ function formatProof({ kind, verdict, reason, key_id, code }: Proof): string {
 
 /** Formats the tokens of one model: input and output, and the cached and reasoning tokens among them. */
 function formatUsage({ provider, model = 'unnamed', ...counts }: TokenUsage): string {
-  const counted = usageWords.flatMap(([member, words]) =>
+  const countTexts = usageWords.flatMap(([member, words]) =>
     counts[member] === undefined ? [] : [`${counts[member]} ${words}`],
   )
-  return `${provider === undefined ? model : `${provider} ${model}`}: ${counted.join(', ')} (tokens)`
+  return `${provider === undefined ? model : `${provider} ${model}`}: ${countTexts.join(', ')} (tokens)`
 }
 
 const usageWords = [

@@ -49,24 +49,24 @@ interface RecordedStage {
 
 /** Lists the stages of a message: arrival, each proof, queue, agent, commit, each attempt to deliver. */
 function listRecordedStages({ message, trace, turn, steps = [], deliveries }: MessageRecord): readonly RecordedStage[] {
-  const received = trace?.received_at ?? Date.parse(message.received_at)
+  const receivedAt = trace?.received_at ?? Date.parse(message.received_at)
   return [
-    { name: 'received', at: received },
+    { name: 'received', at: receivedAt },
     ...(trace ? listSteps(trace) : []),
-    ...(turn ? listTurn(turn, trace?.admitted_at ?? received) : []),
+    ...(turn ? listTurn(turn, trace?.admitted_at ?? receivedAt) : []),
     ...steps.map(describeStep),
     ...deliveries.flatMap(listDelivery),
   ]
 }
 
 function listSteps({ received_at, steps, admitted_at }: IntakeTrace): readonly RecordedStage[] {
-  const checked = steps.map(step => ({
+  const checkStages = steps.map(step => ({
     name: step.kind,
     at: received_at + step.after,
     ms: step.ms,
     outcome: describeCheck(step),
   }))
-  return admitted_at === undefined ? checked : [...checked, { name: 'admitted', at: admitted_at }]
+  return admitted_at === undefined ? checkStages : [...checkStages, { name: 'admitted', at: admitted_at }]
 }
 
 const origins: Readonly<Record<NonNullable<VerifyStep['key_from']>, string>> = {
@@ -94,8 +94,8 @@ function describeStep({ kind, name, at, ms, message, error }: TurnStep): Recorde
 }
 
 function listTurn({ attempts, due_at, is_leased, ended_at }: TurnRecord, admitted: number): readonly RecordedStage[] {
-  const waits = attempts.flatMap((attempt, at) => {
-    const since = at === 0 ? admitted : (attempts[at - 1]?.ended_at ?? admitted)
+  const waits = attempts.flatMap((attempt, index) => {
+    const since = index === 0 ? admitted : (attempts[index - 1]?.ended_at ?? admitted)
     return [{ name: 'queued', at: since, ms: Math.max(0, attempt.leased_at - since) }, ...listAttempt(attempt)]
   })
   const isOver = ended_at !== undefined
@@ -146,16 +146,16 @@ function describeAttempt({ attempt, outcome, error, next_at }: TurnAttempt): str
   const position =
     error?.file === undefined ? '' : ` at ${error.file}${error.line === undefined ? '' : `:${error.line}`}`
   const fault = error && `${error.name}: ${error.message}${position}`
-  const again = next_at !== undefined && `again at ${formatInstant(next_at)}`
-  return [attempt > 1 && `attempt ${attempt}`, outcome.replace('_', ' '), fault, again].filter(Boolean).join(', ')
+  const retryNote = next_at !== undefined && `again at ${formatInstant(next_at)}`
+  return [attempt > 1 && `attempt ${attempt}`, outcome.replace('_', ' '), fault, retryNote].filter(Boolean).join(', ')
 }
 
 function listDelivery({ id, attempt_log, next_attempt_at }: DeliveryRecord): readonly RecordedStage[] {
-  const tried = attempt_log.map(({ attempt, at, ms, outcome, reply_line, error, next_at }) => {
-    const again = next_at !== undefined && `again at ${formatInstant(next_at)}`
-    const said = [outcome, reply_line ?? error, again].filter(Boolean).join(', ')
-    return { name: attempt === 1 ? `delivery ${id}` : `delivery ${id} (${attempt})`, at, ms, outcome: said }
+  const attemptStages = attempt_log.map(({ attempt, at, ms, outcome, reply_line, error, next_at }) => {
+    const retryNote = next_at !== undefined && `again at ${formatInstant(next_at)}`
+    const outcomeText = [outcome, reply_line ?? error, retryNote].filter(Boolean).join(', ')
+    return { name: attempt === 1 ? `delivery ${id}` : `delivery ${id} (${attempt})`, at, ms, outcome: outcomeText }
   })
-  if (next_attempt_at === undefined) return tried
-  return [...tried, { name: `delivery ${id}`, at: Date.parse(next_attempt_at), outcome: 'due' }]
+  if (next_attempt_at === undefined) return attemptStages
+  return [...attemptStages, { name: `delivery ${id}`, at: Date.parse(next_attempt_at), outcome: 'due' }]
 }

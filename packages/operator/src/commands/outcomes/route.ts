@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
 import type { WhyFactDeps, WhyFacts } from '../../why/facts.ts'
-import { gatherWhyFacts } from '../../why/facts.ts'
+import { readWhyFacts } from '../../why/facts.ts'
 import { reasonOf } from '../../why/reasons.ts'
 
 const outcomeSchema = z
@@ -42,7 +42,7 @@ interface OutcomeRouteOptions extends WhyFactDeps {
 export function createOutcomeRoute({ store, agentConfigs, now }: OutcomeRouteOptions): OperatorRoute {
   return handleOperation(outcomeOperation, async ({ query: { messages } }) => {
     const records = await store.listWhyRecords([...new Set(messages.split(',').map(Number))])
-    const facts = await gatherWhyFacts(records, now(), { store, agentConfigs })
+    const facts = await readWhyFacts(records, now(), { store, agentConfigs })
     return { outcomes: facts.map(describeOutcome) }
   })
 }

@@ -32,10 +32,10 @@ export function addPeopleCommands(program: Command, { output, loadChannels }: Co
     .option('--json', 'print JSON, for programs')
     .action(async (address: string, { json, leaveFiles, ...options }: ForgetOptions) => {
       const { forgetOwner, forgetPerson } = await loadView()
-      const printed = output({ json: json === true })
+      const screen = output({ json: json === true })
       return address.startsWith('web:')
-        ? forgetOwner(printed, { owner: address, leave_files: leaveFiles })
-        : forgetPerson(printed, { address, via: options.via, agent: options.agent, leave_files: leaveFiles })
+        ? forgetOwner(screen, { owner: address, leave_files: leaveFiles })
+        : forgetPerson(screen, { address, via: options.via, agent: options.agent, leave_files: leaveFiles })
     })
   program
     .command('vacuum')

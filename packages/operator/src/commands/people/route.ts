@@ -144,14 +144,14 @@ export const peopleOperations = {
   }),
 } as const
 
-export interface PeopleRouteOptions {
+export interface PeopleRouteDeps {
   readonly store: Pick<PeopleStore, 'listLinks'>
 }
 
 const noPersonProblem =
   'Cannot forget: "address" must be like @name@server.example or name@example.org, and "via" must be an open channel if it is set'
 
-export function createPeopleRoutes({ store }: PeopleRouteOptions): readonly OperatorRoute[] {
+export function createPeopleRoutes({ store }: PeopleRouteDeps): readonly OperatorRoute[] {
   return [
     handleOperation(peopleOperations.list, ({ query }) =>
       filterPage(
@@ -210,7 +210,7 @@ export function createForgettingRoutes(options: ForgettingRouteOptions): readonl
       const addresses =
         via === undefined
           ? listChannelAddresses(address, channels, agents.domain)
-          : [readChannelAddress(address, via, channels, agents.domain)].flatMap(each => each ?? [])
+          : [readChannelAddress(address, via, channels, agents.domain)].flatMap(personAddress => personAddress ?? [])
       if (addresses.length === 0) throw new Rejection('malformed', noPersonProblem)
       const { calls, ...forgotten } = await forgetting.forgetPerson({ agent, addresses, leavesFiles })
       return { address, agent: agent ?? null, ...forgotten, agents: await agentForgetting.call(calls) }

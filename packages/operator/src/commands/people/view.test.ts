@@ -8,10 +8,10 @@ afterEach(() => {
 
 /** Opens a terminal at a gateway that gives this answer. */
 function openTerminal(answer: object) {
-  const printed: string[] = []
+  const lines: string[] = []
   const client = { call: async () => answer, close: async () => undefined }
-  const output = { json: false, openClient: async () => client, print: (text: string) => printed.push(text) }
-  return { printed, output: output as unknown as ApiOutput }
+  const output = { json: false, openClient: async () => client, print: (text: string) => lines.push(text) }
+  return { printed: lines, output: output as unknown as ApiOutput }
 }
 
 const nothing = { messages: 0, links: 0, relations: 0, attachments: 0, traces: 0, unreachable: [], agents: [] }
@@ -38,9 +38,9 @@ test('forget says what it deleted and what stays, and ends with 0', async () => 
 test.each([
   [{ ...file, storage: 's3 https://s3.test/files' }, '  s3 https://s3.test/files: agent-inputs/x/letter.txt'],
   [file, '  unknown storage: agent-inputs/x/letter.txt'],
-])('forget ends with 1 and names each file that it could not delete', async (left, line) => {
+])('forget ends with 1 and names each file that it could not delete', async (remaining, line) => {
   const counts = { links: 0, runs: 1, threads: 1, attachments: 0, records: 0 }
-  const { printed, output } = openTerminal({ owner: file.owner, ...counts, unreachable: [left], agents: [] })
+  const { printed, output } = openTerminal({ owner: file.owner, ...counts, unreachable: [remaining], agents: [] })
   await forgetOwner(output, { owner: file.owner })
   const lines = printed[0]?.split('\n') ?? []
   expect(lines).toContain(line)

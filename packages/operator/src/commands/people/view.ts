@@ -82,12 +82,12 @@ function printForgotten(output: ApiOutput, answer: object, result: ForgettingRes
     output.print(JSON.stringify(answer, null, 2))
     return
   }
-  const deleted = counts.length > 0 ? [`${toTerminalLine(name)}: deleted ${formatList(counts)}.`, whatStays] : []
+  const deletionLines = counts.length > 0 ? [`${toTerminalLine(name)}: deleted ${formatList(counts)}.`, whatStays] : []
   const nobody = [
     `The gateway stores nothing of ${toTerminalLine(name)}, so it deleted nothing. List senders with: npx postern messages`,
   ]
-  const about = isNobody ? nobody : deleted
-  output.print([...about, ...agents.map(describeOutcome), ...describeUnreachable(unreachable)].join('\n'))
+  const personLines = isNobody ? nobody : deletionLines
+  output.print([...personLines, ...agents.map(describeOutcome), ...describeUnreachable(unreachable)].join('\n'))
 }
 
 function describeOutcome({ agent, has_forgotten, error }: AgentOutcome): string {
@@ -108,6 +108,6 @@ function describeUnreachable(files: readonly UnreachableObject[]): readonly stri
 }
 
 export function rewriteFiles(output: ApiOutput): Promise<void> {
-  const done = 'rewrote the database: it holds no deleted data'
-  return printAnswer(output, peopleOperations.vacuum, {}, () => done)
+  const rewriteNote = 'rewrote the database: it holds no deleted data'
+  return printAnswer(output, peopleOperations.vacuum, {}, () => rewriteNote)
 }

@@ -1,13 +1,16 @@
 // Prints how much was deleted, or would be deleted, by its age.
 import { formatTable } from '../../terminal/text.ts'
-import { viewOf } from '../operation-view.ts'
+import { createOperationView } from '../operation-view.ts'
 import { pruneOperation } from './route.ts'
 
-export const prune = viewOf(pruneOperation, ({ dry_run, messages, unproven, raw, files, refused, bytes }) => {
-  const rows = Object.entries({ messages, unproven, raw, files, refused })
-  const table = formatTable(
-    [dry_run ? 'would be deleted' : 'deleted', 'number'],
-    rows.map(([kind, number]) => [kind, String(number)]),
-  )
-  return `${table}\n${bytes} bytes; "retention" in the configuration sets the ages`
-})
+export const prune = createOperationView(
+  pruneOperation,
+  ({ dry_run, messages, unproven, raw, files, refused, bytes }) => {
+    const rows = Object.entries({ messages, unproven, raw, files, refused })
+    const table = formatTable(
+      [dry_run ? 'would be deleted' : 'deleted', 'number'],
+      rows.map(([kind, number]) => [kind, String(number)]),
+    )
+    return `${table}\n${bytes} bytes; "retention" in the configuration sets the ages`
+  },
+)

@@ -9,7 +9,7 @@ import {
   listFilters,
   pageOf,
   pageParameters,
-  unknownNames,
+  unknownNameRefusal,
 } from '../../api/page.ts'
 import type { AskedQuestion, OperatorQuestionStore } from './operator-questions.ts'
 import { askedQuestionSchema } from './operator-questions.ts'
@@ -27,7 +27,7 @@ export const questionOperations = {
     task: 'list questions',
     query: z.object({ agent, sender, since, until, text, ...pageParameters }),
     answer: pageOf(listedQuestionSchema.meta({ id: 'ListedQuestion' })),
-    refusals: unknownNames,
+    refusals: unknownNameRefusal,
   }),
   answer: defineOperation({
     id: 'answerQuestion',

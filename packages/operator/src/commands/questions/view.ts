@@ -1,10 +1,10 @@
 // Prints questions of agents to operators, and answers one.
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
-import { viewOf, viewOfList } from '../operation-view.ts'
+import { createListView, createOperationView } from '../operation-view.ts'
 import { questionOperations } from './route.ts'
 
 export const questionViews = {
-  list: viewOfList(questionOperations.list, questions =>
+  list: createListView(questionOperations.list, questions =>
     formatTable(
       ['id', 'agent', 'asked as', 'by', 'since', 'question'],
       questions.map(({ id, agent, member, from, asked_at, text }) => {
@@ -12,5 +12,5 @@ export const questionViews = {
       }),
     ),
   ),
-  answer: viewOf(questionOperations.answer, ({ id }) => `${toTerminalLine(id)}: answered`),
+  answer: createOperationView(questionOperations.answer, ({ id }) => `${toTerminalLine(id)}: answered`),
 }

@@ -73,8 +73,8 @@ interface MeasuredPeriod {
 
 /** Returns the number of messages, and the 95th percentile of their durations. */
 function measureSpan(timings: readonly MessageTiming[]) {
-  const taken = timings.flatMap(({ tookMs }) => tookMs ?? []).toSorted((one, other) => one - other)
-  const p95 = taken[Math.ceil(taken.length * 0.95) - 1]
+  const durations = timings.flatMap(({ tookMs }) => tookMs ?? []).toSorted((one, other) => one - other)
+  const p95 = durations[Math.ceil(durations.length * 0.95) - 1]
   return { messages: timings.length, ...(p95 !== undefined && { p95_ms: Math.round(p95) }) }
 }
 

@@ -2,7 +2,7 @@
 import { isJsonObject } from '@postern/message'
 import { z } from 'zod'
 import { defineOperation } from '../../api/operation.ts'
-import { listFilters, unknownNames } from '../../api/page.ts'
+import { listFilters, unknownNameRefusal } from '../../api/page.ts'
 import { replayPageSchema, replayReportSchema } from '../../replay/report.ts'
 
 const replayOptions = {
@@ -75,7 +75,7 @@ export const replayOperations = {
     },
     answer: replayPageSchema,
     refusals: {
-      ...unknownNames,
+      ...unknownNameRefusal,
       malformed: '`use` answers for one agent: `agent` has to name it.',
       forbidden: '`use` is outside of the project’s folder.',
     },

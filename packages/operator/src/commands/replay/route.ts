@@ -16,24 +16,27 @@ export interface ReplayAgent {
   close(): Promise<void>
 }
 
-export interface ReplayRouteOptions extends ReplayDeps {
+export interface ReplayRouteDeps extends ReplayDeps {
   /** Opens a module that answers in place of the agent. @throws Rejection */
   openAgentFile(agent: string, file: string): Promise<ReplayAgent>
 }
 
-type Manner = Pick<OperationRequest<typeof replayOperations.one>['body'], 'use' | 'clock' | 'call'>
+type ReplaySettings = Pick<OperationRequest<typeof replayOperations.one>['body'], 'use' | 'clock' | 'call'>
 
-export function createReplayRoutes(deps: ReplayRouteOptions): readonly OperatorRoute[] {
+export function createReplayRoutes(deps: ReplayRouteDeps): readonly OperatorRoute[] {
   const { store } = deps.turn
   return [
-    handleOperation(replayOperations.one, async ({ parameters, body: { commit, again, ...manner } }) => {
-      if (again && !commit) throw new Rejection('malformed', 'Cannot replay: "again" needs "commit"')
-      const stored = await store.findMessage(parameters.id)
-      const record = requireFound(stored, 'Cannot replay: there is no message with this id')
-      return withAgent(nameAgent(record), manner, deps, options =>
-        replayMessage(record, { ...options, commits: commit, answersAgain: again }, deps),
-      )
-    }),
+    handleOperation(
+      replayOperations.one,
+      async ({ parameters, body: { commit, again: answersAgain, ...settings } }) => {
+        if (answersAgain && !commit) throw new Rejection('malformed', 'Cannot replay: "again" needs "commit"')
+        const message = await store.findMessage(parameters.id)
+        const record = requireFound(message, 'Cannot replay: there is no message with this id')
+        return withAgent(nameAgent(record), settings, deps, options =>
+          replayMessage(record, { ...options, commits: commit, answersAgain }, deps),
+        )
+      },
+    ),
     handleOperation(replayOperations.range, async ({ body: { use, clock, call, ...range } }) => {
       if (use !== undefined && range.agent === undefined) {
         throw new Rejection('malformed', 'Cannot replay: "use" answers for one agent; name it as "agent"')
@@ -47,14 +50,14 @@ export function createReplayRoutes(deps: ReplayRouteOptions): readonly OperatorR
 
 async function withAgent<Result>(
   agent: string,
-  { use, clock, call }: Manner,
-  { openAgentFile }: Pick<ReplayRouteOptions, 'openAgentFile'>,
+  { use, clock, call }: ReplaySettings,
+  { openAgentFile }: Pick<ReplayRouteDeps, 'openAgentFile'>,
   run: (options: Omit<ReplayOptions, 'commits' | 'answersAgain'>) => Promise<Result>,
 ): Promise<Result> {
-  const opened = use === undefined ? undefined : await openAgentFile(agent, use)
+  const openedAgent = use === undefined ? undefined : await openAgentFile(agent, use)
   try {
-    return await run({ clock, callsOut: call, candidate: opened?.running })
+    return await run({ clock, allowsCalls: call, replacementAgent: openedAgent?.running })
   } finally {
-    await opened?.close()
+    await openedAgent?.close()
   }
 }

@@ -26,7 +26,7 @@ export interface ReplayCommandOptions {
 export async function printReplay(output: ApiOutput, id: string, options: ReplayCommandOptions): Promise<void> {
   const input = {
     parameters: { id },
-    body: { ...readManner(options), commit: options.commit === true, again: options.again === true },
+    body: { ...readReplaySettings(options), commit: options.commit === true, again: options.again === true },
   }
   await printAnswer(output, replayOperations.one, input, formatReport, ({ outcome }) => {
     if (outcome !== 'same') process.exitCode = 1
@@ -38,10 +38,10 @@ export async function printReplays(output: ApiOutput, options: ReplayCommandOpti
   if (options.commit || options.again)
     throw new CommandError('cannot replay: --commit is for one message; name its number or id')
   const maxMessages = readCount(options.limit)
-  const asked = { ...readManner(options), ...readRange(options) }
+  const request = { ...readReplaySettings(options), ...readRange(options) }
   const counts: Record<ReplayReport['outcome'], number> = { same: 0, changed: 0, refused: 0, skipped: 0 }
   await withClient(output, async client => {
-    for await (const report of listReplays(client, asked, maxMessages)) {
+    for await (const report of listReplays(client, request, maxMessages)) {
       counts[report.outcome] += 1
       if (output.json) output.print(JSON.stringify(report))
       else if (report.outcome !== 'same') output.print(formatReport(report))
@@ -51,26 +51,26 @@ export async function printReplays(output: ApiOutput, options: ReplayCommandOpti
   if (counts.changed + counts.refused > 0) process.exitCode = 1
 }
 
-type AskedRange = OperationInput<typeof replayOperations.range>['body']
+type ReplayRange = OperationInput<typeof replayOperations.range>['body']
 
 /** Replays page by page, so that a long range prints its first results early. */
 async function* listReplays(
   client: OperatorClient,
-  asked: AskedRange,
+  request: ReplayRange,
   maxMessages: number,
 ): AsyncGenerator<ReplayReport> {
-  let left = maxMessages
+  let remainingCount = maxMessages
   let after: number | undefined
   do {
-    const body = { ...asked, limit: Math.min(left, 20), ...(after !== undefined && { after }) }
+    const body = { ...request, limit: Math.min(remainingCount, 20), ...(after !== undefined && { after }) }
     const { items, next } = await client.call(replayOperations.range, { body })
     yield* items
-    left -= items.length
+    remainingCount -= items.length
     after = next ?? undefined
-  } while (after !== undefined && left > 0)
+  } while (after !== undefined && remainingCount > 0)
 }
 
-function readManner({ agent, now, call }: ReplayCommandOptions) {
+function readReplaySettings({ agent, now, call }: ReplayCommandOptions) {
   return {
     ...(agent !== undefined && { use: agent }),
     clock: now ? ('now' as const) : ('then' as const),

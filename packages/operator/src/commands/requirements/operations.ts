@@ -3,7 +3,7 @@ import type { Json } from '@postern/message'
 import { channelNameSchema, policySchema, rememberScopes, requirementKinds, resolutionOutcomes } from '@postern/message'
 import { z } from 'zod'
 import { defineOperation } from '../../api/operation.ts'
-import { listFilters, pageOf, pageParameters, unknownNames } from '../../api/page.ts'
+import { listFilters, pageOf, pageParameters, unknownNameRefusal } from '../../api/page.ts'
 import { requirementStates } from './states.ts'
 
 const { agent, channel, sender, since, until, text } = listFilters
@@ -80,7 +80,7 @@ export const requirementOperations = {
       ...pageParameters,
     }),
     answer: pageOf(listedRequirementSchema),
-    refusals: unknownNames,
+    refusals: unknownNameRefusal,
   }),
   find: defineOperation({
     id: 'findRequirement',

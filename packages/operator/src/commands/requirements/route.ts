@@ -27,7 +27,7 @@ interface RequirementDeciding {
   ): Promise<ResolutionResult>
 }
 
-export interface RequirementRouteOptions {
+export interface RequirementRouteDeps {
   readonly store: RequirementStore
   readonly requirements: RequirementDeciding
   readonly system: Pick<System, 'randomBytes'>
@@ -38,7 +38,7 @@ export function createRequirementRoutes({
   store,
   requirements,
   system,
-}: RequirementRouteOptions): readonly OperatorRoute[] {
+}: RequirementRouteDeps): readonly OperatorRoute[] {
   const find = async (id: string, doing: string) =>
     requireFound(await store.findRequirement({ id }), `Cannot ${doing}: there is no such requirement`)
 
@@ -81,38 +81,38 @@ type DecisionBody = OperationRequest<typeof requirementOperations.decide>['body'
 /** Decides a requirement for the operator. @throws Rejection `malformed`, `forbidden` */
 async function decideRequirement(
   requirement: RequirementRecord,
-  { outcome, arguments: args, remember: requested }: DecisionBody,
-  requirements: RequirementRouteOptions['requirements'],
+  { outcome, arguments: args, remember: requestedRemember }: DecisionBody,
+  requirements: RequirementRouteDeps['requirements'],
 ): Promise<RequirementRecord> {
-  const remember = readRemember(requested, requirement)
+  const remember = readRemember(requestedRemember, requirement)
   const approval = await requirements.approvals.find(requirement.id)
   if (!approval && args !== undefined) {
     throw new Rejection('malformed', 'Cannot decide: there are no arguments to change')
   }
   const isGranted = outcome === 'granted'
-  const resolved = approval
+  const resolvedResolution = approval
     ? await requirements.approvals.decide(approval, { method: 'operator', isGranted, args, remember })
     : await requirements.decide(requirement, { method: 'operator', outcome, remember })
-  if (resolved.outcome === 'refused') {
-    throw new Rejection('forbidden', `Cannot decide: ${describeObjection(resolved.reason)}`)
+  if (resolvedResolution.outcome === 'refused') {
+    throw new Rejection('forbidden', `Cannot decide: ${describeObjection(resolvedResolution.reason)}`)
   }
-  return resolved.requirement
+  return resolvedResolution.requirement
 }
 
 type RequirementFilter = OperationRequest<typeof requirementOperations.list>['query']
 
 function selectRequirement(requirement: RequirementRecord, filter: RequirementFilter): ListedRequirement | undefined {
-  const listed = describeRequirement(requirement)
+  const view = describeRequirement(requirement)
   const { policy } = requirement
   const isWanted =
     (['agent', 'state', 'approver'] as const).every(
-      name => filter[name] === undefined || listed[name] === filter[name],
+      name => filter[name] === undefined || view[name] === filter[name],
     ) &&
-    (filter.channel === undefined || listed.via === filter.channel) &&
-    containsText(listed.address, filter.sender) &&
+    (filter.channel === undefined || view.via === filter.channel) &&
+    containsText(view.address, filter.sender) &&
     containsText(readApproval(policy)?.summary ?? policy.message, filter.text) &&
     isWithin(requirement.issuedAt, filter)
-  return isWanted ? listed : undefined
+  return isWanted ? view : undefined
 }
 
 /** Leaves out the digest of the code, because a reader could use it to guess the code. */

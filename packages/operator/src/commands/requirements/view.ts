@@ -4,22 +4,22 @@ import { parseJsonText, readApproval } from '@postern/message'
 import type { OperationAnswer } from '../../api/operation.ts'
 import { CommandError } from '../../client/client.ts'
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
-import type { AnswerView } from '../operation-view.ts'
-import { viewOf, viewOfList } from '../operation-view.ts'
+import type { PrintAnswer } from '../operation-view.ts'
+import { createListView, createOperationView } from '../operation-view.ts'
 import type { ListedRequirement } from './operations.ts'
 import { requirementOperations } from './operations.ts'
 
-type ShownRequirement = OperationAnswer<typeof requirementOperations.find>
+type RequirementAnswer = OperationAnswer<typeof requirementOperations.find>
 
 export const requirementViews = {
-  list: viewOfList(requirementOperations.list, formatRequirements, ({ mine, ...filter }) => ({
+  list: createListView(requirementOperations.list, formatRequirements, ({ mine, ...filter }) => ({
     ...filter,
     ...(mine === true && { approver: 'operator' }),
   })),
-  show: viewOf(requirementOperations.find, formatRequirement),
+  show: createOperationView(requirementOperations.find, formatRequirement),
   grant: decideAs('granted'),
   /** Retries the failed turn of a decision. */
-  rerun: viewOf(
+  rerun: createOperationView(
     requirementOperations.rerun,
     ({ id, message, has_ended_task }) =>
       `${toTerminalLine(id)}: its decision runs again as #${message}${has_ended_task ? endedTask() : ''}`,
@@ -58,7 +58,7 @@ function formatRequirement({
   expires_at,
   policy,
   call,
-}: ShownRequirement): string {
+}: RequirementAnswer): string {
   const lines = [
     `${id}: ${state}, until ${expires_at}`,
     `${agent}, talking to ${address} by ${via}; ${approver === 'operator' ? 'you decide' : 'the sender decides'}`,
@@ -78,10 +78,10 @@ function endedTask(): string {
 }
 
 /** Decides one requirement for the operator. */
-function decideAs(outcome: 'granted' | 'declined'): AnswerView {
-  return viewOf(requirementOperations.decide, (_, { id }) => `${toTerminalLine(String(id))}: ${outcome}`, {
-    read: ({ arguments: args, ...given }) => ({
-      ...{ ...given, outcome },
+function decideAs(outcome: 'granted' | 'declined'): PrintAnswer {
+  return createOperationView(requirementOperations.decide, (_, { id }) => `${toTerminalLine(String(id))}: ${outcome}`, {
+    read: ({ arguments: args, ...fields }) => ({
+      ...{ ...fields, outcome },
       ...(typeof args === 'string' && { arguments: readArguments(args) }),
     }),
   })

@@ -19,10 +19,10 @@ const marks: Readonly<Record<ResolveFinding['severity'], readonly [mark: string,
 /** Prints the result; the exit code is 1 for faults and 2 if nothing was found. */
 export async function printResolved(output: ScreenOutput, address: string): Promise<void> {
   const query = { address }
-  const resolved = await withClient(output, client => client.call(resolveOperation, { query }))
-  if (output.json) output.print(JSON.stringify(resolved, null, 2))
-  else output.printStyled(formatResolved(resolved, output))
-  if (resolved.outcome !== 'ok') process.exitCode = exitCodes[resolved.outcome]
+  const resolvedAddress = await withClient(output, client => client.call(resolveOperation, { query }))
+  if (output.json) output.print(JSON.stringify(resolvedAddress, null, 2))
+  else output.printStyled(formatResolved(resolvedAddress, output))
+  if (resolvedAddress.outcome !== 'ok') process.exitCode = exitCodes[resolvedAddress.outcome]
 }
 
 export function formatResolved({ asked, address, found, findings }: ResolvedAddress, screen: Screen): string {

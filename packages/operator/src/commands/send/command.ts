@@ -50,8 +50,8 @@ export function addSendCommand(program: Command, { output, loadChannels }: Comma
     .option('--json', 'print JSON, for programs')
     .action(async (text: string | undefined, { list, json, ...options }: SendOptions) => {
       const [{ printCatalogue, sendSimulated }, { resolveAlias }] = await Promise.all([loadView(), loadChannels()])
-      const printed = output({ json: json === true })
-      if (list) await printCatalogue(printed, options, resolveAlias)
-      else await sendSimulated(printed, { ...options, text }, resolveAlias)
+      const screen = output({ json: json === true })
+      if (list) await printCatalogue(screen, options, resolveAlias)
+      else await sendSimulated(screen, { ...options, text }, resolveAlias)
     })
 }

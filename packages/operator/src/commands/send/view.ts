@@ -42,32 +42,32 @@ export async function sendSimulated(
   const request = { ...message, via: resolveAlias(via), text }
   const files = paths.length > 0 ? { files: [...(await readSentFiles(paths))] } : {}
   const body = { ...request, ...files, timeout_seconds: timeout }
-  const sent = await withSimulation(output, client =>
+  const sentMessage = await withSimulation(output, client =>
     readResult(client.readLines(simulationOperations.send, { body }), output),
   )
-  output.print(output.json ? JSON.stringify(sent, null, 2) : formatSent(sent, request))
-  if (!isAsExpected(sent, sent.expected)) process.exitCode = 1
+  output.print(output.json ? JSON.stringify(sentMessage, null, 2) : formatSent(sentMessage, request))
+  if (!isAsExpected(sentMessage, sentMessage.expected)) process.exitCode = 1
 }
 
 /** Reads progress and result of a message, and reports that the agent is still working if the answer takes long. */
 async function readResult(lines: AsyncIterable<string>, output: ApiOutput): Promise<SentMessage> {
-  let stored: SendProgress | undefined
+  let progress: SendProgress | undefined
   let timer: NodeJS.Timeout | undefined
   try {
     for await (const text of lines) {
       const line = parseJsonText(text) as SendProgress | SentMessage
       if ('expected' in line) return line
-      stored = line
+      progress = line
       if (!output.json) timer ??= setTimeout(() => output.print(formatProgress(line)), quietMs)
     }
   } catch (cause) {
-    if (!stored) throw cause
+    if (!progress) throw cause
   } finally {
     clearTimeout(timer)
   }
   throw new CommandError(
-    stored
-      ? `the gateway ended the connection. The message is stored. See it with: ${formatShowCommand(stored)}`
+    progress
+      ? `the gateway ended the connection. The message is stored. See it with: ${formatShowCommand(progress)}`
       : 'the gateway ended the connection before it stored the message',
   )
 }
@@ -80,9 +80,9 @@ export async function printCatalogue(
 ): Promise<void> {
   const all = await withSimulation(output, client => client.call(simulationOperations.describe, {}))
   const channel = via === undefined ? undefined : resolveAlias(via)
-  const wanted = Object.entries({ via: channel, from, visibility, fault }).filter(([, word]) => word !== undefined)
+  const filters = Object.entries({ via: channel, from, visibility, fault }).filter(([, word]) => word !== undefined)
   const entries = all.entries.filter(entry =>
-    wanted.every(([name, word]) => entry[name as keyof SimulatedChoices['entries'][number]] === word),
+    filters.every(([name, word]) => entry[name as keyof SimulatedChoices['entries'][number]] === word),
   )
   output.print(output.json ? JSON.stringify({ ...all, entries }, null, 2) : formatCatalogue({ ...all, entries }))
 }
@@ -136,12 +136,12 @@ function formatShowCommand({ id }: Pick<SentMessage, 'id'>): string {
   return `npx postern show "${id}"`
 }
 
-function formatProgress(stored: SendProgress): string {
-  const { id, wait_seconds: seconds } = stored
+function formatProgress(progress: SendProgress): string {
+  const { id, wait_seconds: seconds } = progress
   return [
     `stored    ${id}`,
     `working   the agent has not answered yet; this command waits ${seconds} s at most`,
-    `look      ${formatShowCommand(stored)}`,
+    `look      ${formatShowCommand(progress)}`,
   ].join('\n')
 }
 
@@ -156,27 +156,27 @@ function formatAnswer({ status, reply }: SentMessage): string {
     : 'stored    the turn is over without an answer'
 }
 
-function formatSent(sent: SentMessage, { via, to, from, visibility }: SimulatedMessage): string {
-  const { id, status, thread, refusal, expected } = sent
-  const surprise = isAsExpected(sent, expected) ? [] : [`expected  ${formatOutcome(expected)}`]
+function formatSent(sentMessage: SentMessage, { via, to, from, visibility }: SimulatedMessage): string {
+  const { id, status, thread, refusal, expected } = sentMessage
+  const surprise = isAsExpected(sentMessage, expected) ? [] : [`expected  ${formatOutcome(expected)}`]
   const first = `sent      ${id} (${status})`
   if (refusal) return [first, `answer    ${formatRefusal(refusal)}`, ...surprise].join('\n')
-  const again = [from && `--from ${from}`, visibility && `--visibility ${visibility}`].filter(Boolean)
+  const repeatOptions = [from && `--from ${from}`, visibility && `--visibility ${visibility}`].filter(Boolean)
   return [
     first,
-    formatAnswer(sent),
+    formatAnswer(sentMessage),
     ...surprise,
-    `look      ${formatShowCommand(sent)}`,
-    `go on     npx postern send ${[`--via ${via} --to ${to}`, ...again].join(' ')} --thread "${thread}" "…"`,
+    `look      ${formatShowCommand(sentMessage)}`,
+    `go on     npx postern send ${[`--via ${via} --to ${to}`, ...repeatOptions].join(' ')} --thread "${thread}" "…"`,
   ].join('\n')
 }
 
-function withSimulation<Answer>(access: ApiAccess, ask: (client: OperatorClient) => Promise<Answer>) {
+function withSimulation<Answer>(access: ApiAccess, run: (client: OperatorClient) => Promise<Answer>) {
   return withClient(access, client => {
     const { isRunning, isSimulating } = client
     if (!isRunning) throw new CommandError('no gateway is running here; start one with "npm start"')
     if (!isSimulating) throw new CommandError('the gateway that runs here has no simulation; "npm start" has one')
-    return ask(client)
+    return run(client)
   })
 }
 

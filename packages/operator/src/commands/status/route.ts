@@ -120,7 +120,7 @@ export function createStatusRoutes(options: StatusRouteOptions): readonly Operat
   return [
     handleOperation(statusOperations.read, async () => {
       const open = { limit: maxWaiting, status: 'open', subject: operatorSubject } as const
-      const [counts, asked, required] = await Promise.all([
+      const [counts, pendingQuestions, required] = await Promise.all([
         store.count(),
         questions.list(),
         store.listRequirements(open),
@@ -134,7 +134,7 @@ export function createStatusRoutes(options: StatusRouteOptions): readonly Operat
         uptime_ms: now() - startedAt,
         agents: agents.list().length,
         channels: channels.map(({ descriptor }) => descriptor.name),
-        waiting: required.length + asked.filter(({ answer }) => answer === undefined).length,
+        waiting: required.length + pendingQuestions.filter(({ answer }) => answer === undefined).length,
         messages: counts.messages,
         deliveries: counts.deliveries,
         refusals: counts.refusals,
@@ -152,11 +152,11 @@ export function createStatusRoutes(options: StatusRouteOptions): readonly Operat
 
 function listAgents({ config, agents, meter, paused }: StatusRouteOptions) {
   const { domain, origin, defaultAgent } = agents
-  const spent = meter.list()
+  const spending = meter.list()
   return agents.list().map(({ name, description }) => {
     const { use, url, base_url } = config.agents[name] ?? {}
     const endpoint = url ?? base_url
-    const own = spent.filter(({ labels }) => labels.agent === name)
+    const agentSpending = spending.filter(({ labels }) => labels.agent === name)
     return {
       name,
       address: `@${name}@${domain}`,
@@ -167,7 +167,11 @@ function listAgents({ config, agents, meter, paused }: StatusRouteOptions) {
       description,
       page: `${origin}/agents/${name}`,
       card: `${origin}/agents/${name}/.well-known/agent-card.json`,
-      tokens: own.map(({ labels, tokens }) => ({ model: labels.model ?? '', kind: labels.kind ?? '', tokens })),
+      tokens: agentSpending.map(({ labels, tokens }) => ({
+        model: labels.model ?? '',
+        kind: labels.kind ?? '',
+        tokens,
+      })),
     }
   })
 }

@@ -1,21 +1,29 @@
 import { toProblem } from '@postern/http'
 import { expect, test } from 'vitest'
 import { createOperationRouter } from '../../api/router.ts'
-import type { SuppressionRouteOptions } from './route.ts'
+import type { SuppressionRouteDeps } from './route.ts'
 import { createSuppressionRoutes } from './route.ts'
 
-const gone = 'gone@nodmarc.test'
+const suppressedAddress = 'gone@nodmarc.test'
 const channels = [
   { descriptor: { name: 'a2a' } },
   {
     descriptor: { name: 'email' },
     diagnostics: { probe: async () => 'probe@agents.test' },
-    peers: { liftSuppression: async (_: string, peer: string) => peer === gone },
+    peers: { liftSuppression: async (_: string, peer: string) => peer === suppressedAddress },
   },
-] as unknown as SuppressionRouteOptions['channels']
-const store: SuppressionRouteOptions['store'] = {
+] as unknown as SuppressionRouteDeps['channels']
+const store: SuppressionRouteDeps['store'] = {
   listRelations: async ({ after }) => [
-    { agent: 'echo', via: 'email', relation: 'suppressed', peer: gone, target: `after ${after}`, number: 7, since: 0 },
+    {
+      agent: 'echo',
+      via: 'email',
+      relation: 'suppressed',
+      peer: suppressedAddress,
+      target: `after ${after}`,
+      number: 7,
+      since: 0,
+    },
   ],
 }
 const app = createOperationRouter(createSuppressionRoutes({ store, channels }), { authenticate: (_, next) => next() })
@@ -25,14 +33,22 @@ const lift = (body: string) => app.request('/operator/api/suppressions/lift', { 
 
 test('the list names the addresses that get no mail, with the reason', async () => {
   const answer = await app.request('/operator/api/suppressions?agent=echo&after=3&limit=1')
-  const suppression = { agent: 'echo', via: 'email', relation: 'suppressed', peer: gone, target: 'after 3' }
+  const suppression = {
+    agent: 'echo',
+    via: 'email',
+    relation: 'suppressed',
+    peer: suppressedAddress,
+    target: 'after 3',
+  }
   expect(await answer.json()).toMatchObject({ items: [suppression], next: 7 })
 })
 
 test('the operator lifts a suppression, and cannot lift one that does not exist', async () => {
-  expect(await (await lift(JSON.stringify({ agent: 'echo', peer: gone }))).json()).toMatchObject({ done: 'lift' })
-  const other = await lift(JSON.stringify({ agent: 'echo', peer: 'other@nodmarc.test' }))
-  expect([other.status, await other.json()]).toMatchObject([404, { code: 'no_recipient' }])
+  expect(await (await lift(JSON.stringify({ agent: 'echo', peer: suppressedAddress }))).json()).toMatchObject({
+    done: 'lift',
+  })
+  const otherResponse = await lift(JSON.stringify({ agent: 'echo', peer: 'other@nodmarc.test' }))
+  expect([otherResponse.status, await otherResponse.json()]).toMatchObject([404, { code: 'no_recipient' }])
   expect((await lift('{}')).status).toBe(400)
 })
 

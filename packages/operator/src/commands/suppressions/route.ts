@@ -6,7 +6,7 @@ import { findChannel } from '@postern/pipeline'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation, requireFound } from '../../api/operation.ts'
-import { pageOf, unknownNames } from '../../api/page.ts'
+import { pageOf, unknownNameRefusal } from '../../api/page.ts'
 import { listRelationPage, relationFilters, relationSchema } from '../followers/route.ts'
 
 export const suppressionOperations = {
@@ -18,7 +18,7 @@ export const suppressionOperations = {
     task: 'list suppressions',
     query: z.object(relationFilters),
     answer: pageOf(relationSchema),
-    refusals: unknownNames,
+    refusals: unknownNameRefusal,
   }),
   lift: defineOperation({
     id: 'liftSuppression',
@@ -50,12 +50,12 @@ export const suppressionOperations = {
   }),
 } as const
 
-export interface SuppressionRouteOptions {
+export interface SuppressionRouteDeps {
   readonly store: Pick<RelationStore, 'listRelations'>
   readonly channels: readonly Channel[]
 }
 
-export function createSuppressionRoutes({ store, channels }: SuppressionRouteOptions): readonly OperatorRoute[] {
+export function createSuppressionRoutes({ store, channels }: SuppressionRouteDeps): readonly OperatorRoute[] {
   const defaultChannel = channels.find(channel => channel.peers?.liftSuppression)?.descriptor.name
   return [
     handleOperation(suppressionOperations.list, ({ query }) =>

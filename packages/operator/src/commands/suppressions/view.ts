@@ -1,16 +1,20 @@
 // Prints the addresses that an agent no longer writes to, and lifts a suppression.
 import { formatTable, toTerminalLine } from '../../terminal/text.ts'
-import { viewOf, viewOfList } from '../operation-view.ts'
+import { createListView, createOperationView } from '../operation-view.ts'
 import { suppressionOperations } from './route.ts'
 
 export const suppressionViews = {
-  list: viewOfList(suppressionOperations.list, suppressions =>
+  list: createListView(suppressionOperations.list, suppressions =>
     formatTable(
       ['since', 'who', 'why'],
       suppressions.map(({ since, peer, target }) => [new Date(since).toISOString().slice(0, 19), peer, String(target)]),
     ),
   ),
-  lift: viewOf(suppressionOperations.lift, ({ peer }) => `${toTerminalLine(peer)}: the agent may write to it again`, {
-    read: ({ agent, address }) => ({ agent, peer: address }),
-  }),
+  lift: createOperationView(
+    suppressionOperations.lift,
+    ({ peer }) => `${toTerminalLine(peer)}: the agent may write to it again`,
+    {
+      read: ({ agent, address }) => ({ agent, peer: address }),
+    },
+  ),
 }

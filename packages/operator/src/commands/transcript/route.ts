@@ -117,7 +117,7 @@ interface TranscriptRouteOptions {
   readonly channels: readonly Channel[]
 }
 
-interface AskedThread {
+interface ThreadRequest {
   readonly thread: string
   readonly owner?: string | undefined
 }
@@ -129,7 +129,7 @@ export function createTranscriptRoutes(options: TranscriptRouteOptions): readonl
   const { transcript } = store
   const framed = withTurnFrames(transcript, { max_bytes: maxBytes, is_whole: true })
 
-  async function findThread({ thread, owner }: AskedThread, isMade: boolean): Promise<ThreadKey> {
+  async function findThread({ thread, owner }: ThreadRequest, isMade: boolean): Promise<ThreadKey> {
     const threadKey =
       owner === undefined
         ? await findMessageThread(thread, store)
@@ -161,11 +161,11 @@ export function createTranscriptRoutes(options: TranscriptRouteOptions): readonl
       const thread = await findThread(query, false)
       const ofThread = { ...framed, findThread: async () => thread }
       const messages = createTranscriptMessageStore({ transcript: ofThread, system, owner: thread.owner })
-      const listed = await views[view](messages, thread.thread_id, options)
+      const pageMessages = await views[view](messages, thread.thread_id, options)
       const [agent_key] = options.agents
       const isOfOne = view === 'agent' && agent_key !== undefined
       return {
-        messages: listed.map(message => ({ ...message })),
+        messages: pageMessages.map(message => ({ ...message })),
         ...(isOfOne && { complete: await isComplete(messages, thread, agent_key) }),
       }
     }),
@@ -198,7 +198,7 @@ async function* writeJson(format: string, pages: AsyncIterable<readonly object[]
 /** Encodes text on demand. A `TextEncoderStream` would read ahead, even for a HEAD request. */
 async function* encodeText(text: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder()
-  for await (const piece of text) if (piece !== '') yield encoder.encode(piece)
+  for await (const chunk of text) if (chunk !== '') yield encoder.encode(chunk)
 }
 
 /** The owner of threads that an operator opens for conversations of the store. */

@@ -6,8 +6,8 @@ import { defineOperation, handleOperation } from '../../api/operation.ts'
 import type { WhyAnswer } from '../../why/explanation.ts'
 import { explainMessage, explainNothing, explainRefusal, whyAnswerSchema } from '../../why/explanation.ts'
 import type { WhyFactDeps } from '../../why/facts.ts'
-import { gatherWhyFacts } from '../../why/facts.ts'
-import { parseWhyWords } from '../../why/words-asked.ts'
+import { readWhyFacts } from '../../why/facts.ts'
+import { parseWhyQuery } from '../../why/query.ts'
 
 export const whyOperation = defineOperation({
   id: 'explain',
@@ -36,25 +36,25 @@ export function createWhyRoute(options: WhyRouteOptions): OperatorRoute {
 }
 
 /** Explains everything that an id, a number or an address names. @throws Rejection `malformed` */
-async function answerWhy(asked: string, { store, agents, agentConfigs, now }: WhyRouteOptions): Promise<WhyAnswer> {
+async function answerWhy(query: string, { store, agents, agentConfigs, now }: WhyRouteOptions): Promise<WhyAnswer> {
   const names = { domain: agents.domain, has: (name: string) => agents.find(name) !== undefined }
-  const words = parseWhyWords(asked, names)
-  const [subject, refusals] = await Promise.all([store.findWhySubject(words), store.listWhyRefusals(words)])
+  const whyQuery = parseWhyQuery(query, names)
+  const [subject, refusals] = await Promise.all([store.findWhySubject(whyQuery), store.listWhyRefusals(whyQuery)])
   const at = now()
   if (!subject) {
     const explanations = refusals.map(refusal => explainRefusal(refusal, at))
     return explanations.length > 0
-      ? { asked, found: 'refusal', explanations }
-      : { asked, found: 'nothing', explanations: [explainNothing(asked, at)] }
+      ? { asked: query, found: 'refusal', explanations }
+      : { asked: query, found: 'nothing', explanations: [explainNothing(query, at)] }
   }
   const records = await store.listWhyRecords(subject.messages)
   const isAddress = subject.by === 'address'
-  const facts = await gatherWhyFacts(records, at, { store, agentConfigs })
-  const explanations = facts.map(each => explainMessage(each, isAddress ? [] : refusals))
-  if (!isAddress) return { asked, found: subject.by, explanations }
+  const facts = await readWhyFacts(records, at, { store, agentConfigs })
+  const explanations = facts.map(messageFacts => explainMessage(messageFacts, isAddress ? [] : refusals))
+  if (!isAddress) return { asked: query, found: subject.by, explanations }
   const allExplanations = [...explanations, ...refusals.map(refusal => explainRefusal(refusal, at))]
   return {
-    asked,
+    asked: query,
     found: 'address',
     explanations: allExplanations.toSorted((one, other) => other.since.localeCompare(one.since)),
   }

@@ -1,12 +1,12 @@
 // Prints why a message, refusal or delivery went as it did, with the evidence and the fix.
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { Explanation, WhyAnswer } from '../../why/explanation.ts'
-import { viewOf } from '../operation-view.ts'
+import { createOperationView } from '../operation-view.ts'
 import { whyOperation } from './route.ts'
 
 /** Prints the explanation. The exit code is 1 if nothing is known. */
-export const printWhy = viewOf(whyOperation, formatWhy, {
-  note({ found }) {
+export const printWhy = createOperationView(whyOperation, formatWhy, {
+  onAnswer({ found }) {
     if (found === 'nothing') process.exitCode = 1
   },
 })
@@ -16,7 +16,9 @@ function formatWhy({ asked, found, explanations }: WhyAnswer): string {
   if (found === 'address') return explanations.map(formatShort).join('\n')
   const [first, ...furtherExplanations] = explanations
   const hint = found === 'delivery' ? [`${asked.trim()} is the number of a delivery of this message:`] : []
-  const furtherLines = furtherExplanations.map(each => `also ${nameSubject(each)}: ${each.sentence}`)
+  const furtherLines = furtherExplanations.map(
+    explanation => `also ${nameSubject(explanation)}: ${explanation.sentence}`,
+  )
   return [...hint, ...(first ? formatFull(first) : []), ...furtherLines].map(toTerminalLine).join('\n')
 }
 
@@ -36,7 +38,7 @@ function formatFull(explanation: Explanation): readonly string[] {
 }
 
 function nameSubject({ kind, message, via, sender, agent, id }: Explanation): string {
-  const what = kind === 'message' ? `#${message}` : 'refused'
+  const subject = kind === 'message' ? `#${message}` : 'refused'
   const route = [sender ?? 'somebody', agent ? `to ${agent}` : ''].filter(Boolean).join(' ')
-  return `${what} ${via ?? ''} from ${route}${id ? `, ${id}` : ''}`
+  return `${subject} ${via ?? ''} from ${route}${id ? `, ${id}` : ''}`
 }

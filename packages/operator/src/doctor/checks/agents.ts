@@ -3,8 +3,8 @@ import { parseJsonText } from '@postern/message'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import type { Check } from '../check.ts'
-import { about, skip } from '../check.ts'
-import type { DoctorDeps, WaitingForget } from '../deps.ts'
+import { outcomeFor, skip } from '../check.ts'
+import type { DoctorDeps, PendingForget } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
 import { describeError } from '../describe-error.ts'
 import type { CheckOutcome } from '../report.ts'
@@ -14,45 +14,45 @@ const startIt = 'Start the server there, or correct the URL in `agents`.'
 export const agentChecks: readonly Check[] = [
   {
     id: 'agents.start',
-    what: 'No agent has failed in its `start()`.',
+    description: 'No agent has failed in its `start()`.',
     fix: 'Fix what the error names. The gateway calls `start()` again by itself.',
     needs: ['gateway', 'running'],
     run: checkStarts,
   },
   {
     id: 'agents.forget',
-    what: 'Every agent with a memory of its own has forgotten the people whom the gateway has forgotten.',
+    description: 'Every agent with a memory of its own has forgotten the people whom the gateway has forgotten.',
     fix: 'Fix what the error names. The gateway calls `forget()` again by itself.',
     needs: ['gateway'],
     run: checkForgets,
   },
   {
     id: 'agents.webhooks',
-    what: 'The URL of each webhook agent answers (HEAD). The check sends no message.',
+    description: 'The URL of each webhook agent answers (HEAD). The check sends no message.',
     fix: startIt,
     run: deps => checkEndpoints(deps, 'webhooks'),
   },
   {
     id: 'agents.models',
-    what: 'The endpoint of each model answers (HEAD). The check asks the model nothing.',
+    description: 'The endpoint of each model answers (HEAD). The check asks the model nothing.',
     fix: startIt,
     run: deps => checkEndpoints(deps, 'models'),
   },
   {
     id: 'agents.remotes',
-    what: 'The gateway reaches remote agents (A2A, AG-UI) that answer under one of our names.',
+    description: 'The gateway reaches remote agents (A2A, AG-UI) that answer under one of our names.',
     fix: startIt,
     run: deps => checkEndpoints(deps, 'remotes'),
   },
   {
     id: 'agents.tools',
-    what: 'The gateway reaches the MCP servers of agents, and has started those that are programs.',
+    description: 'The gateway reaches the MCP servers of agents, and has started those that are programs.',
     fix: startIt,
     run: checkTools,
   },
   {
     id: 'agents.trusted_issuers',
-    what: 'The gateway can read the keys of `identity.trusted_issuers`.',
+    description: 'The gateway can read the keys of `identity.trusted_issuers`.',
     fix: 'Ask the issuer; until then its evidence does not count.',
     needs: ['outside'],
     timeoutMs: 20_000,
@@ -60,7 +60,7 @@ export const agentChecks: readonly Check[] = [
   },
   {
     id: 'agents.token_issuers',
-    what: 'The gateway can read the key sets (JWKS) of `a2a.auth.issuers` and `web.auth.issuers`.',
+    description: 'The gateway can read the key sets (JWKS) of `a2a.auth.issuers` and `web.auth.issuers`.',
     fix: 'Correct `jwks` of the issuer.',
     needs: ['outside'],
     run: checkTokenIssuers,
@@ -68,31 +68,32 @@ export const agentChecks: readonly Check[] = [
 ]
 
 function checkStarts(deps: DoctorDeps): CheckOutcome | readonly CheckOutcome[] {
-  const failed = requireOpened(deps).listFailedStarts()
-  if (failed.length === 0) return about('agents', ok('no agent has failed to start'))
-  return failed.map(({ agent, error, failures, againAt }) => {
+  const failedStarts = requireOpened(deps).listFailedStarts()
+  if (failedStarts.length === 0) return outcomeFor('agents', ok('no agent has failed to start'))
+  return failedStarts.map(({ agent, error, failures, againAt }) => {
     const times = failures === 1 ? 'once' : `${failures} times`
     const fix = `Fix it: the gateway calls start() again at ${new Date(againAt).toISOString()}.`
-    return about(agent, failure(`start() of "${agent}" has failed ${times}: ${describeError(error)}`, fix))
+    return outcomeFor(agent, failure(`start() of "${agent}" has failed ${times}: ${describeError(error)}`, fix))
   })
 }
 
 /** Reports calls of `forget()` that have failed. Other waiting calls are under way. */
 async function checkForgets(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
   const waiting = await requireOpened(deps).listWaitingForgets()
-  const failed = waiting.filter(({ failures }) => failures > 0)
-  const names = [...new Set(failed.map(({ agent }) => agent))]
-  if (names.length === 0) return [about('agents', ok(`no agent has failed to forget; ${waiting.length} calls wait`))]
-  return names.map(name => about(name, judgeForgets(name, failed)))
+  const failedForgets = waiting.filter(({ failures }) => failures > 0)
+  const names = [...new Set(failedForgets.map(({ agent }) => agent))]
+  if (names.length === 0)
+    return [outcomeFor('agents', ok(`no agent has failed to forget; ${waiting.length} calls wait`))]
+  return names.map(name => outcomeFor(name, judgeForgets(name, failedForgets)))
 }
 
-function judgeForgets(name: string, failed: readonly WaitingForget[]): Verdict {
-  const own = failed.filter(({ agent }) => agent === name)
-  const people = own.length === 1 ? 'one person' : `${own.length} people`
-  const again = new Date(Math.min(...own.map(({ againAt }) => againAt))).toISOString()
+function judgeForgets(name: string, failedForgets: readonly PendingForget[]): Verdict {
+  const agentForgets = failedForgets.filter(({ agent }) => agent === name)
+  const people = agentForgets.length === 1 ? 'one person' : `${agentForgets.length} people`
+  const nextAttemptAt = new Date(Math.min(...agentForgets.map(({ againAt }) => againAt))).toISOString()
   return warning(
-    `"${name}" has not forgotten ${people} yet: ${own.at(-1)?.error ?? 'it has not answered'}`,
-    `Fix it: the gateway calls forget() again at ${again}. If the agent is gone, delete what its own database knows.`,
+    `"${name}" has not forgotten ${people} yet: ${agentForgets.at(-1)?.error ?? 'it has not answered'}`,
+    `Fix it: the gateway calls forget() again at ${nextAttemptAt}. If the agent is gone, delete what its own database knows.`,
   )
 }
 
@@ -104,7 +105,7 @@ async function checkTrustedIssuers({ config, inspectIssuer }: DoctorDeps): Promi
     issuers.map(async issuer => {
       const problem = await inspectIssuer(issuer)
       const fix = 'Until then its evidence is left out: see docs/explanation/identity/evidence.md.'
-      return about(issuer, problem === undefined ? ok(`the keys of ${issuer} can be read`) : warning(problem, fix))
+      return outcomeFor(issuer, problem === undefined ? ok(`the keys of ${issuer} can be read`) : warning(problem, fix))
     }),
   )
 }
@@ -114,7 +115,7 @@ async function checkTokenIssuers({ config, outside }: DoctorDeps): Promise<reado
   const issuers = [...config.a2a.auth.issuers, ...config.web.auth.issuers]
   const urls = [...new Set(issuers.flatMap(({ jwks }) => (jwks === undefined ? [] : [jwks])))]
   if (urls.length === 0) return [skip('auth.issuers', 'no issuer has a key set')]
-  return Promise.all(urls.map(async url => about(url, await judgeKeySetUrl(url, outside))))
+  return Promise.all(urls.map(async url => outcomeFor(url, await judgeKeySetUrl(url, outside))))
 }
 
 async function judgeKeySetUrl(url: string, { fetch }: DoctorDeps['outside']): Promise<Verdict> {
@@ -158,9 +159,11 @@ const maxAsked = 100
 async function checkEndpoints(deps: DoctorDeps, kind: EndpointKind): Promise<readonly CheckOutcome[]> {
   const endpoints = listEndpoints(deps.config.agents, kind)
   if (endpoints.length === 0) return [skip('', 'no agent has one')]
-  const asked = endpoints.slice(0, maxAsked)
-  const outcomes = asked.map(async endpoint => about(showUrl(endpoint.url), await judgeEndpoint(endpoint, deps)))
-  const unaskedCount = endpoints.length - asked.length
+  const checkedEndpoints = endpoints.slice(0, maxAsked)
+  const outcomes = checkedEndpoints.map(async endpoint =>
+    outcomeFor(showUrl(endpoint.url), await judgeEndpoint(endpoint, deps)),
+  )
+  const unaskedCount = endpoints.length - checkedEndpoints.length
   return [
     ...(await Promise.all(outcomes)),
     ...(unaskedCount > 0 ? [skip('', `${unaskedCount} more were not asked`)] : []),
@@ -171,13 +174,13 @@ async function checkEndpoints(deps: DoctorDeps, kind: EndpointKind): Promise<rea
 async function checkTools(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
   const programs = listPrograms(deps.config.agents)
   if (programs.length === 0) return checkEndpoints(deps, 'tools')
-  const started = programs.map(({ agent, command }) =>
+  const programOutcomes = programs.map(({ agent, command }) =>
     deps.gateway
-      ? about(command, ok(`the gateway has started ${command} of "${agent}", which has listed its tools`))
+      ? outcomeFor(command, ok(`the gateway has started ${command} of "${agent}", which has listed its tools`))
       : skip(command, `${command} of "${agent}" starts with the gateway, which cannot be opened; see gateway.opens`),
   )
   const hasUrls = listEndpoints(deps.config.agents, 'tools').length > 0
-  return [...started, ...(hasUrls ? await checkEndpoints(deps, 'tools') : [])]
+  return [...programOutcomes, ...(hasUrls ? await checkEndpoints(deps, 'tools') : [])]
 }
 
 /** Lists the programs without their arguments, which may hold keys. */
@@ -209,16 +212,16 @@ function showUrl(url: string): string {
 }
 
 async function judgeEndpoint({ agent, url }: Endpoint, { outside }: DoctorDeps): Promise<Verdict> {
-  const shown = showUrl(url)
-  const fix = `Start what "${agent}" calls at ${shown}, or correct the URL in agents.${agent}.`
-  const begun = performance.now()
+  const shownUrl = showUrl(url)
+  const fix = `Start what "${agent}" calls at ${shownUrl}, or correct the URL in agents.${agent}.`
+  const startedAt = performance.now()
   try {
     const { status } = await outside.fetchFor(new URL(url).origin)(url, { method: 'HEAD', timeoutMs: patienceMs })
-    const ms = Math.round(performance.now() - begun)
-    const seen = `${shown} of "${agent}" answers ${status} in ${ms} ms`
-    if (status >= 500 && status !== 501) return warning(seen, fix)
-    return ms > slowMs ? warning(`${seen}, which is slow`, fix) : ok(seen)
+    const ms = Math.round(performance.now() - startedAt)
+    const observation = `${shownUrl} of "${agent}" answers ${status} in ${ms} ms`
+    if (status >= 500 && status !== 501) return warning(observation, fix)
+    return ms > slowMs ? warning(`${observation}, which is slow`, fix) : ok(observation)
   } catch (error) {
-    return failure(`${shown} of "${agent}" does not answer: ${describeError(error)}`, fix)
+    return failure(`${shownUrl} of "${agent}" does not answer: ${describeError(error)}`, fix)
   }
 }

@@ -3,7 +3,7 @@ import type { ChannelName, FetchAnswer } from '@postern/message'
 import { findChannel } from '@postern/pipeline'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import type { Check } from '../check.ts'
-import { about, skip } from '../check.ts'
+import { outcomeFor, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
 import { describeError } from '../describe-error.ts'
@@ -15,7 +15,8 @@ const timeoutMs = 20_000
 export const channelChecks: readonly Check[] = [
   {
     id: 'channels.inbox',
-    what: 'An activity of an agent of ours reaches its inbox by the public address, and the gateway refuses a forged one. It has no effect.',
+    description:
+      'An activity of an agent of ours reaches its inbox by the public address, and the gateway refuses a forged one. It has no effect.',
     fix: 'Let the proxy pass body, `Signature`, `Digest`, `Date` and `Host` on as they are.',
     needs: ['gateway', 'peers'],
     timeoutMs,
@@ -23,7 +24,8 @@ export const channelChecks: readonly Check[] = [
   },
   {
     id: 'channels.calls',
-    what: 'A call (`GetTask`) with our token gets an answer at the public address, and a forged one does not. It has no effect.',
+    description:
+      'A call (`GetTask`) with our token gets an answer at the public address, and a forged one does not. It has no effect.',
     fix: 'Let the proxy pass body and `Authorization` on as they are.',
     needs: ['gateway', 'peers'],
     timeoutMs,
@@ -31,14 +33,14 @@ export const channelChecks: readonly Check[] = [
   },
   {
     id: 'channels.chat_origins',
-    what: 'Pages of `web.origins` may call the chat (CORS), and pages of other origins may not.',
+    description: 'Pages of `web.origins` may call the chat (CORS), and pages of other origins may not.',
     fix: 'Let the proxy leave `Access-Control-…` fields to the gateway.',
     needs: ['gateway', 'outside', 'peers'],
     run: checkChatOrigins,
   },
   {
     id: 'channels.chat_access',
-    what: 'Where the chat is on, there are issuers or tokens that let people in.',
+    description: 'Where the chat is on, there are issuers or tokens that let people in.',
     fix: 'Name issuers or tokens in `web.auth`, or set `web.enabled` to false.',
     run: checkChatAccess,
   },
@@ -62,14 +64,14 @@ async function checkOrigin(origin: string, deps: DoctorDeps): Promise<CheckOutco
     const allowed = (await askAs(origin, deps)).headers.get('access-control-allow-origin')
     if (isStrange) {
       return allowed === null
-        ? about(origin, ok('pages of other origins may not call'))
-        : about(origin, failure(`pages of any origin may call (${allowed})`, fix))
+        ? outcomeFor(origin, ok('pages of other origins may not call'))
+        : outcomeFor(origin, failure(`pages of any origin may call (${allowed})`, fix))
     }
     return allowed === origin
-      ? about(origin, ok(`pages of ${origin} may call`))
-      : about(origin, failure(`browsers do not let pages of ${origin} call`, fix))
+      ? outcomeFor(origin, ok(`pages of ${origin} may call`))
+      : outcomeFor(origin, failure(`browsers do not let pages of ${origin} call`, fix))
   } catch (error) {
-    return about(origin, failure(`the chat does not answer: ${describeError(error)}`, fix))
+    return outcomeFor(origin, failure(`the chat does not answer: ${describeError(error)}`, fix))
   }
 }
 
@@ -85,11 +87,11 @@ function checkChatAccess({ config }: DoctorDeps): CheckOutcome {
   if (!enabled) return skip(subject, notEnabled)
   const count = auth.issuers.length + auth.tokens.length
   return count > 0 || config.dev
-    ? about(
+    ? outcomeFor(
         subject,
         ok(count > 0 ? 'there are issuers or tokens that let people chat' : 'dev mode: the operator may chat'),
       )
-    : about(subject, warning('the chat is on, and nobody may use it', 'Name issuers or tokens in web.auth.'))
+    : outcomeFor(subject, warning('the chat is on, and nobody may use it', 'Name issuers or tokens in web.auth.'))
 }
 
 /** Calls the default agent at its public address as a peer does, once with a valid and once with a forged proof. The calls have no effect. */
@@ -103,8 +105,8 @@ async function checkRehearsal(deps: DoctorDeps, via: ChannelName): Promise<Check
   const { endpoint, proven, forged } = await channel.diagnostics.rehearse(agent, fetches)
   const fix = `Let the proxy pass the body and all header fields of ${endpoint} on as they are; then see "postern refusals".`
   if (!proven.isExpected)
-    return about(endpoint, failure(`the gateway refuses its own test call: ${proven.answer}`, fix))
+    return outcomeFor(endpoint, failure(`the gateway refuses its own test call: ${proven.answer}`, fix))
   return forged.isExpected
-    ? about(endpoint, ok('the gateway took its own test call, and refused the same call with a forged proof'))
-    : about(endpoint, failure(`the gateway does not refuse a call with a forged proof: ${forged.answer}`, fix))
+    ? outcomeFor(endpoint, ok('the gateway took its own test call, and refused the same call with a forged proof'))
+    : outcomeFor(endpoint, failure(`the gateway does not refuse a call with a forged proof: ${forged.answer}`, fix))
 }

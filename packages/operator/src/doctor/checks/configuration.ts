@@ -5,7 +5,7 @@ import type { PublishedKey } from '@postern/pipeline'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import type { Check, MachineCheck } from '../check.ts'
-import { about, skip, toFailure } from '../check.ts'
+import { outcomeFor, skip, toFailure } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
 import type { CheckOutcome } from '../report.ts'
@@ -14,11 +14,11 @@ import type { CheckOutcome } from '../report.ts'
 export const configurationFaultChecks: readonly MachineCheck[] = [
   {
     id: 'configuration.valid',
-    what: 'The gateway can read the configuration, and knows every value in it.',
+    description: 'The gateway can read the configuration, and knows every value in it.',
     fix: 'Correct what is named; `docs/reference/configuration.md` lists every key.',
     run: ({ configFaults, configPath }) =>
       configFaults.length === 0
-        ? about(configPath ?? 'configuration', ok('the configuration can be read'))
+        ? outcomeFor(configPath ?? 'configuration', ok('the configuration can be read'))
         : configFaults.map(toFailure),
   },
 ]
@@ -26,23 +26,23 @@ export const configurationFaultChecks: readonly MachineCheck[] = [
 export const configurationChecks: readonly Check[] = [
   {
     id: 'configuration.safe',
-    what: 'No setting is unsafe in production, as `postern start` asks.',
+    description: 'No setting is unsafe in production, as `postern start` asks.',
     fix: 'Change the setting that is named.',
     run: checkSafety,
   },
   {
     id: 'configuration.file_permissions',
-    what: 'Nobody else on the machine may change the configuration, or read a token that stands in it.',
+    description: 'Nobody else on the machine may change the configuration, or read a token that stands in it.',
     fix: 'Run `chmod 600` on the configuration file.',
     run: checkConfigFile,
   },
   {
     id: 'configuration.operator_token',
-    what: 'Nobody can guess the operator token.',
+    description: 'Nobody can guess the operator token.',
     fix: 'Set `operator_token` to 24 or more random characters.',
     needs: ['gateway'],
     run: deps =>
-      about(
+      outcomeFor(
         'operator_token',
         judgeSecret(requireOpened(deps).operatorToken, {
           what: 'the operator token',
@@ -52,16 +52,16 @@ export const configurationChecks: readonly Check[] = [
   },
   {
     id: 'configuration.agent_secrets',
-    what: 'Nobody can guess the secrets that sign calls of webhook agents.',
+    description: 'Nobody can guess the secrets that sign calls of webhook agents.',
     fix: 'Use `openssl rand -base64 32`, on both sides.',
     run: checkAgentSecrets,
   },
   {
     id: 'configuration.default_agent',
-    what: '`default_agent`, which answers for the host, is one of the agents.',
+    description: '`default_agent`, which answers for the host, is one of the agents.',
     fix: 'Set `default_agent` to the name of an agent.',
     run: ({ config: { default_agent, agents } }) =>
-      about(
+      outcomeFor(
         'default_agent',
         default_agent === undefined || Object.hasOwn(agents, default_agent)
           ? ok(`${default_agent ?? Object.keys(agents)[0]} answers for the host`)
@@ -70,12 +70,12 @@ export const configurationChecks: readonly Check[] = [
   },
   {
     id: 'configuration.keys',
-    what: 'The keys that sign are no older than a year.',
+    description: 'The keys that sign are no older than a year.',
     fix: 'Run `postern keys rotate`, and publish the new DNS records.',
     needs: ['gateway'],
     async run(deps) {
       const keys = await Promise.all(requireOpened(deps).channels.map(channel => channel.keys?.list() ?? []))
-      return about('keys', judgeKeyAge(keys.flat(), deps.now()))
+      return outcomeFor('keys', judgeKeyAge(keys.flat(), deps.now()))
     },
   },
 ]
@@ -89,26 +89,31 @@ function checkConfigFile({ configPath, config }: Pick<DoctorDeps, 'configPath' |
   if (!stats) return skip(configPath, 'the file no longer exists')
   const { mode } = stats
   if ((mode & 0o022) !== 0)
-    return about(configPath, failure('others on this machine may change the configuration', `chmod go-w ${configPath}`))
+    return outcomeFor(
+      configPath,
+      failure('others on this machine may change the configuration', `chmod go-w ${configPath}`),
+    )
   const { operator_token: token } = config
   const holdsToken = token !== undefined && readFileSync(configPath, 'utf8').includes(token)
-  if (!holdsToken || (mode & 0o004) === 0) return about(configPath, ok('nobody else may change the configuration'))
+  if (!holdsToken || (mode & 0o004) === 0) return outcomeFor(configPath, ok('nobody else may change the configuration'))
   const fix = `chmod 600 ${configPath}, or take the token from the environment: { "env": "OPERATOR_TOKEN" }`
-  return about(configPath, warning('others on this machine may read the operator token in the configuration', fix))
+  return outcomeFor(configPath, warning('others on this machine may read the operator token in the configuration', fix))
 }
 
 function checkSafety({ config, listUnsafeSettings }: DoctorDeps): readonly CheckOutcome[] {
   const unsafe = listUnsafeSettings()
   if (unsafe.length === 0)
-    return [about('settings', ok(config.dev ? 'dev mode: unsafe settings are allowed' : 'no unsafe setting is on'))]
+    return [
+      outcomeFor('settings', ok(config.dev ? 'dev mode: unsafe settings are allowed' : 'no unsafe setting is on')),
+    ]
   return unsafe.map(toFailure)
 }
 
 function checkAgentSecrets({ config }: DoctorDeps): readonly CheckOutcome[] {
-  const judged = Object.entries(config.agents).flatMap(([name, { secret }]) =>
+  const secretOutcomes = Object.entries(config.agents).flatMap(([name, { secret }]) =>
     typeof secret === 'string'
       ? [
-          about(
+          outcomeFor(
             `agents.${name}.secret`,
             judgeSecret(secret, {
               what: `the secret of ${name}`,
@@ -118,7 +123,7 @@ function checkAgentSecrets({ config }: DoctorDeps): readonly CheckOutcome[] {
         ]
       : [],
   )
-  return judged.length > 0 ? judged : [about('agents', ok('no agent has a shared secret'))]
+  return secretOutcomes.length > 0 ? secretOutcomes : [outcomeFor('agents', ok('no agent has a shared secret'))]
 }
 
 const dayMs = 86_400_000
@@ -145,13 +150,16 @@ function judgeKeyAge(keys: readonly PublishedKey[], now: number): Verdict {
 /** The minimum number of bits of a secret. An attacker who can try offline can find a secret with fewer bits. */
 const minBits = 80
 
-/** Judges a secret. `what` is its name, such as `the operator token`, and `risk` the consequence if somebody guesses it. */
-export function judgeSecret(secret: string, { what, risk }: { readonly what: string; readonly risk: string }): Verdict {
+/** Judges a secret. `secretName` is its name, such as `the operator token`, and `risk` the consequence if somebody guesses it. */
+export function judgeSecret(
+  secret: string,
+  { what: secretName, risk }: { readonly what: string; readonly risk: string },
+): Verdict {
   const fix = 'Use 24 or more random characters, such as from: openssl rand -base64 24'
-  if (isGuessableSecret(secret)) return failure(`${what} is so short that it can be guessed: ${risk}`, fix)
+  if (isGuessableSecret(secret)) return failure(`${secretName} is so short that it can be guessed: ${risk}`, fix)
   return estimateBits(secret) < minBits
-    ? warning(`${what} repeats itself and may be guessed: ${risk}`, fix)
-    : ok(`${what} is long enough`)
+    ? warning(`${secretName} repeats itself and may be guessed: ${risk}`, fix)
+    : ok(`${secretName} is long enough`)
 }
 
 /** Estimates an upper bound of the bits, as if each character were drawn from those that occur. */

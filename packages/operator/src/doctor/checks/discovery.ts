@@ -6,9 +6,9 @@ import { failure, ok, warning } from '../../checks/finding.ts'
 import type { ResolvedAddress } from '../../resolve/resolve-address.ts'
 import { resolveAddress } from '../../resolve/resolve-address.ts'
 import type { FetchedObject } from '../../resolve/view/fetched.ts'
-import { asFetchedObject, asList, asText, fetchAsPeer } from '../../resolve/view/fetched.ts'
+import { fetchAsPeer, listOrEmpty, objectOrUndefined, textOrUndefined } from '../../resolve/view/fetched.ts'
 import type { Check } from '../check.ts'
-import { about, oncePerRun, skip } from '../check.ts'
+import { oncePerRun, outcomeFor, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
 import type { CheckOutcome } from '../report.ts'
@@ -17,55 +17,55 @@ const timeoutMs = 25_000
 
 /** The checks of discovery. The first ones run the rows of `postern resolve` for each address. */
 export const discoveryChecks: readonly Check[] = [
-  judgeAddresses(['address.', 'webfinger.'], {
+  createAddressCheck(['address.', 'webfinger.'], {
     id: 'discovery.webfinger',
-    what: 'WebFinger answers for each address, with the links that peers follow.',
+    description: 'WebFinger answers for each address, with the links that peers follow.',
     fix: 'Let the proxy pass `/.well-known/webfinger` of the domain on to the gateway.',
   }),
-  judgeAddresses(['actor.'], {
+  createAddressCheck(['actor.'], {
     id: 'discovery.actor',
-    what: 'Peers can fetch the actor of each address, with its key and inbox.',
+    description: 'Peers can fetch the actor of each address, with its key and inbox.',
     fix: 'Let the proxy pass `/agents/` on to the gateway, with the `Accept` field as it is.',
   }),
-  judgeAddresses(['card.'], {
+  createAddressCheck(['card.'], {
     id: 'discovery.agent_card',
-    what: 'Peers can fetch the agent card of each address, and it says the same as WebFinger.',
+    description: 'Peers can fetch the agent card of each address, and it says the same as WebFinger.',
     fix: 'Let the proxy pass `/.well-known/agent-card/` on to the gateway.',
   }),
-  judgeAddresses(['a2a.'], {
+  createAddressCheck(['a2a.'], {
     id: 'discovery.calls',
-    what: 'The A2A cards of each address and of the host are valid, and their signatures hold.',
+    description: 'The A2A cards of each address and of the host are valid, and their signatures hold.',
     fix: 'Let the proxy pass `/.well-known/` and `/agents/` on to the gateway.',
   }),
-  judgeAddresses(['page.', 'directory.'], {
+  createAddressCheck(['page.', 'directory.'], {
     id: 'discovery.pages',
-    what: 'The page of each agent and the directory name the agent to people and to search engines.',
+    description: 'The page of each agent and the directory name the agent to people and to search engines.',
     fix: 'Let the proxy pass `/agents/` and `/.well-known/mentionable-agents.json` on to the gateway.',
   }),
   {
     id: 'discovery.host_meta',
-    what: 'host-meta says where WebFinger is.',
+    description: 'host-meta says where WebFinger is.',
     fix: 'Let the proxy pass `/.well-known/host-meta` on to the gateway.',
     needs: ['gateway', 'peers'],
     run: checkHostMeta,
   },
   {
     id: 'discovery.nodeinfo',
-    what: 'NodeInfo says which software runs here.',
+    description: 'NodeInfo says which software runs here.',
     fix: 'Let the proxy pass `/.well-known/nodeinfo` and `/nodeinfo/` on to the gateway.',
     needs: ['gateway', 'peers'],
     run: checkNodeInfo,
   },
   {
     id: 'discovery.jwks',
-    what: 'The key set (JWKS) has the keys that sign our cards and tokens.',
+    description: 'The key set (JWKS) has the keys that sign our cards and tokens.',
     fix: 'Let the proxy pass `/.well-known/jwks.json` on to the gateway.',
     needs: ['gateway', 'peers'],
     run: checkKeySet,
   },
   {
     id: 'discovery.handle_host',
-    what: 'The domain of the handles leads to the gateway, also where it is another than that of `origin`.',
+    description: 'The domain of the handles leads to the gateway, also where it is another than that of `origin`.',
     fix: 'Redirect `/.well-known/webfinger` of `handle_host` to the origin (302, with the query).',
     needs: ['gateway', 'peers'],
     run: checkHandles,
@@ -83,9 +83,9 @@ async function checkHostMeta(deps: DoctorDeps): Promise<CheckOutcome> {
     openSystem(deps),
   )
   if (error !== undefined || status !== 200)
-    return about(url, warning(`cannot fetch host-meta: ${error ?? status}`, fix))
+    return outcomeFor(url, warning(`cannot fetch host-meta: ${error ?? status}`, fix))
   const [, template = ''] = /rel="lrdd"[^>]*template="([^"]*)"/.exec(text ?? '') ?? []
-  return about(
+  return outcomeFor(
     url,
     template.includes('/.well-known/webfinger') && template.includes('{uri}')
       ? ok('host-meta says where WebFinger is')
@@ -100,12 +100,13 @@ async function checkNodeInfo(deps: DoctorDeps): Promise<CheckOutcome> {
   const fix = 'Let the proxy in front pass /.well-known/nodeinfo and /nodeinfo/ on to the gateway.'
   const system = openSystem(deps)
   const { document, status, error } = await fetchAsPeer(url, { accept: 'application/json' }, system)
-  const [first] = asList(document?.links).map(asFetchedObject)
-  const href = asText(first?.href)
-  if (href === undefined) return about(url, warning(`cannot fetch NodeInfo: ${error ?? `it answers ${status}`}`, fix))
+  const [first] = listOrEmpty(document?.links).map(objectOrUndefined)
+  const href = textOrUndefined(first?.href)
+  if (href === undefined)
+    return outcomeFor(url, warning(`cannot fetch NodeInfo: ${error ?? `it answers ${status}`}`, fix))
   const info = await fetchAsPeer(href, { accept: 'application/json' }, system)
-  const name = asText(asFetchedObject(info.document?.software)?.name)
-  return about(
+  const name = textOrUndefined(objectOrUndefined(info.document?.software)?.name)
+  return outcomeFor(
     href,
     name === undefined
       ? warning(`NodeInfo at ${href} does not name the software: ${info.error ?? `it answers ${info.status}`}`, fix)
@@ -119,18 +120,18 @@ const keySetPath = '/.well-known/jwks.json'
 async function checkKeySet(deps: DoctorDeps): Promise<CheckOutcome> {
   const url = deps.config.origin + keySetPath
   const published = await Promise.all(requireOpened(deps).channels.map(channel => channel.keys?.list() ?? []))
-  const own = published.flat().flatMap(({ publicKey }) => readKeyId(publicKey))
+  const ownKeyIds = published.flat().flatMap(({ publicKey }) => readKeyId(publicKey))
   const { document, status, error } = await fetchAsPeer(url, { accept: 'application/json' }, openSystem(deps))
-  return about(url, judgeKeySet(own, document, error ?? `it answers ${status}`))
+  return outcomeFor(url, checkServedKeys(ownKeyIds, document, error ?? `it answers ${status}`))
 }
 
-function judgeKeySet(own: readonly string[], document: FetchedObject | undefined, problem: string): Verdict {
+function checkServedKeys(ownKeyIds: readonly string[], document: FetchedObject | undefined, problem: string): Verdict {
   const fix = `Let the proxy in front pass ${keySetPath} on to the gateway, and cache it for five minutes at most.`
   if (!document) return failure(`cannot fetch the key set: ${problem}`, fix)
-  const listed = new Set(asList(document.keys).map(key => asFetchedObject(key)?.kid))
-  const missing = own.filter(kid => !listed.has(kid))
+  const servedKeyIds = new Set(listOrEmpty(document.keys).map(key => objectOrUndefined(key)?.kid))
+  const missing = ownKeyIds.filter(kid => !servedKeyIds.has(kid))
   return missing.length === 0
-    ? ok(`the key set has our ${own.length === 1 ? 'key' : `${own.length} keys`}`)
+    ? ok(`the key set has our ${ownKeyIds.length === 1 ? 'key' : `${ownKeyIds.length} keys`}`)
     : failure(`the key set does not have our key ${missing.join(', ')}`, fix)
 }
 
@@ -145,7 +146,7 @@ function openSystem(deps: DoctorDeps) {
 }
 
 /** Creates a check from the rows of `postern resolve` whose ids have these prefixes. */
-function judgeAddresses(rows: readonly string[], texts: Pick<Check, 'id' | 'what' | 'fix'>): Check {
+function createAddressCheck(rows: readonly string[], texts: Pick<Check, 'id' | 'description' | 'fix'>): Check {
   return { ...texts, needs: ['gateway', 'peers'], timeoutMs, run: deps => checkOwnAddresses(deps, rows) }
 }
 
@@ -155,7 +156,7 @@ async function checkHandles(deps: DoctorDeps): Promise<CheckOutcome> {
   const { handleHost } = deps
   if (agent === undefined) return skip(handleHost, 'there is no agent')
   const handle = { agent, handleHost, origin: deps.config.origin }
-  return about(handleHost, await checkHandleHost(handle, openResolveSystem().fetch))
+  return outcomeFor(handleHost, await checkHandleHost(handle, openResolveSystem().fetch))
 }
 
 /** The maximum number of addresses to check. Each needs a dozen requests. */
@@ -165,7 +166,7 @@ const atOnce = 4
 /** Runs the rows of `postern resolve` with these prefixes for each address of the gateway. */
 async function checkOwnAddresses(deps: DoctorDeps, prefixes: readonly string[]): Promise<readonly CheckOutcome[]> {
   const { resolved, leftOut } = await resolveAll(deps)
-  const outcomes = resolved.flatMap(each => judgeAddress(each, prefixes))
+  const outcomes = resolved.flatMap(resolvedAddress => judgeAddress(resolvedAddress, prefixes))
   return leftOut > 0 ? [...outcomes, skip('', `${leftOut} more addresses were not checked`)] : outcomes
 }
 
@@ -174,10 +175,14 @@ const resolveAll = oncePerRun(async (deps: DoctorDeps) => {
   const system = openResolveSystem()
   const names = agents.list().map(({ name }) => name)
   const pendingAddresses = names.slice(0, maxAddresses).map(name => `@${name}@${agents.domain}`)
-  const resolved: ResolvedAddress[] = []
+  const resolvedAddresses: ResolvedAddress[] = []
   while (pendingAddresses.length > 0)
-    resolved.push(...(await Promise.all(pendingAddresses.splice(0, atOnce).map(each => resolveAddress(each, system)))))
-  return { resolved, leftOut: Math.max(0, names.length - maxAddresses) }
+    resolvedAddresses.push(
+      ...(await Promise.all(
+        pendingAddresses.splice(0, atOnce).map(pendingAddress => resolveAddress(pendingAddress, system)),
+      )),
+    )
+  return { resolved: resolvedAddresses, leftOut: Math.max(0, names.length - maxAddresses) }
 })
 
 function judgeAddress(
@@ -188,7 +193,7 @@ function judgeAddress(
   if (relevant.length === 0) return [skip(address, 'no link leads there; see discovery.webfinger')]
   const faulty = relevant.filter(({ severity }) => severity !== 'ok')
   return faulty.length > 0
-    ? faulty.map(finding => about(address, finding))
+    ? faulty.map(finding => outcomeFor(address, finding))
     : [
         {
           subject: address,

@@ -3,7 +3,7 @@ import { ConfigError, Unavailable } from '@postern/message'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import type { Check, MachineCheck } from '../check.ts'
-import { about, skip, toFailure } from '../check.ts'
+import { outcomeFor, skip, toFailure } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
 import { describeError } from '../describe-error.ts'
@@ -13,11 +13,13 @@ import type { CheckOutcome } from '../report.ts'
 export const gatewayOpenChecks: readonly MachineCheck[] = [
   {
     id: 'gateway.opens',
-    what: 'The gateway opens: its store, its agents and its channels.',
+    description: 'The gateway opens: its store, its agents and its channels.',
     fix: 'Follow the message; until then most other checks do not run.',
     run: ({ configFaults, openFaults }) => {
       if (configFaults.length > 0) return skip('gateway', 'the configuration has faults; see configuration.valid')
-      return openFaults.length === 0 ? about('gateway', ok('the gateway can be opened')) : openFaults.map(toFailure)
+      return openFaults.length === 0
+        ? outcomeFor('gateway', ok('the gateway can be opened'))
+        : openFaults.map(toFailure)
     },
   },
 ]
@@ -25,10 +27,10 @@ export const gatewayOpenChecks: readonly MachineCheck[] = [
 export const gatewayChecks: readonly Check[] = [
   {
     id: 'gateway.running',
-    what: 'A gateway is running on the data folder.',
+    description: 'A gateway is running on the data folder.',
     fix: 'Start it with `postern start`, or with `npm start` for dev mode.',
     run: ({ isRunning }) =>
-      about(
+      outcomeFor(
         'gateway',
         isRunning
           ? ok('the gateway is running')
@@ -40,31 +42,32 @@ export const gatewayChecks: readonly Check[] = [
   },
   {
     id: 'gateway.configuration',
-    what: 'The gateway that runs has the origin and the agents of the configuration file.',
+    description: 'The gateway that runs has the origin and the agents of the configuration file.',
     fix: 'Restart the gateway, so that it reads the file.',
     needs: ['gateway', 'running'],
-    run: deps => about('gateway', judgeConfiguration(deps)),
+    run: deps => outcomeFor('gateway', judgeConfiguration(deps)),
   },
   {
     id: 'gateway.writes',
-    what: 'The store takes writes.',
+    description: 'The store takes writes.',
     fix: 'Free space on the disk, or look after the database server.',
     needs: ['gateway', 'running'],
-    run: async deps => about('store', await judgeWrites(deps)),
+    run: async deps => outcomeFor('store', await judgeWrites(deps)),
   },
   {
     id: 'gateway.operator_api',
-    what: 'The gateway answers at its port, and its operator API asks for the token.',
+    description: 'The gateway answers at its port, and its operator API asks for the token.',
     fix: 'Let nothing else listen on the port, and no proxy add the token.',
     needs: ['gateway', 'running'],
     run: checkOperatorApi,
   },
   {
     id: 'gateway.proxies',
-    what: 'The proxy that ends TLS is one of `network.trusted_proxies`, so that the gateway can tell its clients apart.',
+    description:
+      'The proxy that ends TLS is one of `network.trusted_proxies`, so that the gateway can tell its clients apart.',
     fix: 'Add the address of the proxy to `network.trusted_proxies`.',
     needs: ['gateway'],
-    run: deps => about('network.trusted_proxies', judgeProxies(deps)),
+    run: deps => outcomeFor('network.trusted_proxies', judgeProxies(deps)),
   },
 ]
 
@@ -95,7 +98,7 @@ async function checkOperatorApi(deps: DoctorDeps): Promise<CheckOutcome> {
       askStatus(url, { authorization: `Bearer ${operatorToken}` }),
     ])
     if (without !== 401)
-      return about(
+      return outcomeFor(
         path,
         failure(
           `the operator's API answers ${without} to somebody without a token`,
@@ -103,11 +106,11 @@ async function checkOperatorApi(deps: DoctorDeps): Promise<CheckOutcome> {
         ),
       )
     return withToken === 200
-      ? about(path, ok("the operator's API asks for its token, and takes it"))
-      : about(path, failure(`the operator's API answers ${withToken} to its token`, 'Restart the gateway.'))
+      ? outcomeFor(path, ok("the operator's API asks for its token, and takes it"))
+      : outcomeFor(path, failure(`the operator's API answers ${withToken} to its token`, 'Restart the gateway.'))
   } catch (error) {
     const message = `the gateway does not answer at its own port: ${describeError(error)}`
-    return about(path, failure(message, 'See the log of the gateway.'))
+    return outcomeFor(path, failure(message, 'See the log of the gateway.'))
   }
 }
 

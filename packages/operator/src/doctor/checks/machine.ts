@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import type { MachineCheck } from '../check.ts'
-import { about, skip } from '../check.ts'
+import { outcomeFor, skip } from '../check.ts'
 import type { MachineDeps, Outside } from '../deps.ts'
 import type { DiskFacts, MachineFacts, MemoryFacts } from '../machine-facts.ts'
 import type { CheckOutcome } from '../report.ts'
@@ -15,37 +15,37 @@ const keepTime = 'Let the machine keep its time by NTP (systemd-timesyncd or chr
 export const machineOnlyChecks: readonly MachineCheck[] = [
   {
     id: 'machine.node',
-    what: 'The version of Node is one that the gateway runs on, with long-term support.',
+    description: 'The version of Node is one that the gateway runs on, with long-term support.',
     fix: 'Install a supported version of Node.',
-    run: ({ facts }) => about('Node', judgeNode(facts)),
+    run: ({ facts }) => outcomeFor('Node', judgeNode(facts)),
   },
   {
     id: 'machine.memory',
-    what: 'There is enough memory, and Node does not expect more than there is.',
+    description: 'There is enough memory, and Node does not expect more than there is.',
     fix: 'Give the machine or the container 512 MiB or more.',
-    run: ({ facts }) => about('memory', judgeMemory(facts.readMemory())),
+    run: ({ facts }) => outcomeFor('memory', judgeMemory(facts.readMemory())),
   },
   {
     id: 'machine.disk',
-    what: 'The disk of the data folder has space for bytes and files.',
+    description: 'The disk of the data folder has space for bytes and files.',
     fix: 'Free space on the disk, or move `data` to a larger one.',
-    run: ({ facts, directory }) => about(directory, judgeDisk(facts.readDisk(directory))),
+    run: ({ facts, directory }) => outcomeFor(directory, judgeDisk(facts.readDisk(directory))),
   },
   {
     id: 'machine.permissions',
-    what: 'Nobody else on the machine may read the keys in the data folder, or put files there.',
+    description: 'Nobody else on the machine may read the keys in the data folder, or put files there.',
     fix: 'Run `chmod 700` on the data folder.',
     run: checkDataPermissions,
   },
   {
     id: 'machine.clock',
-    what: 'The clock agrees with the `Date` header of several web sites, to a minute.',
+    description: 'The clock agrees with the `Date` header of several web sites, to a minute.',
     fix: keepTime,
     run: checkHttpClock,
   },
   {
     id: 'machine.time_server',
-    what: 'The clock agrees with a time server (NTP), to a minute.',
+    description: 'The clock agrees with a time server (NTP), to a minute.',
     fix: keepTime,
     run: checkNtpClock,
   },
@@ -61,13 +61,13 @@ function checkDataPermissions({ directory, facts }: MachineDeps): CheckOutcome {
   const { mode, uid } = statSync(directory)
   const user = facts.readUserId()
   if (user !== undefined && user !== 0 && uid !== user)
-    return about(directory, warning('the data folder belongs to another user', `chown -R ${user} ${directory}`))
+    return outcomeFor(directory, warning('the data folder belongs to another user', `chown -R ${user} ${directory}`))
   if ((mode & 0o022) !== 0)
-    return about(directory, failure('others may put files into the data folder', `chmod 700 ${directory}`))
+    return outcomeFor(directory, failure('others may put files into the data folder', `chmod 700 ${directory}`))
   const open = (mode & 0o005) === 0 ? [] : secretFiles.map(name => join(directory, name)).filter(isReadByOthers)
   return open.length > 0
-    ? about(directory, failure(`others on this machine may read ${open.join(', ')}`, `chmod 700 ${directory}`))
-    : about(directory, ok('nobody else may read the keys in the data folder'))
+    ? outcomeFor(directory, failure(`others on this machine may read ${open.join(', ')}`, `chmod 700 ${directory}`))
+    : outcomeFor(directory, ok('nobody else may read the keys in the data folder'))
 }
 
 function isReadByOthers(path: string): boolean {
@@ -83,35 +83,35 @@ const timeSites = ['https://letsencrypt.org/', 'https://www.debian.org/', 'https
 /** Compares the clock with the `Date` of several sites (RFC 9110 §6.6.1). The median ignores one wrong clock. */
 async function checkHttpClock(deps: MachineDeps): Promise<CheckOutcome> {
   if (deps.outside.isSimulated) return skip('clock', 'dev mode: nobody outside is asked')
-  const asked = await Promise.all(timeSites.map(site => askSite(site, deps)))
-  const offsets = asked.filter(offset => offset !== undefined).toSorted((left, right) => left - right)
+  const answers = await Promise.all(timeSites.map(site => askSite(site, deps)))
+  const offsets = answers.filter(offset => offset !== undefined).toSorted((left, right) => left - right)
   const median = offsets[Math.floor(offsets.length / 2)]
   if (median === undefined) return skip('clock', `none of ${timeSites.length} sites told its time`)
-  return about('clock', judgeClock(median, `${offsets.length} web sites`))
+  return outcomeFor('clock', judgeClock(median, `${offsets.length} web sites`))
 }
 
 async function checkNtpClock({ outside, now }: MachineDeps): Promise<CheckOutcome> {
   if (outside.isSimulated) return skip('clock', 'dev mode: nobody outside is asked')
   const offset = await askTimeServer(outside.locate(timeServer, 123), now)
   if (offset === undefined) return skip('clock', `${timeServer} does not answer (UDP port 123)`)
-  return about('clock', judgeClock(offset, timeServer))
+  return outcomeFor('clock', judgeClock(offset, timeServer))
 }
 
 /** Returns how far the clock is ahead of a site’s, ms. `Date` has no fractions, so it is half a second late on average. */
 async function askSite(site: string, { outside, now }: MachineDeps): Promise<number | undefined> {
-  const begun = now()
+  const startedAt = now()
   const answer = await outside.fetch(site, { method: 'HEAD', timeoutMs: 5_000 }).catch(() => undefined)
   const theirs = Date.parse(answer?.headers.get('date') ?? '')
-  return Number.isFinite(theirs) ? Math.round((begun + now()) / 2 - (theirs + 500)) : undefined
+  return Number.isFinite(theirs) ? Math.round((startedAt + now()) / 2 - (theirs + 500)) : undefined
 }
 
 /** Judges the clock. HTTP request signatures, DKIM `t=`, tokens and signed webhooks all contain the time. */
-function judgeClock(offset: number, by: string): Verdict {
+function judgeClock(offset: number, consequence: string): Verdict {
   const fix = 'Let the machine keep its time by NTP (systemd-timesyncd or chrony).'
   const seconds = Math.abs(offset / 1000).toFixed(1)
-  if (Math.abs(offset) <= toleranceMs) return ok(`the clock is right to ${seconds} s by ${by}`)
+  if (Math.abs(offset) <= toleranceMs) return ok(`the clock is right to ${seconds} s by ${consequence}`)
   const direction = offset > 0 ? 'fast' : 'slow'
-  return failure(`the clock is ${seconds} s ${direction} by ${by}: receivers refuse our signatures`, fix)
+  return failure(`the clock is ${seconds} s ${direction} by ${consequence}: receivers refuse our signatures`, fix)
 }
 
 const patienceMs = 3_000
@@ -130,12 +130,12 @@ function askTimeServer({ host, port }: ReturnType<Outside['locate']>, now: () =>
       resolve(offset)
     }
     const timer = setTimeout(end, patienceMs)
-    const asked = now()
+    const requestedAt = now()
     socket.once('error', () => end())
     socket.once('message', answer => {
       if (answer.length < 48 || answer.readUInt32BE(40) === 0) return end()
       const theirs = (answer.readUInt32BE(40) - epochSeconds + answer.readUInt32BE(44) / 2 ** 32) * 1000
-      end(Math.round((asked + now()) / 2 - theirs))
+      end(Math.round((requestedAt + now()) / 2 - theirs))
     })
     socket.send(request, port, host, error => error && end())
   })
@@ -155,25 +155,25 @@ function judgeNode({ nodeVersion: version, oldestNode }: MachineFacts): Verdict 
 }
 
 function judgeMemory({ totalBytes, availableBytes, heapBytes }: MemoryFacts): Verdict {
-  const seen = `${formatSize(availableBytes)} of ${formatSize(totalBytes)} of memory are free`
+  const observation = `${formatSize(availableBytes)} of ${formatSize(totalBytes)} of memory are free`
   const fix = 'Give the machine or the container 512 MiB or more, or end other programs on it.'
   if (totalBytes < 256 * mib || availableBytes < 48 * mib)
-    return failure(`${seen}: the system may end the gateway at any time`, fix)
+    return failure(`${observation}: the system may end the gateway at any time`, fix)
   if (heapBytes > totalBytes)
     return warning(
       `Node may take ${formatSize(heapBytes)} for objects, and there are only ${formatSize(totalBytes)} of memory`,
       'Start Node with --max-old-space-size, about three quarters of the memory in MiB.',
     )
-  return availableBytes < 128 * mib ? warning(seen, fix) : ok(seen)
+  return availableBytes < 128 * mib ? warning(observation, fix) : ok(observation)
 }
 
 function judgeDisk({ freeBytes, totalBytes, freeFiles, totalFiles }: DiskFacts): Verdict {
   const fix = 'Free space on the disk of the data folder, or move "data" to a larger one.'
-  const seen = `${formatSize(freeBytes)} of ${formatSize(totalBytes)} are free on the disk of the data folder`
-  if (freeBytes < 100 * mib) return failure(`${seen}: a full disk stops the gateway`, fix)
+  const observation = `${formatSize(freeBytes)} of ${formatSize(totalBytes)} are free on the disk of the data folder`
+  if (freeBytes < 100 * mib) return failure(`${observation}: a full disk stops the gateway`, fix)
   if (totalFiles > 0 && freeFiles < 1000)
     return failure(`the disk of the data folder has room for ${freeFiles} more files only`, fix)
-  return freeBytes < gib ? warning(seen, fix) : ok(seen)
+  return freeBytes < gib ? warning(observation, fix) : ok(observation)
 }
 
 function formatSize(bytes: number): string {

@@ -5,10 +5,10 @@ import { isPublicAddress } from '@postern/http'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import type { Check } from '../check.ts'
-import { about, skip } from '../check.ts'
+import { outcomeFor, skip } from '../check.ts'
 import type { DoctorDeps, Outside } from '../deps.ts'
 import { describeError } from '../describe-error.ts'
-import { findAddresses, listOwnHosts } from '../network/hosts.ts'
+import { listOwnHosts, resolveIpAddresses } from '../network/hosts.ts'
 import {
   checkBodySize,
   checkClientAddress,
@@ -23,56 +23,56 @@ import type { CheckOutcome } from '../report.ts'
 export const networkChecks: readonly Check[] = [
   {
     id: 'network.dns',
-    what: 'The hosts of `origin` and `handle_host` have A or AAAA records, and these are public.',
+    description: 'The hosts of `origin` and `handle_host` have A or AAAA records, and these are public.',
     fix: 'Publish an A record (and AAAA for IPv6) with the public address of the server.',
     needs: ['outside'],
     run: checkAddresses,
   },
   {
     id: 'network.ports',
-    what: 'Each public address takes connections on port 443.',
+    description: 'Each public address takes connections on port 443.',
     fix: 'Open TCP port 443 in the firewall and the router.',
     needs: ['outside'],
     run: checkPorts,
   },
   {
     id: 'network.plain_http',
-    what: 'Port 80 redirects to https, or is closed.',
+    description: 'Port 80 redirects to https, or is closed.',
     fix: 'Let the proxy redirect to https (308).',
     needs: ['outside'],
     run: checkPlainHttp,
   },
   {
     id: 'network.origin',
-    what: '`origin` reaches a gateway.',
+    description: '`origin` reaches a gateway.',
     fix: 'Check DNS, TLS and the reverse proxy.',
     needs: ['outside', 'running'],
     run: checkOrigin,
   },
   {
     id: 'network.same_gateway',
-    what: '`origin` reaches this gateway and no other.',
+    description: '`origin` reaches this gateway and no other.',
     fix: 'Let the proxy pass the origin on to this gateway alone.',
     needs: ['gateway', 'outside', 'peers'],
     run: checkSameGateway,
   },
   {
     id: 'network.client_address',
-    what: 'The proxy says who its clients are, and clients cannot say so themselves.',
+    description: 'The proxy says who its clients are, and clients cannot say so themselves.',
     fix: 'Let the proxy send `X-Forwarded-For`, and name only your proxies in `network.trusted_proxies`.',
     needs: ['gateway', 'outside', 'peers'],
     run: checkClientAddress,
   },
   {
     id: 'network.host_header',
-    what: 'The proxy leaves the `Host` field as it is.',
+    description: 'The proxy leaves the `Host` field as it is.',
     fix: 'In nginx: `proxy_set_header Host $host;`.',
     needs: ['gateway', 'outside', 'peers'],
     run: checkHostHeader,
   },
   {
     id: 'network.body_size',
-    what: 'The proxy passes on bodies of 1.5 MB.',
+    description: 'The proxy passes on bodies of 1.5 MB.',
     fix: 'In nginx: `client_max_body_size 30m;`.',
     needs: ['gateway', 'outside', 'peers'],
     timeoutMs: 20_000,
@@ -80,7 +80,7 @@ export const networkChecks: readonly Check[] = [
   },
   {
     id: 'network.streaming',
-    what: 'The proxy passes streams on as they come.',
+    description: 'The proxy passes streams on as they come.',
     fix: 'In nginx: `proxy_buffering off;`.',
     needs: ['gateway', 'outside', 'peers'],
     run: checkStreaming,
@@ -91,8 +91,8 @@ export const networkChecks: readonly Check[] = [
 async function checkAddresses(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
   return Promise.all(
     listOwnHosts(deps).map(async host => {
-      const [a, aaaa] = await findAddresses(host, deps.outside)
-      return about(host, judgeAddresses(host, a, aaaa))
+      const [a, aaaa] = await resolveIpAddresses(host, deps.outside)
+      return outcomeFor(host, judgeAddresses(host, a, aaaa))
     }),
   )
 }
@@ -103,8 +103,9 @@ function judgeAddresses(host: string, a: readonly string[] | undefined, aaaa: re
     return failure(`the name servers of ${host} do not answer`, 'Repair the name servers of the domain.')
   const addresses = [...(a ?? []), ...(aaaa ?? [])]
   if (addresses.length === 0) return failure(`${host} has no address, so nobody can reach it`, fix)
-  const hidden = addresses.filter(address => !isPublicAddress(address))
-  if (hidden.length > 0) return failure(`${host} leads to ${hidden.join(', ')}, which peers cannot reach`, fix)
+  const privateAddresses = addresses.filter(address => !isPublicAddress(address))
+  if (privateAddresses.length > 0)
+    return failure(`${host} leads to ${privateAddresses.join(', ')}, which peers cannot reach`, fix)
   return a?.length === 0
     ? warning(`${host} has IPv6 addresses only: many peers have none`, `Publish an A record for ${host}.`)
     : ok(`${host} leads to ${addresses.join(', ')}`)
@@ -117,8 +118,8 @@ const openFix = 'Open TCP port 443 in the firewall and the router, and let the p
 async function checkPorts(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
   const { outside } = deps
   const [host = ''] = listOwnHosts(deps)
-  const byFamily = await findAddresses(host, outside)
-  const addresses = byFamily.flatMap(each => each ?? [])
+  const byFamily = await resolveIpAddresses(host, outside)
+  const addresses = byFamily.flatMap(familyAddresses => familyAddresses ?? [])
   if (addresses.length === 0) return [skip(host, 'it has no address; see network.dns')]
   return Promise.all(addresses.map(address => checkPort(address, outside)))
 }
@@ -127,12 +128,12 @@ async function checkPort(address: string, { locate }: Outside): Promise<CheckOut
   const subject = address.includes(':') ? `[${address}]:443` : `${address}:443`
   try {
     await tryConnect(locate(address, 443))
-    return about(subject, ok(`${subject} takes connections`))
+    return outcomeFor(subject, ok(`${subject} takes connections`))
   } catch (error) {
     const { code } = error as { readonly code?: string }
     if (address.includes(':') && (code === 'ENETUNREACH' || code === 'EHOSTUNREACH' || code === 'EADDRNOTAVAIL'))
       return skip(subject, 'this machine has no IPv6, so it cannot try')
-    return about(subject, failure(`${subject} takes no connections: ${describeError(error)}`, openFix))
+    return outcomeFor(subject, failure(`${subject} takes no connections: ${describeError(error)}`, openFix))
   }
 }
 
@@ -155,12 +156,13 @@ async function checkPlainHttp(deps: DoctorDeps): Promise<CheckOutcome> {
   const fix = `Let the proxy redirect ${subject} to https://${host}/ (308), or close port 80.`
   const answer = await askPlainly(host, deps.outside)
   if (answer === 'no_address') return skip(subject, 'it has no address; see network.dns')
-  if (answer === 'closed') return about(subject, ok('port 80 is closed'))
+  if (answer === 'closed') return outcomeFor(subject, ok('port 80 is closed'))
   const leadsToTls = answer.location?.toLowerCase().startsWith('https://') === true
-  if (answer.status >= 300 && answer.status < 400 && leadsToTls) return about(subject, ok('port 80 redirects to https'))
+  if (answer.status >= 300 && answer.status < 400 && leadsToTls)
+    return outcomeFor(subject, ok('port 80 redirects to https'))
   return answer.status < 400
-    ? about(subject, warning(`port 80 answers ${answer.status} without TLS`, fix))
-    : about(subject, ok(`port 80 answers ${answer.status}`))
+    ? outcomeFor(subject, warning(`port 80 answers ${answer.status} without TLS`, fix))
+    : outcomeFor(subject, ok(`port 80 answers ${answer.status}`))
 }
 
 interface PlainAnswer {
@@ -171,12 +173,14 @@ interface PlainAnswer {
 /** Asks without TLS. Returns `no_address` if the host has none, and `closed` if nothing answers. */
 function askPlainly(host: string, { locate }: Outside): Promise<PlainAnswer | 'no_address' | 'closed'> {
   return new Promise(resolve => {
-    const asked = request({ ...locate(host, 80), path: '/', headers: { host }, agent: false }, answer => {
+    const timeRequest = request({ ...locate(host, 80), path: '/', headers: { host }, agent: false }, answer => {
       resolve({ status: answer.statusCode ?? 0, location: answer.headers.location })
       answer.destroy()
     })
-    asked.setTimeout(patienceMs, () => asked.destroy())
-    asked.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ENOTFOUND' ? 'no_address' : 'closed'))
-    asked.end()
+    timeRequest.setTimeout(patienceMs, () => timeRequest.destroy())
+    timeRequest.once('error', ({ code }: NodeJS.ErrnoException) =>
+      resolve(code === 'ENOTFOUND' ? 'no_address' : 'closed'),
+    )
+    timeRequest.end()
   })
 }

@@ -9,7 +9,7 @@ import { readBackupTime } from '../../backup-time.ts'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import type { Check } from '../check.ts'
-import { about, oncePerRun, skip, toFailure } from '../check.ts'
+import { oncePerRun, outcomeFor, skip, toFailure } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
 import { describeError } from '../describe-error.ts'
@@ -18,41 +18,42 @@ import type { CheckOutcome } from '../report.ts'
 export const storeChecks: readonly Check[] = [
   {
     id: 'store.database',
-    what: 'The database is there and sound: the check reads a file from end to end, or asks the server.',
+    description: 'The database is there and sound: the check reads a file from end to end, or asks the server.',
     fix: 'Put the file back from a backup, or start the database server.',
     timeoutMs: 25_000,
     run: checkDatabase,
   },
   {
     id: 'store.schema',
-    what: 'The tables are those of this release, so that a start changes none.',
+    description: 'The tables are those of this release, so that a start changes none.',
     fix: 'Back the data up, then start the gateway of this release.',
     run: checkSchema,
   },
   {
     id: 'store.setup',
-    what: 'The data is that of this origin, and each gateway that runs on it has the same agents and trusts the same issuers.',
+    description:
+      'The data is that of this origin, and each gateway that runs on it has the same agents and trusts the same issuers.',
     fix: 'Name the store of this gateway, or give all gateways the same configuration.',
     needs: ['gateway'],
     run: checkSetup,
   },
   {
     id: 'store.server_version',
-    what: 'PostgreSQL is of a release that gets security fixes.',
+    description: 'PostgreSQL is of a release that gets security fixes.',
     fix: 'Upgrade PostgreSQL.',
     needs: ['postgres'],
     run: checkServer(judgeServerVersion),
   },
   {
     id: 'store.server_rights',
-    what: 'The user of the gateway may make and change its tables in PostgreSQL.',
+    description: 'The user of the gateway may make and change its tables in PostgreSQL.',
     fix: 'Grant CREATE and USAGE on the schema to the user.',
     needs: ['postgres'],
     run: checkServer(judgeServerRights),
   },
   {
     id: 'store.server_clock',
-    what: "PostgreSQL's clock agrees with ours, to two seconds.",
+    description: "PostgreSQL's clock agrees with ours, to two seconds.",
     fix: 'Let both machines keep time by NTP.',
     needs: ['postgres'],
     async run(deps) {
@@ -62,28 +63,29 @@ export const storeChecks: readonly Check[] = [
   },
   {
     id: 'store.server_latency',
-    what: 'A statement to PostgreSQL takes less than 20 ms there and back.',
+    description: 'A statement to PostgreSQL takes less than 20 ms there and back.',
     fix: 'Run the gateway in the same network as the database.',
     needs: ['postgres'],
     run: checkServer(judgeServerLatency),
   },
   {
     id: 'store.server_transport',
-    what: 'TLS protects the connection to a PostgreSQL on another machine.',
+    description: 'TLS protects the connection to a PostgreSQL on another machine.',
     fix: 'Add `?sslmode=verify-full` to the URL of `store`.',
     needs: ['postgres'],
     run: checkServer(judgeServerTransport),
   },
   {
     id: 'store.workers',
-    what: 'A gateway at this PostgreSQL takes up turns and deliveries.',
+    description: 'A gateway at this PostgreSQL takes up turns and deliveries.',
     fix: 'Start a gateway with the role `worker` at this database.',
     needs: ['postgres'],
     run: deps => checkServer(standing => judgeWorkers(standing, deps.config))(deps),
   },
   {
     id: 'store.files',
-    what: 'The gateway can write a file to the S3 bucket, read it and delete it; and the storage of today has the files of before.',
+    description:
+      'The gateway can write a file to the S3 bucket, read it and delete it; and the storage of today has the files of before.',
     fix: 'Correct `web.storage`: endpoint, bucket, keys and rights. Copy the files there that are in a former storage.',
     needs: ['gateway'],
     timeoutMs: 20_000,
@@ -91,7 +93,7 @@ export const storeChecks: readonly Check[] = [
   },
   {
     id: 'store.backup',
-    what: 'The last backup by `postern backup` is no older than a week.',
+    description: 'The last backup by `postern backup` is no older than a week.',
     fix: 'Run `postern backup` every day, and keep the copies elsewhere.',
     needs: ['sqlite'],
     run: checkBackupAge,
@@ -109,7 +111,7 @@ const inspectServer = oncePerRun(async ({ config, now }: DatabaseDeps) => {
 async function checkSetup(deps: DoctorDeps): Promise<CheckOutcome> {
   if (deps.config.dev) return skip('store', 'dev mode: the data may be a simulation’s')
   const fault = await requireOpened(deps).findSetupFault()
-  return fault ? toFailure(fault) : about('store', ok('the data is that of this gateway'))
+  return fault ? toFailure(fault) : outcomeFor('store', ok('the data is that of this gateway'))
 }
 
 /** Checks that the database exists and is intact. It reads a database file from end to end. */
@@ -118,11 +120,11 @@ async function checkDatabase(deps: DatabaseDeps): Promise<CheckOutcome> {
   try {
     if (isPostgresUrl(config.store)) {
       const { version, location } = await inspectServer(deps)
-      return about('PostgreSQL', ok(`the database ${location} answers, PostgreSQL ${version}`))
+      return outcomeFor('PostgreSQL', ok(`the database ${location} answers, PostgreSQL ${version}`))
     }
     const path = join(directory, 'postern.db')
     inspectSqlite(path)
-    return about(path, ok('the store is a file in the data folder, and its pages are sound'))
+    return outcomeFor(path, ok('the store is a file in the data folder, and its pages are sound'))
   } catch (error) {
     if (error instanceof ConfigError) return toFailure(error)
     throw error
@@ -136,7 +138,7 @@ async function checkSchema(deps: DatabaseDeps): Promise<CheckOutcome> {
     const pending = isPostgresUrl(config.store)
       ? (await inspectServer(deps)).pendingSteps
       : findPendingSteps(join(directory, 'postern.db'))
-    return about('store', pending === undefined ? ok('a start changes no table') : failure(pending, pendingFix))
+    return outcomeFor('store', pending === undefined ? ok('a start changes no table') : failure(pending, pendingFix))
   } catch (error) {
     if (error instanceof ConfigError) return skip('store', 'it cannot be read; see store.database')
     throw error
@@ -148,7 +150,7 @@ function checkServer(judge: (standing: PostgresStanding) => Verdict): (deps: Dat
   return async deps => {
     try {
       const standing = await inspectServer(deps)
-      return about(standing.location, judge(standing))
+      return outcomeFor(standing.location, judge(standing))
     } catch (error) {
       if (error instanceof ConfigError) return skip('PostgreSQL', 'it cannot be asked; see store.database')
       throw error
@@ -182,10 +184,10 @@ function judgeServerClock({ skewMs }: Pick<PostgresStanding, 'skewMs'>, mostSkew
 }
 
 function judgeServerLatency({ roundTripMs }: Pick<PostgresStanding, 'roundTripMs'>): Verdict {
-  const seen = `one statement takes ${roundTripMs.toFixed(1)} ms there and back`
+  const observation = `one statement takes ${roundTripMs.toFixed(1)} ms there and back`
   const fix = 'Run the gateway in the same network as the database: a message takes several statements.'
-  if (roundTripMs > 100) return failure(`${seen}: answers are slow`, fix)
-  return roundTripMs > 20 ? warning(seen, fix) : ok(seen)
+  if (roundTripMs > 100) return failure(`${observation}: answers are slow`, fix)
+  return roundTripMs > 20 ? warning(observation, fix) : ok(observation)
 }
 
 export function judgeServerTransport({
@@ -224,7 +226,10 @@ async function checkFiles(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
 /** Describes files that exist only in a former storage. Their addresses no longer work. */
 function describeAbsent({ storage = 'a former storage', files, checked, absent }: AbsentObjects): CheckOutcome {
   const message = `${absent} of ${checked} checked files are not in the present storage; the database lists ${files} files of "${storage}"`
-  return about(storage, failure(message, 'Copy the files into the present storage, or configure the former one again.'))
+  return outcomeFor(
+    storage,
+    failure(message, 'Copy the files into the present storage, or configure the former one again.'),
+  )
 }
 
 /** Stores a small object in the file storage, reads it, and removes it. */
@@ -237,13 +242,13 @@ async function checkByteStore(deps: DoctorDeps): Promise<CheckOutcome> {
       const read = await store.read(key)
       await store.remove(key)
       const remaining = await store.read(key)
-      if (!read || !bytes.equals(read)) return about('files', failure('a stored file comes back changed', fix))
+      if (!read || !bytes.equals(read)) return outcomeFor('files', failure('a stored file comes back changed', fix))
       return remaining === undefined
-        ? about('files', ok('a file can be written, read and deleted'))
-        : about('files', failure('a deleted file still exists', fix))
+        ? outcomeFor('files', ok('a file can be written, read and deleted'))
+        : outcomeFor('files', failure('a deleted file still exists', fix))
     })
   } catch (error) {
-    return about('files', failure(`the store of files does not work: ${describeError(error)}`, fix))
+    return outcomeFor('files', failure(`the store of files does not work: ${describeError(error)}`, fix))
   }
 }
 
@@ -252,10 +257,10 @@ const maxDays = 7
 
 /** Checks the age of the last `postern backup`. It does not know of backups by other programs. */
 function checkBackupAge({ directory, now }: Pick<DoctorDeps, 'directory' | 'now'>): CheckOutcome {
-  const at = readBackupTime(directory)
-  if (at === undefined) return skip('backup', '"postern backup" was never run on this data folder')
-  const days = Math.floor((now() - at) / dayMs)
-  return about(
+  const takenAt = readBackupTime(directory)
+  if (takenAt === undefined) return skip('backup', '"postern backup" was never run on this data folder')
+  const days = Math.floor((now() - takenAt) / dayMs)
+  return outcomeFor(
     'backup',
     days > maxDays
       ? warning(

@@ -2,7 +2,7 @@
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import type { Check } from '../check.ts'
-import { about, skip } from '../check.ts'
+import { outcomeFor, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { describeError } from '../describe-error.ts'
 import type { Handshake } from '../network/handshake.ts'
@@ -13,21 +13,21 @@ import type { CheckOutcome } from '../report.ts'
 export const tlsChecks: readonly Check[] = [
   {
     id: 'tls.chain',
-    what: 'The certificate is for the host, and its chain leads to an authority that everybody knows.',
+    description: 'The certificate is for the host, and its chain leads to an authority that everybody knows.',
     fix: 'Serve the whole chain (`fullchain.pem`) of a certificate for the host, such as from Let’s Encrypt.',
     needs: ['outside'],
     run: deps => eachHost(deps, judgeChain, describeMissing),
   },
   {
     id: 'tls.expiry',
-    what: 'The certificate is valid for two more weeks.',
+    description: 'The certificate is valid for two more weeks.',
     fix: 'Renew it, and let the program that renews it run by itself.',
     needs: ['outside'],
     run: deps => eachHost(deps, (host, handshake) => judgeExpiry(host, handshake, deps.now())),
   },
   {
     id: 'tls.versions',
-    what: 'The server speaks TLS 1.2 or 1.3, and nothing older (RFC 8996).',
+    description: 'The server speaks TLS 1.2 or 1.3, and nothing older (RFC 8996).',
     fix: 'In nginx: `ssl_protocols TLSv1.2 TLSv1.3;`.',
     needs: ['outside'],
     run: deps => eachHost(deps, (host, handshake) => judgeVersions(host, handshake, deps)),
@@ -49,7 +49,7 @@ async function eachHost(
   return Promise.all(
     listOwnHosts(deps).map(async host => {
       try {
-        return about(host, await judge(host, await shakeHands(host, deps.outside)))
+        return outcomeFor(host, await judge(host, await shakeHands(host, deps.outside)))
       } catch (error) {
         return describeSilent(host, error)
       }
@@ -59,7 +59,7 @@ async function eachHost(
 
 function describeMissing(host: string, error: unknown): CheckOutcome {
   const fix = 'Let the proxy end TLS on port 443 with a certificate for this host.'
-  return about(host, failure(`${host} does not speak TLS: ${describeError(error)}`, fix))
+  return outcomeFor(host, failure(`${host} does not speak TLS: ${describeError(error)}`, fix))
 }
 
 const faults: Readonly<Record<string, string>> = {
@@ -81,9 +81,9 @@ function judgeExpiry(host: string, { validUntil }: Handshake, now: number): Verd
   const days = Math.floor((validUntil - now) / dayMs)
   const fix = 'Renew it, and look after the program that should have: certbot renew, or the log of Caddy.'
   if (days < 0) return failure(`the certificate of ${host} has expired ${-days} days ago`, fix)
-  const seen = `the certificate of ${host} expires in ${days} days`
-  if (days < 3) return failure(seen, fix)
-  return days < 14 ? warning(seen, fix) : ok(seen)
+  const observation = `the certificate of ${host} expires in ${days} days`
+  if (days < 3) return failure(observation, fix)
+  return days < 14 ? warning(observation, fix) : ok(observation)
 }
 
 async function judgeVersions(host: string, { protocol }: Handshake, { outside }: DoctorDeps): Promise<Verdict> {

@@ -2,36 +2,36 @@
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import type { Check } from '../check.ts'
-import { about } from '../check.ts'
+import { outcomeFor } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
 
 export const workChecks: readonly Check[] = [
   {
     id: 'work.dead_letters',
-    what: 'The gateway has given up no delivery.',
+    description: 'The gateway has given up no delivery.',
     fix: 'See `postern deliveries list --state dead`, then retry or dismiss each.',
     needs: ['gateway'],
-    run: async deps => about('deliveries', await judgeDeadLetters(deps)),
+    run: async deps => outcomeFor('deliveries', await judgeDeadLetters(deps)),
   },
   {
     id: 'work.overdue',
-    what: 'No turn or delivery waits that nobody takes up.',
+    description: 'No turn or delivery waits that nobody takes up.',
     fix: 'Look into the log of the gateway, and start more gateways where there is too much to do.',
     needs: ['gateway', 'running'],
-    run: async deps => about('queue', await judgeOverdue(deps)),
+    run: async deps => outcomeFor('queue', await judgeOverdue(deps)),
   },
   {
     id: 'work.hosts',
-    what: 'The circuit breaker of no host is open.',
+    description: 'The circuit breaker of no host is open.',
     fix: 'The gateway tries again by itself; retry a delivery to try it at once.',
     needs: ['gateway', 'running'],
     run(deps) {
       const hosts = requireOpened(deps).listLeftAlone()
-      if (hosts.length === 0) return about('hosts', ok('every host answers'))
+      if (hosts.length === 0) return outcomeFor('hosts', ok('every host answers'))
       const fix = 'It is tried again then; "postern deliveries retry <id>" tries it at once.'
       return hosts.slice(0, 20).map(({ host, reason, until }) => {
-        return about(
+        return outcomeFor(
           host,
           warning(`the gateway sends nothing to ${host} until ${new Date(until).toISOString()}: ${reason}`, fix),
         )
@@ -40,10 +40,10 @@ export const workChecks: readonly Check[] = [
   },
   {
     id: 'work.suppressions',
-    what: 'No address has a suppression because mail to it bounced.',
+    description: 'No address has a suppression because mail to it bounced.',
     fix: 'Correct the address; `postern suppressions lift` sends to it again.',
     needs: ['gateway'],
-    run: async deps => about('suppressions', await judgeSuppressions(deps)),
+    run: async deps => outcomeFor('suppressions', await judgeSuppressions(deps)),
   },
 ]
 
@@ -67,8 +67,8 @@ async function judgeOverdue(deps: DoctorDeps): Promise<Verdict> {
   const waitedMs = due === undefined ? 0 : Math.max(0, deps.now() - due)
   if (waitedMs < lateMs) return ok('workers take work as it comes')
   const judge = waitedMs > veryLateMs ? failure : warning
-  const seen = `the oldest work waits for ${Math.round(waitedMs / 1000)} s, and no worker has taken it`
-  return judge(seen, 'Look into the log of the gateway, and start more gateways where there is too much to do.')
+  const observation = `the oldest work waits for ${Math.round(waitedMs / 1000)} s, and no worker has taken it`
+  return judge(observation, 'Look into the log of the gateway, and start more gateways where there is too much to do.')
 }
 
 async function judgeSuppressions(deps: DoctorDeps): Promise<Verdict> {

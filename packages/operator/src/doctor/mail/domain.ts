@@ -5,11 +5,11 @@ import { failure, ok, warning } from '../../checks/finding.ts'
 import { judgePtr } from '../../checks/mail-dns.ts'
 import { judgeMailRows } from '../../resolve/rows/mail.ts'
 import type { ResolveFinding } from '../../resolve/rows/row.ts'
-import { askDns, askTexts, readMailView } from '../../resolve/view/mail.ts'
-import { about, oncePerRun, skip } from '../check.ts'
+import { askTexts, queryDns, readMailView } from '../../resolve/view/mail.ts'
+import { oncePerRun, outcomeFor, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { describeError } from '../describe-error.ts'
-import { findAddresses } from '../network/hosts.ts'
+import { resolveIpAddresses } from '../network/hosts.ts'
 import type { CheckOutcome } from '../report.ts'
 
 const noMail = 'mail is off: "email" names no listener, webhook or smarthost'
@@ -33,7 +33,7 @@ export async function checkMailRow(deps: DoctorDeps, row: string): Promise<Check
   const mail = await readOwnMail(deps)
   const findings: readonly ResolveFinding[] = mail ? judgeMailRows({ local: 'postmaster', domain }, mail) : []
   const finding = findings.find(({ id }) => id === row)
-  return finding ? about(domain, finding) : skip(domain, 'DNS has no records for its mail')
+  return finding ? outcomeFor(domain, finding) : skip(domain, 'DNS has no records for its mail')
 }
 
 /** Returns the host that gets mail first; undefined if there is none. */
@@ -52,14 +52,14 @@ export async function checkMtaSts(deps: DoctorDeps): Promise<CheckOutcome> {
   const url = `https://mta-sts.${domain}/.well-known/mta-sts.txt`
   const fix = `Serve the policy at ${url} with the hosts of the MX records, or remove the record ${name}.`
   if (records.length > 1)
-    return about(name, failure(`${name} has ${records.length} MTA-STS records: it counts as none`, fix))
+    return outcomeFor(name, failure(`${name} has ${records.length} MTA-STS records: it counts as none`, fix))
   try {
     const { status, body } = await deps.outside.fetch(url, { timeoutMs: 8_000, maxBytes: 65_536 })
-    if (status !== 200) return about(url, failure(`the MTA-STS policy answers ${status}`, fix))
+    if (status !== 200) return outcomeFor(url, failure(`the MTA-STS policy answers ${status}`, fix))
     const hosts = ((await readOwnMail(deps))?.mx ?? []).map(({ exchange }) => exchange)
-    return about(url, judgePolicy(Buffer.from(body).toString(), hosts, fix))
+    return outcomeFor(url, judgePolicy(Buffer.from(body).toString(), hosts, fix))
   } catch (error) {
-    return about(url, failure(`cannot fetch the MTA-STS policy: ${describeError(error)}`, fix))
+    return outcomeFor(url, failure(`cannot fetch the MTA-STS policy: ${describeError(error)}`, fix))
   }
 }
 
@@ -74,10 +74,10 @@ function judgePolicy(text: string, hosts: readonly string[], fix: string): Verdi
     host => !patterns.some(pattern => matchesHost(pattern.toLowerCase(), host.toLowerCase())),
   )
   if (mode !== 'none' && unnamed.length > 0) {
-    const seen = `the MTA-STS policy does not name ${unnamed.join(', ')}`
+    const observation = `the MTA-STS policy does not name ${unnamed.join(', ')}`
     return mode === 'enforce'
-      ? failure(`${seen}: senders that check it deliver nothing there`, fix)
-      : warning(seen, fix)
+      ? failure(`${observation}: senders that check it deliver nothing there`, fix)
+      : warning(observation, fix)
   }
   return ok(`the MTA-STS policy names every mail host (mode ${mode})`)
 }
@@ -96,9 +96,9 @@ export async function checkTlsReports(deps: DoctorDeps): Promise<CheckOutcome> {
   const fix = `Publish a TXT record for ${name}: "v=TLSRPTv1; rua=mailto:postmaster@${domain}".`
   if (reportRecords.length === 0)
     return policies.length > 0
-      ? about(name, warning('MTA-STS is used, but senders cannot report failed deliveries', fix))
+      ? outcomeFor(name, warning('MTA-STS is used, but senders cannot report failed deliveries', fix))
       : skip(name, 'TLS reports are not used')
-  return about(
+  return outcomeFor(
     name,
     reportRecords.length === 1 && /;\s*rua=(mailto:|https:)/i.test(reportRecords[0] ?? '')
       ? ok('TLS reports have an address')
@@ -114,10 +114,10 @@ async function findTexts(name: string, { outside }: DoctorDeps): Promise<readonl
 export async function checkReverse(deps: DoctorDeps): Promise<CheckOutcome> {
   const host = await findMailHost(deps)
   if (host === undefined) return skip('MX', 'no MX record names a host; see mail.mx')
-  const [address] = (await findAddresses(host, deps.outside)).flatMap(each => each ?? [])
+  const [address] = (await resolveIpAddresses(host, deps.outside)).flatMap(familyAddresses => familyAddresses ?? [])
   if (address === undefined) return skip(host, 'it has no address')
-  const names = await askDns<string>(deps.outside.resolveDns, reverseName(address), 'PTR')
-  return about(address, judgePtr(host, address, names ?? []))
+  const names = await queryDns<string>(deps.outside.resolveDns, reverseName(address), 'PTR')
+  return outcomeFor(address, judgePtr(host, address, names ?? []))
 }
 
 /** Returns the name of an address’s PTR record (RFC 1035 §3.5, RFC 3596 §2.5). */

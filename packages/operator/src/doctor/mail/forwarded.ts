@@ -12,8 +12,13 @@ export async function checkForwarded({ config, gateway, now }: DoctorDeps): Prom
   if (config.email.answer_bcc || !gateway)
     return { subject, verdict: 'ok', message: 'agents get mail that a mailbox forwards to them' }
   const since = new Date(now() - 7 * dayMs).toISOString()
-  const kept = await gateway.store.listMessages({ channel: 'email', flag: 'not_addressed', since, limit: 100 })
-  const people = new Set(kept.flatMap(({ verified, sender }) => (verified ? [sender] : [])))
+  const forwardedMessages = await gateway.store.listMessages({
+    channel: 'email',
+    flag: 'not_addressed',
+    since,
+    limit: 100,
+  })
+  const people = new Set(forwardedMessages.flatMap(({ verified, sender }) => (verified ? [sender] : [])))
   if (people.size < minPeople)
     return { subject, verdict: 'ok', message: 'no mailbox seems to forward its mail to an agent' }
   return {

@@ -81,7 +81,7 @@ describe('EM-67: Postfix in front of the gateway', () => {
 
   const email = emailConfigSchema.parse({ listen: { port: 2525, protocol: 'lmtp' } })
 
-  test('it should say who brought a mail', () => {
+  test('it should pass the client address on with XFORWARD', () => {
     const trusting = { ...email, listen: email.listen && { ...email.listen, trusted_peers: ['127.0.0.1'] } }
     expect(judgeXforward({ lmtp_send_xforward_command: 'yes' }, trusting)).toMatchObject({ severity: 'ok' })
     expect(judgeXforward({ lmtp_send_xforward_command: 'yes' }, email)).toMatchObject({ severity: 'warning' })
@@ -104,11 +104,11 @@ describe('EM-67: Postfix in front of the gateway', () => {
 })
 
 test('the check greets LMTP as such, and quotes a refusal', async () => {
-  const heard: string[] = []
+  const texts: string[] = []
   const server = createServer(socket => {
     socket.write('220 mx\r\n')
     socket.on('data', data => {
-      heard.push(data.toString().trim())
+      texts.push(data.toString().trim())
       socket.write('550 not you\r\n')
     })
   })
@@ -116,7 +116,7 @@ test('the check greets LMTP as such, and quotes a refusal', async () => {
   const { port } = server.address() as AddressInfo
   const talk = talkToMailServer({ host: '127.0.0.1', port, protocol: 'lmtp' }, domain, () => undefined)
   await expect(talk).rejects.toThrow('it says 550 not you')
-  expect(heard[0]).toBe('LHLO agents.test')
+  expect(texts[0]).toBe('LHLO agents.test')
   server.close()
 })
 

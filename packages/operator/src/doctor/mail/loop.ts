@@ -2,7 +2,7 @@
 import type { MessageRecord } from '@postern/pipeline'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
-import { about, skip } from '../check.ts'
+import { outcomeFor, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
 import { describeError } from '../describe-error.ts'
@@ -15,15 +15,15 @@ const subject = 'test mail'
 /** Sends a signed mail through the smarthost to the gateway itself, and checks that it arrives as proven. No agent gets it. */
 export async function checkMailLoop(deps: DoctorDeps): Promise<CheckOutcome> {
   const { channels, store } = requireOpened(deps)
-  const probe = channels.map(channel => channel.diagnostics?.probe).find(each => each !== undefined)
+  const probe = channels.map(channel => channel.diagnostics?.probe).find(probeMail => probeMail !== undefined)
   if (!deps.config.email.submit || !probe) return skip(subject, 'there is no smarthost (email.submit)')
   try {
     const id = await probe()
     const record = await awaitMessage(() => store.findMessage(id))
-    return about(subject, record ? judgeReturn(record) : judgeLost())
+    return outcomeFor(subject, record ? judgeReturn(record) : judgeLost())
   } catch (error) {
     const fix = 'Correct email.submit, or look into the log of the mail server.'
-    return about(subject, failure(`the smarthost did not take a test mail: ${describeError(error)}`, fix))
+    return outcomeFor(subject, failure(`the smarthost did not take a test mail: ${describeError(error)}`, fix))
   }
 }
 

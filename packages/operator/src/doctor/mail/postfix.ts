@@ -20,9 +20,9 @@ const names = [
 export async function readPostfix(): Promise<PostfixSettings | undefined> {
   const run = promisify(execFile)
   // `postconf` reports an unknown name on stderr, and still prints the others.
-  const printed = await run('postconf', [...names], { timeout: 5_000 }).catch(() => undefined)
-  if (!printed) return undefined
-  const lines = printed.stdout.split('\n').map(line => /^(\w+)\s*=\s*(.*)$/.exec(line))
+  const output = await run('postconf', [...names], { timeout: 5_000 }).catch(() => undefined)
+  if (!output) return undefined
+  const lines = output.stdout.split('\n').map(line => /^(\w+)\s*=\s*(.*)$/.exec(line))
   return Object.fromEntries(lines.flatMap(match => (match ? [[match[1] ?? '', (match[2] ?? '').trim()]] : [])))
 }
 
@@ -86,10 +86,10 @@ export function judgeSizes({ smarthost, settings }: Sizes, { limits, attach_byte
       `postconf -e message_size_limit=${ours}`,
     )
   }
-  const largest = Math.ceil((attach_bytes * 4) / 3) + 100_000
-  if (smarthost && smarthost < largest) {
+  const maxAttachmentBytes = Math.ceil((attach_bytes * 4) / 3) + 100_000
+  if (smarthost && smarthost < maxAttachmentBytes) {
     return warning(
-      `the smarthost takes mail up to ${smarthost} bytes, answers may have ${largest}`,
+      `the smarthost takes mail up to ${smarthost} bytes, answers may have ${maxAttachmentBytes}`,
       `Set email.attach_bytes to ${Math.floor(((smarthost - 100_000) * 3) / 4)} or less: larger files are then linked.`,
     )
   }

@@ -2,7 +2,7 @@
 import { isLoopbackHost } from '@postern/http'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
-import { about, skip } from '../check.ts'
+import { outcomeFor, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { describeError } from '../describe-error.ts'
 import type { CheckOutcome } from '../report.ts'
@@ -29,11 +29,15 @@ export async function checkSmarthost(deps: DoctorDeps): Promise<CheckOutcome> {
   const server = locateSmarthost(deps)
   if (!submit || !server) {
     const fix = 'Set email.submit.host and email.submit.port.'
-    return about('email.submit', warning('no smarthost is configured: agents cannot answer mail', fix))
+    return outcomeFor('email.submit', warning('no smarthost is configured: agents cannot answer mail', fix))
   }
   const address = `${submit.host}:${submit.port}`
-  const asked = { address, name: `the smarthost ${address}`, fix: 'Correct email.submit, or start the mail server.' }
-  return judgeServer(server, asked, deps, ({ greeting: { extensions } }) => {
+  const description = {
+    address,
+    name: `the smarthost ${address}`,
+    fix: 'Correct email.submit, or start the mail server.',
+  }
+  return judgeServer(server, description, deps, ({ greeting: { extensions } }) => {
     if (submit.user !== undefined && !extensions.has('AUTH') && !extensions.has('STARTTLS'))
       return failure(`the smarthost ${address} takes no user and password`, 'Use its submission port: 587, or 465.')
     const size = extensions.get('SIZE')
@@ -52,8 +56,8 @@ export async function checkSmarthostTls(deps: DoctorDeps): Promise<CheckOutcome>
   const fix = 'Use a port with TLS (465 with "secure": true, or 587 with STARTTLS).'
   return judgeServer(server, { address, name: address, fix }, deps, async session => {
     if (session.handshake === undefined && !session.greeting.extensions.has('STARTTLS')) {
-      const seen = `${address} offers no STARTTLS: mail${user === undefined ? '' : ' and password'} can be read on the way`
-      return user === undefined ? warning(seen, fix) : failure(seen, fix)
+      const observation = `${address} offers no STARTTLS: mail${user === undefined ? '' : ' and password'} can be read on the way`
+      return user === undefined ? warning(observation, fix) : failure(observation, fix)
     }
     const handshake = session.handshake ?? (await session.startTls(deps.outside.authorities ?? [], host))
     return handshake.fault === undefined
@@ -71,15 +75,18 @@ export async function checkListener(deps: DoctorDeps): Promise<CheckOutcome> {
   const { listen } = config.email
   if (!listen) {
     const fix = 'Set email.listen, email.intake.secret or a provider (docs/explanation/mail/receiving.md).'
-    return about('email.listen', takesMail(config) ? ok('mail comes by HTTP') : warning('no mail can come in', fix))
+    return outcomeFor(
+      'email.listen',
+      takesMail(config) ? ok('mail comes by HTTP') : warning('no mail can come in', fix),
+    )
   }
   if (!config.roles.includes('ingress')) return skip('email.listen', 'this gateway does not have the role "ingress"')
   const server = findListener(deps)
   if (!isRunning || !server) return skip('email.listen', 'the gateway listens when it runs')
   const address = server.path ?? `${server.host}:${server.port}`
   const located = { ...server, ...outside.locate(server.host, server.port ?? 0) }
-  const asked = { address, name: `the listener ${address}`, fix: 'Look into the log of the gateway.' }
-  return judgeServer(located, asked, deps, () => ok(`the listener ${address} answers`))
+  const description = { address, name: `the listener ${address}`, fix: 'Look into the log of the gateway.' }
+  return judgeServer(located, description, deps, () => ok(`the listener ${address} answers`))
 }
 
 /** Returns the listener with its real port. */
@@ -97,9 +104,12 @@ const foreignMailbox = 'postern-relay-probe@relay-probe.invalid'
 
 /** Checks that strangers cannot send mail to others through the servers. It sends no mail: the session ends before the data. */
 export async function checkRelay(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
-  const own = deps.isRunning ? findListener(deps) : undefined
+  const listener = deps.isRunning ? findListener(deps) : undefined
   const host = deps.config.dev ? undefined : await findMailHost(deps)
-  const servers: SmtpServerAddress[] = [...(own ? [own] : []), ...(host === undefined ? [] : [{ host, port: 25 }])]
+  const servers: SmtpServerAddress[] = [
+    ...(listener ? [listener] : []),
+    ...(host === undefined ? [] : [{ host, port: 25 }]),
+  ]
   if (servers.length === 0) return [skip('', 'there is no mail server to ask')]
   return Promise.all(servers.map(server => checkRelayOf(server, deps)))
 }
@@ -107,14 +117,17 @@ export async function checkRelay(deps: DoctorDeps): Promise<readonly CheckOutcom
 async function checkRelayOf(server: SmtpServerAddress, { handleHost, outside }: DoctorDeps): Promise<CheckOutcome> {
   const address = server.path ?? `${server.host}:${server.port}`
   try {
-    const asked = { ...server, ...outside.locate(server.host, server.port ?? 0) }
-    return about(address, await talkToMailServer(asked, handleHost, session => judgeRelay(session, address)))
+    const connectionOptions = { ...server, ...outside.locate(server.host, server.port ?? 0) }
+    return outcomeFor(
+      address,
+      await talkToMailServer(connectionOptions, handleHost, session => judgeRelay(session, address)),
+    )
   } catch (error) {
     return skip(address, `it could not be asked: ${describeError(error)}`)
   }
 }
 
-async function judgeRelay({ say }: SmtpSession, address: string): Promise<Verdict> {
+async function judgeRelay({ send: say }: SmtpSession, address: string): Promise<Verdict> {
   const from = await say('MAIL FROM:<>')
   const to = from.code < 400 ? await say(`RCPT TO:<${foreignMailbox}>`) : from
   await say('RSET')
@@ -131,7 +144,10 @@ export async function checkMailHost(deps: DoctorDeps): Promise<CheckOutcome> {
   const address = `${host}:25`
   try {
     const server = outside.locate(host, 25)
-    return about(address, await talkToMailServer(server, handleHost, session => judgeMailHost(session, host, deps)))
+    return outcomeFor(
+      address,
+      await talkToMailServer(server, handleHost, session => judgeMailHost(session, host, deps)),
+    )
   } catch (error) {
     return describeUnreached(address, error)
   }
@@ -144,7 +160,7 @@ function describeUnreached(address: string, error: unknown): CheckOutcome {
   const isSilent = message.includes('in time')
   if ((code === 'ECONNREFUSED' || code === undefined) && !isSilent) {
     const fix = 'Start the mail server on the host that the MX record names, and open port 25 to it.'
-    return about(address, failure(`${address} is not a mail server: ${message}`, fix))
+    return outcomeFor(address, failure(`${address} is not a mail server: ${message}`, fix))
   }
   return skip(address, `it cannot be reached from this machine; the provider may block outgoing port 25: ${message}`)
 }
@@ -166,8 +182,8 @@ async function judgeServer(
   judge: (session: SmtpSession) => Promise<Verdict> | Verdict,
 ): Promise<CheckOutcome> {
   try {
-    return about(address, await talkToMailServer(server, handleHost, judge))
+    return outcomeFor(address, await talkToMailServer(server, handleHost, judge))
   } catch (error) {
-    return about(address, failure(`the gateway cannot use ${name}: ${describeError(error)}`, fix))
+    return outcomeFor(address, failure(`the gateway cannot use ${name}: ${describeError(error)}`, fix))
   }
 }

@@ -35,7 +35,7 @@ export interface SmtpSession {
   /** Present if the session uses TLS from the first byte. */
   readonly handshake: Handshake | undefined
   /** Sends one command and returns its reply. @throws Error if the server closes the connection */
-  say(command: string): Promise<SmtpReply>
+  send(command: string): Promise<SmtpReply>
   /** Ends the session with a handshake (RFC 3207). `host` is the name in the certificate. @throws Error if the handshake fails */
   startTls(authorities: readonly string[], host: string): Promise<Handshake>
 }
@@ -52,19 +52,19 @@ export async function talkToMailServer<Value>(
   socket.setTimeout(patienceMs, () => socket.destroy(new Error('it does not answer in time')))
   try {
     const replies = readReplies(socket)
-    const say = async (command: string) => {
+    const send = async (command: string) => {
       socket.write(`${command}\r\n`)
       return nextReply(replies)
     }
     const banner = expect(await nextReply(replies), 220)
-    const [, ...lines] = expect(await say(`${server.protocol === 'lmtp' ? 'LHLO' : 'EHLO'} ${name}`), 250)
+    const [, ...lines] = expect(await send(`${server.protocol === 'lmtp' ? 'LHLO' : 'EHLO'} ${name}`), 250)
     const greeting = { banner: banner[0] ?? '', extensions: new Map(lines.map(splitLine)) }
     const startTls = async (authorities: readonly string[], host: string) => {
-      expect(await say('STARTTLS'), 220)
+      expect(await send('STARTTLS'), 220)
       return upgrade(socket, host, authorities)
     }
     const handshake = socket instanceof TLSSocket ? describeHandshake(socket) : undefined
-    const value = await work({ greeting, handshake, say, startTls })
+    const value = await work({ greeting, handshake, send, startTls })
     if (!socket.destroyed) socket.write('QUIT\r\n')
     return value
   } finally {
@@ -96,13 +96,13 @@ async function upgrade(socket: Socket, host: string, authorities: readonly strin
 
 /** Yields the replies. Throws if the socket fails. */
 async function* readReplies(socket: Socket): AsyncGenerator<SmtpReply> {
-  const failed = Promise.withResolvers<never>()
-  socket.once('error', failed.reject)
-  failed.promise.catch(() => undefined)
+  const failure = Promise.withResolvers<never>()
+  socket.once('error', failure.reject)
+  failure.promise.catch(() => undefined)
   const lines = createInterface({ input: socket })[Symbol.asyncIterator]()
   let reply: string[] = []
   for (;;) {
-    const next = await Promise.race([lines.next(), failed.promise])
+    const next = await Promise.race([lines.next(), failure.promise])
     if (next.done) return
     const [, code = '', mark = '', text = ''] = /^(\d{3})([- ]?)(.*)$/.exec(next.value) ?? []
     reply.push(text)

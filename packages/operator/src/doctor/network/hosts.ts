@@ -1,5 +1,5 @@
 // Lists the public hosts of the gateway, and finds their addresses.
-import { askDns } from '../../resolve/view/mail.ts'
+import { queryDns } from '../../resolve/view/mail.ts'
 import type { DoctorDeps, Outside } from '../deps.ts'
 
 /** Lists the hosts that peers ask, the origin’s first. */
@@ -8,6 +8,6 @@ export function listOwnHosts({ config, handleHost }: Pick<DoctorDeps, 'config' |
 }
 
 /** Returns the A and the AAAA records. Each is undefined if DNS does not answer. */
-export function findAddresses(host: string, { resolveDns }: Pick<Outside, 'resolveDns'>) {
-  return Promise.all((['A', 'AAAA'] as const).map(family => askDns<string>(resolveDns, host, family)))
+export function resolveIpAddresses(host: string, { resolveDns }: Pick<Outside, 'resolveDns'>) {
+  return Promise.all((['A', 'AAAA'] as const).map(family => queryDns<string>(resolveDns, host, family)))
 }

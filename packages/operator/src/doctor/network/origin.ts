@@ -3,7 +3,7 @@ import { isPublicAddress } from '@postern/http'
 import type { FetchRequest } from '@postern/message'
 import { isPostgresUrl } from '@postern/store'
 import { failure, ok, warning } from '../../checks/finding.ts'
-import { about, skip } from '../check.ts'
+import { outcomeFor, skip } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
 import { describeError } from '../describe-error.ts'
@@ -18,10 +18,10 @@ export async function checkOrigin({ config, outside }: DoctorDeps): Promise<Chec
   try {
     const { status } = await outside.fetch(`${origin}/healthz`, { timeoutMs: 8_000 })
     return status === 200
-      ? about(origin, ok(`${origin} reaches a gateway`))
-      : about(origin, failure(`${origin}/healthz answers ${status}`, routeFix))
+      ? outcomeFor(origin, ok(`${origin} reaches a gateway`))
+      : outcomeFor(origin, failure(`${origin}/healthz answers ${status}`, routeFix))
   } catch (error) {
-    return about(origin, failure(`${origin} does not reach the gateway: ${describeError(error)}`, routeFix))
+    return outcomeFor(origin, failure(`${origin} does not reach the gateway: ${describeError(error)}`, routeFix))
   }
 }
 
@@ -29,9 +29,9 @@ export async function checkOrigin({ config, outside }: DoctorDeps): Promise<Chec
 export async function checkSameGateway(deps: DoctorDeps): Promise<CheckOutcome> {
   const { origin, store } = deps.config
   const visit = await visitOurselves(deps, {})
-  if (visit) return about(origin, ok(`${origin} reaches this gateway`))
+  if (visit) return outcomeFor(origin, ok(`${origin} reaches this gateway`))
   if (isPostgresUrl(store)) return skip(origin, 'another gateway on the same database may have answered')
-  return about(
+  return outcomeFor(
     origin,
     failure(`${origin} does not reach this gateway`, `Let the proxy pass ${origin} on to this gateway alone.`),
   )
@@ -46,7 +46,7 @@ export async function checkClientAddress(deps: DoctorDeps): Promise<CheckOutcome
   const visit = await visitOurselves(deps, { headers: { 'x-forwarded-for': claimedAddress } })
   if (!visit) return skip(subject, 'the request did not come back; see network.same_gateway')
   if (visit.client === claimedAddress)
-    return about(
+    return outcomeFor(
       subject,
       failure(
         'clients can choose their own address, so no limit holds',
@@ -54,14 +54,14 @@ export async function checkClientAddress(deps: DoctorDeps): Promise<CheckOutcome
       ),
     )
   if (!visit.isForwarded && !isPublicAddress(visit.peer))
-    return about(
+    return outcomeFor(
       subject,
       warning(
         'the proxy does not pass on its clients’ addresses, so all share one rate limit',
         'Let it send X-Forwarded-For, in nginx: proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;',
       ),
     )
-  return about(subject, ok(`the gateway takes ${visit.client} for the client of its own request`))
+  return outcomeFor(subject, ok(`the gateway takes ${visit.client} for the client of its own request`))
 }
 
 /** Checks that the proxy keeps the `Host` field, which peers have signed. */
@@ -69,7 +69,7 @@ export async function checkHostHeader(deps: DoctorDeps): Promise<CheckOutcome> {
   const { host } = new URL(deps.config.origin)
   const visit = await visitOurselves(deps, {})
   if (!visit) return skip('Host', 'the request did not come back; see network.same_gateway')
-  return about(
+  return outcomeFor(
     'Host',
     visit.host === host
       ? ok(`the proxy passes the name ${host} on`)
@@ -88,11 +88,11 @@ export async function checkBodySize(deps: DoctorDeps): Promise<CheckOutcome> {
   const subject = 'bodies'
   const headers = { 'content-type': 'application/octet-stream' }
   const visit = await visitOurselves(deps, { method: 'POST', headers, body: new Uint8Array(bodyBytes) })
-  if (visit?.bodyBytes === bodyBytes) return about(subject, ok('the proxy passes on bodies of 1.5 MB'))
+  if (visit?.bodyBytes === bodyBytes) return outcomeFor(subject, ok('the proxy passes on bodies of 1.5 MB'))
   if (!visit && !(await visitOurselves(deps, {})))
     return skip(subject, 'the request did not come back; see network.same_gateway')
   const fix = 'Let the proxy take larger ones, in nginx: client_max_body_size 30m;'
-  return about(subject, failure('the proxy does not pass on a body of 1.5 MB', fix))
+  return outcomeFor(subject, failure('the proxy does not pass on a body of 1.5 MB', fix))
 }
 
 /** Checks that the proxy does not buffer streams of chats and A2A. */
@@ -105,7 +105,7 @@ export async function checkStreaming(deps: DoctorDeps): Promise<CheckOutcome> {
   try {
     const answer = await outside.openStream(`${config.origin}${visit.path}/stream`, patience)
     if (answer.status !== 200) return skip(subject, 'the request did not come back; see network.same_gateway')
-    return about(subject, await judgeStream(answer.body, visit))
+    return outcomeFor(subject, await judgeStream(answer.body, visit))
   } catch (error) {
     return skip(subject, `nothing could be streamed: ${describeError(error)}`)
   } finally {
@@ -116,8 +116,8 @@ export async function checkStreaming(deps: DoctorDeps): Promise<CheckOutcome> {
 
 /** Judges a stream. The second event is sent only after the first one has arrived, so only a buffering proxy delivers both together. */
 async function judgeStream(body: AsyncIterable<Uint8Array>, visit: ExpectedVisit) {
-  for await (const piece of body) {
-    const text = Buffer.from(piece).toString()
+  for await (const chunk of body) {
+    const text = Buffer.from(chunk).toString()
     visit.release()
     if (text.includes('last')) {
       const fix = 'Let it pass streams on as they come, in nginx: proxy_buffering off;'
@@ -136,9 +136,9 @@ async function visitOurselves(
   const visit = requireOpened(deps).visits.expect()
   try {
     await deps.outside.fetch(`${deps.config.origin}${visit.path}`, { ...request, timeoutMs: 8_000 })
-    return visit.seen()
+    return visit.findRequest()
   } catch {
-    return visit.seen()
+    return visit.findRequest()
   } finally {
     visit.end()
   }

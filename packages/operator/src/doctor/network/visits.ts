@@ -23,7 +23,7 @@ export interface ExpectedVisit {
   /** The path below the origin. */
   readonly path: string
   /** Returns the request; undefined before it arrives. */
-  seen(): SelfVisit | undefined
+  findRequest(): SelfVisit | undefined
   /** Lets a stream continue that waits after its first event. */
   release(): void
   end(): void
@@ -42,15 +42,15 @@ const maxBodyBytes = 4 * 1024 * 1024
 /** The time after which the stream ends, so that a buffering proxy delivers it, ms. */
 const patienceMs = 4_000
 
-interface Pending {
+interface PendingVisit {
   visit?: SelfVisit
   readonly released: PromiseWithResolvers<void>
 }
 
 export function createSelfVisits(): SelfVisits {
-  const pending = new Map<string, Pending>()
+  const pending = new Map<string, PendingVisit>()
 
-  function find(context: Context): Pending {
+  function find(context: Context): PendingVisit {
     const visit = pending.get(context.req.param('nonce') ?? '')
     if (!visit) throw new Rejection('no_recipient', 'Nothing is here')
     return visit
@@ -83,13 +83,13 @@ export function createSelfVisits(): SelfVisits {
     routes,
     expect() {
       const nonce = randomBytes(18).toString('base64url')
-      const expected: Pending = { released: Promise.withResolvers<void>() }
+      const expected: PendingVisit = { released: Promise.withResolvers<void>() }
       pending.set(nonce, expected)
       const [oldest = ''] = pending.keys()
       if (pending.size > maxExpected) pending.delete(oldest)
       return {
         path: `${folder}/${nonce}`,
-        seen: () => expected.visit,
+        findRequest: () => expected.visit,
         release: () => expected.released.resolve(),
         end() {
           expected.released.resolve()

@@ -2,7 +2,7 @@
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import type { A2aView, ReadCard } from '../view/a2a.ts'
-import type { Row } from './row.ts'
+import type { AddressCheck } from './row.ts'
 
 type Which = keyof A2aView
 
@@ -15,16 +15,16 @@ const fixes: Readonly<Record<Which, string>> = {
   host: 'Serve the card of the default agent at /.well-known/agent-card.json.',
 }
 
-const of =
-  (which: Which, judge: (card: ReadCard, which: Which) => Verdict | undefined): Row['judge'] =>
+const withA2aCard =
+  (which: Which, judge: (card: ReadCard, which: Which) => Verdict | undefined): AddressCheck['judge'] =>
   ({ a2a }) =>
     a2a && judge(a2a[which], which)
 
 /** Rows about the cards, as the gateway’s own client reads them. */
-export const a2aRows: readonly Row[] = (['agent', 'host'] as const).flatMap((which): Row[] => [
-  { id: `a2a.${which}_card`, section: which === 'host' ? '§1.5' : 'A2A §8', judge: of(which, judgeCard) },
-  { id: `a2a.${which}_interface`, section: 'A2A §8.3', judge: of(which, judgeInterface) },
-  { id: `a2a.${which}_signature`, section: 'A2A §8.4', judge: of(which, judgeSignature) },
+export const a2aRows: readonly AddressCheck[] = (['agent', 'host'] as const).flatMap((which): AddressCheck[] => [
+  { id: `a2a.${which}_card`, section: which === 'host' ? '§1.5' : 'A2A §8', judge: withA2aCard(which, judgeCard) },
+  { id: `a2a.${which}_interface`, section: 'A2A §8.3', judge: withA2aCard(which, judgeInterface) },
+  { id: `a2a.${which}_signature`, section: 'A2A §8.4', judge: withA2aCard(which, judgeSignature) },
 ])
 
 /** Judges a card. A missing card of the host is only a warning, because it is not required. */

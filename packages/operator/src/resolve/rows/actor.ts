@@ -3,21 +3,21 @@ import { createPublicKey } from 'node:crypto'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import type { FetchedObject } from '../view/fetched.ts'
-import { asFetchedObject, asList, asText, isHttps, quote } from '../view/fetched.ts'
+import { isHttps, listOrEmpty, objectOrUndefined, quote, textOrUndefined } from '../view/fetched.ts'
 import type { PeerView } from '../view/peer.ts'
 import { findActorLink } from '../view/peer.ts'
-import type { Row } from './row.ts'
+import type { AddressCheck } from './row.ts'
 import { judgeAnswer } from './row.ts'
 
 type JudgeActor = (actor: FetchedObject, view: PeerView) => Verdict | undefined
 
 const ofActor =
-  (judge: JudgeActor): Row['judge'] =>
+  (judge: JudgeActor): AddressCheck['judge'] =>
   view =>
     view.actor?.document && judge(view.actor.document, view)
 const actorTypes: ReadonlySet<unknown> = new Set(['Application', 'Group', 'Organization', 'Person', 'Service'])
 
-export const actorRows: readonly Row[] = [
+export const actorRows: readonly AddressCheck[] = [
   { id: 'actor.answer', section: 'ActivityPub §3.2', judge: judgeDocument },
   { id: 'actor.id', section: 'ActivityPub §3.1', judge: ofActor(judgeId) },
   { id: 'actor.type', section: 'ActivityStreams §3', judge: ofActor(judgeType) },
@@ -45,12 +45,12 @@ function judgeId({ id }: FetchedObject, { links }: PeerView): Verdict {
 }
 
 function judgeType({ type }: FetchedObject): Verdict | undefined {
-  if (asList(Array.isArray(type) ? type : [type]).some(each => actorTypes.has(each))) return undefined
+  if (listOrEmpty(Array.isArray(type) ? type : [type]).some(actorType => actorTypes.has(actorType))) return undefined
   return failure(`${quote(type)} is not a type of actor`, 'An agent is a "Service".')
 }
 
 function judgeUsername({ preferredUsername: name }: FetchedObject, { address }: PeerView): Verdict {
-  return asText(name)?.toLowerCase() === address.local
+  return textOrUndefined(name)?.toLowerCase() === address.local
     ? ok(`preferredUsername is ${name}`)
     : failure(
         `preferredUsername is ${quote(name)}, not ${address.local}`,
@@ -61,11 +61,11 @@ function judgeUsername({ preferredUsername: name }: FetchedObject, { address }: 
 /** Judges WebFinger at the actor’s host. If the host differs from the address’s domain, both must name the same account. */
 function judgeBackLink({ id }: FetchedObject, { backLink, account }: PeerView): Verdict | undefined {
   if (!backLink) return undefined
-  const subject = asText(backLink.document?.subject)?.toLowerCase()
-  const self = asList(backLink.document?.links)
-    .map(asFetchedObject)
+  const subject = textOrUndefined(backLink.document?.subject)?.toLowerCase()
+  const selfLinks = listOrEmpty(backLink.document?.links)
+    .map(objectOrUndefined)
     .find(link => link?.rel === 'self' && link.href === id)
-  if (subject === account && self) return ok(`the actor's own host names ${account}, too`)
+  if (subject === account && selfLinks) return ok(`the actor's own host names ${account}, too`)
   return failure(
     `the actor's own host does not name ${account} (${backLink.error ?? (backLink.status === 200 ? quote(subject) : backLink.status)})`,
     "Let WebFinger at the actor's host answer with the same subject and actor.",
@@ -80,12 +80,14 @@ function judgeInbox({ inbox }: FetchedObject): Verdict {
 
 function judgeKey({ publicKey }: FetchedObject, { links }: PeerView): Verdict {
   const fix = 'Publish an RSA key of 2048 bits or more as "publicKey" with "id", "owner" and "publicKeyPem".'
-  const keys = (Array.isArray(publicKey) ? asList(publicKey) : [publicKey]).map(asFetchedObject)
-  const own = keys.find(key => key?.owner === findActorLink(links)?.href && asText(key?.id))
-  if (!own) return failure('the actor has no key of its own: nothing it sends can be verified', fix)
-  const bits = readKeyBits(asText(own.publicKeyPem) ?? '')
-  if (bits === undefined) return failure(`the key ${quote(own.id)} cannot be read`, fix)
-  return bits === 'other' || bits >= 2048 ? ok(`it signs with ${own.id}`) : failure(`the key has ${bits} bits`, fix)
+  const keys = (Array.isArray(publicKey) ? listOrEmpty(publicKey) : [publicKey]).map(objectOrUndefined)
+  const actorKey = keys.find(key => key?.owner === findActorLink(links)?.href && textOrUndefined(key?.id))
+  if (!actorKey) return failure('the actor has no key of its own: nothing it sends can be verified', fix)
+  const bits = readKeyBits(textOrUndefined(actorKey.publicKeyPem) ?? '')
+  if (bits === undefined) return failure(`the key ${quote(actorKey.id)} cannot be read`, fix)
+  return bits === 'other' || bits >= 2048
+    ? ok(`it signs with ${actorKey.id}`)
+    : failure(`the key has ${bits} bits`, fix)
 }
 
 function readKeyBits(pem: string): number | 'other' | undefined {

@@ -2,38 +2,38 @@
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import type { FetchedObject } from '../view/fetched.ts'
-import { asFetchedObject, asList, asText, isHttps, quote } from '../view/fetched.ts'
+import { isHttps, listOrEmpty, objectOrUndefined, quote, textOrUndefined } from '../view/fetched.ts'
 import type { PeerView } from '../view/peer.ts'
-import type { Row } from './row.ts'
+import type { AddressCheck } from './row.ts'
 import { judgeAnswer } from './row.ts'
 
-const publish = 'Serve the agent card there, without a redirect.'
+const publishFix = 'Serve the agent card there, without a redirect.'
 const transports: ReadonlySet<unknown> = new Set(['https+json', 'https+sse', 'https+jsonrpc'])
-const schemes: ReadonlySet<unknown> = new Set(['none', 'oauth2', 'bearer-jwt'])
+const authSchemes: ReadonlySet<unknown> = new Set(['none', 'oauth2', 'bearer-jwt'])
 const semver = /^\d+\.\d+\.\d+([-+].+)?$/
 
-type JudgeCard = (card: FetchedObject, view: PeerView) => Verdict | undefined
-type JudgeA2a = (a2a: FetchedObject, view: PeerView) => Verdict | undefined
+type JudgeObject = (card: FetchedObject, view: PeerView) => Verdict | undefined
 
-const ofCard =
-  (judge: JudgeCard): Row['judge'] =>
+const withCard =
+  (judge: JudgeObject): AddressCheck['judge'] =>
   view =>
     view.card?.document && judge(view.card.document, view)
-const ofA2a = (judge: JudgeA2a): Row['judge'] => ofCard(({ a2a }, view) => judge(asFetchedObject(a2a) ?? {}, view))
+const withA2aSection = (judge: JudgeObject): AddressCheck['judge'] =>
+  withCard(({ a2a }, view) => judge(objectOrUndefined(a2a) ?? {}, view))
 
-export const cardRows: readonly Row[] = [
-  { id: 'card.answer', section: '§1.4', judge: ({ card }) => card && judgeAnswer(card, 'the agent card', publish) },
-  { id: 'card.location', section: '§1.4', judge: ofCard(judgeLocation) },
-  { id: 'card.type', section: '§1.4', judge: ofCard(judgeType) },
-  { id: 'card.address', section: '§1.4', judge: ofCard(judgeAddress) },
-  { id: 'card.protocol_version', section: '§1.4', judge: ofCard(judgeVersion) },
-  { id: 'card.names', section: '§1.4', judge: ofCard(judgeNames) },
-  { id: 'card.a2a', section: '§1.4', judge: ofCard(judgeSection) },
-  { id: 'card.endpoint', section: '§1.4', judge: ofA2a(judgeEndpoint) },
-  { id: 'card.transport', section: '§1.4', judge: ofA2a(judgeTransport) },
-  { id: 'card.extensions', section: '§1.4, §1.6', judge: ofA2a(judgeExtensions) },
-  { id: 'card.modes', section: '§1.4', judge: ofA2a(judgeModes) },
-  { id: 'card.auth', section: '§1.4', judge: ofA2a(judgeAuth) },
+export const cardRows: readonly AddressCheck[] = [
+  { id: 'card.answer', section: '§1.4', judge: ({ card }) => card && judgeAnswer(card, 'the agent card', publishFix) },
+  { id: 'card.location', section: '§1.4', judge: withCard(judgeLocation) },
+  { id: 'card.type', section: '§1.4', judge: withCard(judgeType) },
+  { id: 'card.address', section: '§1.4', judge: withCard(judgeAddress) },
+  { id: 'card.protocol_version', section: '§1.4', judge: withCard(judgeVersion) },
+  { id: 'card.names', section: '§1.4', judge: withCard(judgeNames) },
+  { id: 'card.a2a', section: '§1.4', judge: withCard(judgeA2aSection) },
+  { id: 'card.endpoint', section: '§1.4', judge: withA2aSection(judgeEndpoint) },
+  { id: 'card.transport', section: '§1.4', judge: withA2aSection(judgeTransport) },
+  { id: 'card.extensions', section: '§1.4, §1.6', judge: withA2aSection(judgeExtensions) },
+  { id: 'card.modes', section: '§1.4', judge: withA2aSection(judgeModes) },
+  { id: 'card.auth', section: '§1.4', judge: withA2aSection(judgeAuth) },
 ]
 
 function judgeLocation(_: FetchedObject, { card, address }: PeerView): Verdict | undefined {
@@ -50,9 +50,9 @@ function judgeType(_: FetchedObject, { card }: PeerView): Verdict | undefined {
   return warning(`the content type of the card is ${quote(card?.type)}`, 'Serve it as application/json.')
 }
 
-function judgeAddress({ address }: FetchedObject, { address: asked }: PeerView): Verdict {
-  const expected = `@${asked.local}@${asked.domain}`
-  return asText(address)?.toLowerCase() === expected
+function judgeAddress({ address }: FetchedObject, { address: requested }: PeerView): Verdict {
+  const expected = `@${requested.local}@${requested.domain}`
+  return textOrUndefined(address)?.toLowerCase() === expected
     ? ok(`the card belongs to ${expected}`)
     : failure(`the card belongs to ${quote(address)}, not to ${expected}`, `Set "address" to "${expected}".`)
 }
@@ -64,14 +64,14 @@ function judgeVersion({ protocol_version: version }: FetchedObject): Verdict {
 }
 
 function judgeNames({ name, version }: FetchedObject): Verdict {
-  if (!asText(name)) return failure('the card has no "name"', 'Set "name" to what people call the agent.')
-  return semver.test(asText(version) ?? '')
+  if (!textOrUndefined(name)) return failure('the card has no "name"', 'Set "name" to what people call the agent.')
+  return semver.test(textOrUndefined(version) ?? '')
     ? ok(`it calls itself ${quote(name)}, version ${version}`)
     : warning(`"version" is ${quote(version)}, which is not a semantic version`, 'Write it as "1.0.0".')
 }
 
-function judgeSection({ a2a }: FetchedObject): Verdict | undefined {
-  return asFetchedObject(a2a)
+function judgeA2aSection({ a2a }: FetchedObject): Verdict | undefined {
+  return objectOrUndefined(a2a)
     ? undefined
     : failure('the card has no section "a2a"', 'Add it, with "endpoint" and "transport".')
 }
@@ -93,17 +93,17 @@ function judgeTransport({ transport }: FetchedObject): Verdict {
 
 /** Judges the extensions. An unknown one is not a fault, but one without a valid URI is. */
 function judgeExtensions({ capabilities }: FetchedObject, { extensionUris }: PeerView): Verdict {
-  const listed = asFetchedObject(capabilities)?.extensions
-  const uris = asList(listed).map(entry => asFetchedObject(entry)?.uri)
-  const wrong = uris.filter(uri => !isHttps(uri))
-  if ((listed !== undefined && !Array.isArray(listed)) || wrong.length > 0)
+  const listedExtensions = objectOrUndefined(capabilities)?.extensions
+  const uris = listOrEmpty(listedExtensions).map(entry => objectOrUndefined(entry)?.uri)
+  const invalidUris = uris.filter(uri => !isHttps(uri))
+  if ((listedExtensions !== undefined && !Array.isArray(listedExtensions)) || invalidUris.length > 0)
     return failure(
-      `extensions without an absolute https "uri": ${wrong.map(quote).join(', ') || quote(listed)}`,
+      `extensions without an absolute https "uri": ${invalidUris.map(quote).join(', ') || quote(listedExtensions)}`,
       'Give each extension its URI.',
     )
-  const old = uris.filter(uri => String(uri).includes('mentionable.dev/spec/'))
-  if (old.length > 0)
-    return warning(`extensions by their old names: ${old.map(quote).join(', ')}`, 'Write /ns/ for /spec/.')
+  const formerUris = uris.filter(uri => String(uri).includes('mentionable.dev/spec/'))
+  if (formerUris.length > 0)
+    return warning(`extensions by their old names: ${formerUris.map(quote).join(', ')}`, 'Write /ns/ for /spec/.')
   const unknown = uris.filter(uri => !extensionUris.has(String(uri)))
   const note = unknown.length > 0 ? `; unknown to this gateway: ${unknown.map(quote).join(', ')}` : ''
   return ok(`${uris.length} extensions${note}`)
@@ -119,10 +119,10 @@ function judgeModes({ skills, input_modes: input, output_modes: output }: Fetche
 }
 
 function judgeAuth({ auth }: FetchedObject): Verdict {
-  const { scheme, issuer, token_endpoint: tokens } = asFetchedObject(auth) ?? {}
-  if (!schemes.has(scheme))
+  const { scheme, issuer, token_endpoint: tokenEndpoint } = objectOrUndefined(auth) ?? {}
+  if (!authSchemes.has(scheme))
     return failure(`"a2a.auth.scheme" is ${quote(scheme)}`, 'It is one of none, bearer-jwt and oauth2.')
-  if (scheme === 'oauth2' && !(isHttps(issuer) && isHttps(tokens)))
+  if (scheme === 'oauth2' && !(isHttps(issuer) && isHttps(tokenEndpoint)))
     return failure('callers must use OAuth, but "issuer" or "token_endpoint" is not an https address', 'Set both.')
   return ok(scheme === 'none' ? 'callers need no credential' : `callers authenticate by ${scheme}`)
 }

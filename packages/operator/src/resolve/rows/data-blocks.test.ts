@@ -20,6 +20,6 @@ test.each([
   '</script',
   ' type=',
   '<script type= ',
-])('listDataBlocks() takes linear time for a page of many "%s"', piece =>
-  expect(measureGrowth(listDataBlocks, piece, 400_000)).toBeLessThan(24),
+])('listDataBlocks() takes linear time for a page of many "%s"', chunk =>
+  expect(measureGrowth(listDataBlocks, chunk, 400_000)).toBeLessThan(24),
 )

@@ -6,48 +6,54 @@ import { isKeyRecord, judgeDmarc, judgeMx, judgeSpf } from '../../checks/mail-dn
 import { quote } from '../view/fetched.ts'
 import type { MailView } from '../view/mail.ts'
 import type { PeerView } from '../view/peer.ts'
-import type { ResolveFinding, Row } from './row.ts'
+import type { AddressCheck, ResolveFinding } from './row.ts'
 import { judgeAll } from './row.ts'
 
-const of =
-  (judge: (mail: MailView) => Verdict): Row<Pick<PeerView, 'mail'>>['judge'] =>
+const withMail =
+  (judge: (mail: MailView) => Verdict): AddressCheck<Pick<PeerView, 'mail'>>['judge'] =>
   ({ mail }) =>
     mail && judge(mail)
 
-const noDnsAnswer = (what: string) =>
-  warning(`DNS does not answer for ${what}`, 'Try again later, or repair the name servers of the domain.')
+const noDnsAnswer = (recordName: string) =>
+  warning(`DNS does not answer for ${recordName}`, 'Try again later, or repair the name servers of the domain.')
 
-export const mailRows: readonly Row<Pick<PeerView, 'mail' | 'address'>>[] = [
+export const mailRows: readonly AddressCheck<Pick<PeerView, 'mail' | 'address'>>[] = [
   {
     id: 'mail.address',
     section: '§1.3',
     judge: ({ mail, address }) => {
       if (!mail) return undefined
-      const own = `${address.local}@${address.domain}`
-      if (mail.address === undefined) return failure('the "mailto" link is not an address', `Link to mailto:${own}.`)
-      return mail.address.toLowerCase() === own
-        ? ok(`mail goes to ${own}`)
-        : warning(`mail goes to ${quote(mail.address)}, not to ${own}`, 'Let mail and mentions share one address.')
+      const ownAddress = `${address.local}@${address.domain}`
+      if (mail.address === undefined)
+        return failure('the "mailto" link is not an address', `Link to mailto:${ownAddress}.`)
+      return mail.address.toLowerCase() === ownAddress
+        ? ok(`mail goes to ${ownAddress}`)
+        : warning(
+            `mail goes to ${quote(mail.address)}, not to ${ownAddress}`,
+            'Let mail and mentions share one address.',
+          )
     },
   },
   {
     id: 'mail.mx',
     section: 'RFC 5321 §5.1',
-    judge: of(({ mx, domain, hasHost }) => (mx ? judgeMx(domain, mx, hasHost) : noDnsAnswer(`the MX of ${domain}`))),
+    judge: withMail(({ mx, domain, hasHost }) =>
+      mx ? judgeMx(domain, mx, hasHost) : noDnsAnswer(`the MX of ${domain}`),
+    ),
   },
   {
     id: 'mail.spf',
     section: 'RFC 7208',
-    judge: of(({ spf, domain }) => (spf ? judgeSpf(domain, spf) : noDnsAnswer(`the SPF record of ${domain}`))),
+    judge: withMail(({ spf, domain }) => (spf ? judgeSpf(domain, spf) : noDnsAnswer(`the SPF record of ${domain}`))),
   },
   {
     id: 'mail.dmarc',
     section: 'RFC 9989',
-    judge: of(({ dmarc, domain }) =>
+    judge: withMail(({ dmarc, domain }) =>
       dmarc ? judgeDmarc(domain, dmarc) : noDnsAnswer(`the DMARC record of ${domain}`),
     ),
   },
-  { id: 'mail.dkim', section: 'RFC 6376 §3.6', judge: of(judgeDkim) },
+  { id: 'mail.dkim', section: 'RFC 6376 §3.6', judge: withMail(judgeDkim) },
 ]
 
 /** Judges the DKIM keys. Selectors cannot be listed, so for other domains DNS only shows whether any exist (RFC 8020). */

@@ -2,11 +2,11 @@
 import { z } from 'zod'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok } from '../../checks/finding.ts'
-import type { Fetched } from '../view/fetched.ts'
+import type { FetchedFile } from '../view/fetched.ts'
 import type { PeerView } from '../view/peer.ts'
 
 /** One check of the documents at an address. */
-export interface Row<View = PeerView> {
+export interface AddressCheck<View = PeerView> {
   readonly id: string
   /** The section of the Mentionable system or of a standard that requires it. */
   readonly section: string
@@ -24,7 +24,7 @@ export const resolveFindingSchema = z.object({
 
 export type ResolveFinding = Readonly<z.infer<typeof resolveFindingSchema>>
 
-export function judgeAll<View>(rows: readonly Row<View>[], view: View): readonly ResolveFinding[] {
+export function judgeAll<View>(rows: readonly AddressCheck<View>[], view: View): readonly ResolveFinding[] {
   return rows.flatMap(({ id, section, judge }) => {
     const verdict = judge(view)
     return verdict ? [{ id, section, ...verdict }] : []
@@ -32,8 +32,8 @@ export function judgeAll<View>(rows: readonly Row<View>[], view: View): readonly
 }
 
 /** Judges whether a document was served. Other rows judge its content. */
-export function judgeAnswer({ url, status, error, document }: Fetched, what: string, fix: string): Verdict {
-  if (error !== undefined) return failure(`cannot fetch ${what}: ${error}`, fix)
-  if (status !== 200) return failure(`${what} answers ${status} at ${url}`, fix)
-  return document ? ok(`${what} is at ${url}`) : failure(`${what} at ${url} is not a JSON object`, fix)
+export function judgeAnswer({ url, status, error, document }: FetchedFile, documentName: string, fix: string): Verdict {
+  if (error !== undefined) return failure(`cannot fetch ${documentName}: ${error}`, fix)
+  if (status !== 200) return failure(`${documentName} answers ${status} at ${url}`, fix)
+  return document ? ok(`${documentName} is at ${url}`) : failure(`${documentName} at ${url} is not a JSON object`, fix)
 }

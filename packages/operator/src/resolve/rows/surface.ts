@@ -2,21 +2,21 @@
 import { parseJsonText } from '@postern/message'
 import type { Verdict } from '../../checks/finding.ts'
 import { ok, warning } from '../../checks/finding.ts'
-import type { Fetched, FetchedObject } from '../view/fetched.ts'
-import { asFetchedObject, asList, asText } from '../view/fetched.ts'
+import type { FetchedFile, FetchedObject } from '../view/fetched.ts'
+import { listOrEmpty, objectOrUndefined, textOrUndefined } from '../view/fetched.ts'
 import type { PeerView } from '../view/peer.ts'
-import type { Row } from './row.ts'
+import type { AddressCheck } from './row.ts'
 
 const describeFix = 'Describe it as a schema.org Organization with one ContactPoint for each agent (JSON-LD).'
 
-export const surfaceRows: readonly Row[] = [
+export const surfaceRows: readonly AddressCheck[] = [
   { id: 'page.answer', section: '§1.3', judge: ({ page }) => page && judgePage(page) },
   { id: 'page.json_ld', section: '§1.5', judge: judgePageData },
   { id: 'directory.answer', section: '§1.5', judge: ({ directory }) => directory && judgeDirectory(directory) },
   { id: 'directory.entry', section: '§1.5', judge: judgeDirectoryEntry },
 ]
 
-function judgePage({ status, type, error, url }: Fetched): Verdict {
+function judgePage({ status, type, error, url }: FetchedFile): Verdict {
   const fix = 'Serve a page for people there.'
   if (error !== undefined || status !== 200) return warning(`cannot fetch the profile page: ${error ?? status}`, fix)
   return type === 'text/html' || type === 'application/xhtml+xml'
@@ -34,7 +34,7 @@ function judgePageData(view: PeerView): Verdict | undefined {
     : warning('the profile page does not describe this agent to machines', describeFix)
 }
 
-function judgeDirectory({ status, error, document, url }: Fetched): Verdict {
+function judgeDirectory({ status, error, document, url }: FetchedFile): Verdict {
   if (document) return ok(`the directory is ${url}`)
   return warning(
     `there is no directory of agents: ${error ?? (status === 200 ? 'it is not a JSON object' : status)}`,
@@ -45,7 +45,7 @@ function judgeDirectory({ status, error, document, url }: Fetched): Verdict {
 function judgeDirectoryEntry(view: PeerView): Verdict | undefined {
   const data = view.directory?.document
   if (!data) return undefined
-  if (!asList(Array.isArray(data['@type']) ? data['@type'] : [data['@type']]).includes('Organization'))
+  if (!listOrEmpty(Array.isArray(data['@type']) ? data['@type'] : [data['@type']]).includes('Organization'))
     return warning('the directory is not a schema.org Organization', describeFix)
   const entry = findContact(data, view)
   if (!entry) return warning('the directory does not name this agent', describeFix)
@@ -58,9 +58,9 @@ function readDataBlocks(html: string): readonly FetchedObject[] {
   return listDataBlocks(html).flatMap(text => {
     try {
       const data: unknown = parseJsonText(text)
-      return asList(Array.isArray(data) ? data : [data])
-        .map(asFetchedObject)
-        .filter(each => each !== undefined)
+      return listOrEmpty(Array.isArray(data) ? data : [data])
+        .map(objectOrUndefined)
+        .filter(name => name !== undefined)
     } catch {
       return []
     }
@@ -69,12 +69,14 @@ function readDataBlocks(html: string): readonly FetchedObject[] {
 
 /** Finds the contact point of the agent, by its account, its mail or its card. */
 function findContact({ contactPoint }: FetchedObject, { account, card, address }: PeerView): FetchedObject | undefined {
-  const own = new Set([account, `${address.local}@${address.domain}`, card?.url])
+  const ownAddresses = new Set([account, `${address.local}@${address.domain}`, card?.url])
   const points = Array.isArray(contactPoint) ? contactPoint : [contactPoint]
   return points
-    .map(asFetchedObject)
+    .map(objectOrUndefined)
     .find(point =>
-      [point?.url, point?.email, ...webFingersOf(point)].some(value => own.has(asText(value)?.replace(/^mailto:/, ''))),
+      [point?.url, point?.email, ...webFingersOf(point)].some(value =>
+        ownAddresses.has(textOrUndefined(value)?.replace(/^mailto:/, '')),
+      ),
     )
 }
 

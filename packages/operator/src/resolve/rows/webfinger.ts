@@ -4,32 +4,32 @@ import { failure, ok, warning } from '../../checks/finding.ts'
 import { quote } from '../view/fetched.ts'
 import type { Link, PeerView } from '../view/peer.ts'
 import { cardRel, findActorLink, findCardLink, findLink, legacyCardRel, pageRel } from '../view/peer.ts'
-import type { Row } from './row.ts'
+import type { AddressCheck } from './row.ts'
 import { judgeAnswer } from './row.ts'
 
 const publish = 'Answer at the root of the domain, /.well-known/webfinger, with the JRD of this account.'
 /** The normative order (MN-1.3). */
-const order: readonly (string | undefined)[] = ['self', cardRel, pageRel, 'mailto']
+const relationOrder: readonly (string | undefined)[] = ['self', cardRel, pageRel, 'mailto']
 const narrowName = /^[a-z0-9_.-]{1,64}$/
 
 /** Wraps a check of the JRD, which does not apply if there is none. */
-const about =
-  (judge: Row['judge']): Row['judge'] =>
+const withJrd =
+  (judge: AddressCheck['judge']): AddressCheck['judge'] =>
   view =>
     view.webfinger.document ? judge(view) : undefined
 
-export const webFingerRows: readonly Row[] = [
+export const webFingerRows: readonly AddressCheck[] = [
   { id: 'address.grammar', section: '§1.2', judge: judgeName },
   { id: 'webfinger.answer', section: '§1.3', judge: ({ webfinger }) => judgeAnswer(webfinger, 'WebFinger', publish) },
-  { id: 'webfinger.redirect', section: '§1.3', judge: about(judgeRedirect) },
-  { id: 'webfinger.type', section: 'RFC 7033 §10.2', judge: about(judgeType) },
-  { id: 'webfinger.subject', section: '§1.3', judge: about(judgeSubject) },
-  { id: 'webfinger.aliases', section: '§1.3', judge: about(judgeAliases) },
-  { id: 'webfinger.card', section: '§1.3', judge: about(judgeCardLink) },
-  { id: 'webfinger.legacy_rel', section: '§1.3', judge: about(judgeLegacy) },
-  { id: 'webfinger.order', section: '§1.3', judge: about(judgeOrder) },
-  { id: 'webfinger.https', section: '§1.3', judge: about(judgeHttps) },
-  { id: 'webfinger.types', section: '§1.3', judge: about(judgeLinkTypes) },
+  { id: 'webfinger.redirect', section: '§1.3', judge: withJrd(judgeRedirect) },
+  { id: 'webfinger.type', section: 'RFC 7033 §10.2', judge: withJrd(judgeType) },
+  { id: 'webfinger.subject', section: '§1.3', judge: withJrd(judgeSubject) },
+  { id: 'webfinger.aliases', section: '§1.3', judge: withJrd(judgeAliases) },
+  { id: 'webfinger.card', section: '§1.3', judge: withJrd(judgeCardLink) },
+  { id: 'webfinger.legacy_rel', section: '§1.3', judge: withJrd(judgeLegacy) },
+  { id: 'webfinger.order', section: '§1.3', judge: withJrd(judgeOrder) },
+  { id: 'webfinger.https', section: '§1.3', judge: withJrd(judgeHttps) },
+  { id: 'webfinger.types', section: '§1.3', judge: withJrd(judgeLinkTypes) },
 ]
 
 function judgeName({ address }: PeerView): Verdict {
@@ -88,7 +88,7 @@ function judgeLegacy({ links }: PeerView): Verdict | undefined {
 
 function judgeOrder({ links }: PeerView): Verdict {
   const positions = links
-    .map(({ rel }) => order.indexOf(rel === legacyCardRel ? cardRel : rel))
+    .map(({ rel }) => relationOrder.indexOf(rel === legacyCardRel ? cardRel : rel))
     .filter(position => position >= 0)
   const isSorted = positions.every((position, index) => index === 0 || position >= (positions[index - 1] ?? 0))
   return isSorted

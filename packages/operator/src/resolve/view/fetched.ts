@@ -8,7 +8,7 @@ import { describeFault } from './fault.ts'
 export type FetchedObject = Readonly<Record<string, unknown>>
 
 /** The answer of one web address, before any judgement. */
-export interface Fetched {
+export interface FetchedFile {
   readonly url: string
   /** The targets of redirects, in order. */
   readonly hops: readonly string[]
@@ -35,19 +35,19 @@ export async function fetchAsPeer(
   url: string,
   { accept, redirects = 0 }: FetchRules,
   system: Pick<System, 'fetch'>,
-): Promise<Fetched> {
+): Promise<FetchedFile> {
   const hops: string[] = []
-  let at = url
+  let currentUrl = url
   try {
     for (;;) {
-      const answer = await system.fetch(at, { ...bounds, headers: { accept } })
+      const answer = await system.fetch(currentUrl, { ...bounds, headers: { accept } })
       const location = redirectStatuses.has(answer.status) ? answer.headers.get('location') : null
       if (location === null) return { url, hops, ...readAnswer(answer) }
-      const next = parseUrl(location, at)
+      const next = parseUrl(location, currentUrl)
       const refusal = checkHop(next, hops.length, redirects)
       if (!next || refusal) return { url, hops: [...hops, location], status: answer.status, error: refusal }
-      at = next.href
-      hops.push(at)
+      currentUrl = next.href
+      hops.push(currentUrl)
     }
   } catch (error) {
     return { url, hops, error: describeFault(error) }
@@ -65,7 +65,7 @@ function checkHop(next: URL | undefined, count: number, maxHops: number): string
   return undefined
 }
 
-function readAnswer({ status, headers, body }: FetchAnswer): Partial<Fetched> {
+function readAnswer({ status, headers, body }: FetchAnswer): Partial<FetchedFile> {
   const type = parseMediaType(headers.get('content-type') ?? '')?.type
   const text = Buffer.from(body).toString()
   return { status, type, text, document: status === 200 ? readDocument(body) : undefined }
@@ -73,21 +73,21 @@ function readAnswer({ status, headers, body }: FetchAnswer): Partial<Fetched> {
 
 function readDocument(bytes: Uint8Array): FetchedObject | undefined {
   try {
-    return asFetchedObject(parseBoundedJson(bytes, { maxDepth: 32 }))
+    return objectOrUndefined(parseBoundedJson(bytes, { maxDepth: 32 }))
   } catch {
     return undefined
   }
 }
 
-export function asFetchedObject(value: unknown): FetchedObject | undefined {
+export function objectOrUndefined(value: unknown): FetchedObject | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as FetchedObject) : undefined
 }
 
-export function asList(value: unknown): readonly unknown[] {
+export function listOrEmpty(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value.slice(0, 64) : []
 }
 
-export function asText(value: unknown): string | undefined {
+export function textOrUndefined(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 

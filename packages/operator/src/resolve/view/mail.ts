@@ -36,9 +36,9 @@ export async function readMailView(
   if (href === undefined) return undefined
   const { resolveDns: dns } = system
   const [mx, a, aaaa, spf, dmarc, dkim] = await Promise.all([
-    askDns<MxRecord>(dns, mailDomain, 'MX'),
-    askDns(dns, mailDomain, 'A'),
-    askDns(dns, mailDomain, 'AAAA'),
+    queryDns<MxRecord>(dns, mailDomain, 'MX'),
+    queryDns(dns, mailDomain, 'A'),
+    queryDns(dns, mailDomain, 'AAAA'),
     askTexts(dns, mailDomain),
     askTexts(dns, `_dmarc.${mailDomain}`),
     readDkimView(mailDomain, system),
@@ -58,7 +58,9 @@ async function readDkimView(domain: string, { resolveDns, dkimRecordsOf }: MailS
   const ownRecords = (await dkimRecordsOf?.(domain)) ?? []
   const [exists, records] = await Promise.all([
     nameExists(resolveDns, `_domainkey.${domain}`),
-    Promise.all(ownRecords.map(async own => ({ ...own, texts: (await askTexts(resolveDns, own.name)) ?? [] }))),
+    Promise.all(
+      ownRecords.map(async ownRecord => ({ ...ownRecord, texts: (await askTexts(resolveDns, ownRecord.name)) ?? [] })),
+    ),
   ])
   return { exists, records }
 }
@@ -74,12 +76,12 @@ async function nameExists(dns: DnsResolver, name: string): Promise<boolean | und
 }
 
 export async function askTexts(dns: DnsResolver, name: string): Promise<readonly string[] | undefined> {
-  const records = await askDns<readonly string[]>(dns, name, 'TXT')
+  const records = await queryDns<readonly string[]>(dns, name, 'TXT')
   return records?.map(strings => strings.join(''))
 }
 
 /** Queries DNS. Returns an empty list if there is no record, and undefined if DNS does not answer. */
-export async function askDns<Value>(
+export async function queryDns<Value>(
   dns: DnsResolver,
   name: string,
   type: string,

@@ -2,8 +2,8 @@
 import type { Address } from '@postern/message'
 import type { A2aView } from './a2a.ts'
 import { readA2aView } from './a2a.ts'
-import type { Fetched, FetchedObject, ResolveSystem } from './fetched.ts'
-import { asFetchedObject, asList, asText, fetchAsPeer, isHttps } from './fetched.ts'
+import type { FetchedFile, FetchedObject, ResolveSystem } from './fetched.ts'
+import { fetchAsPeer, isHttps, listOrEmpty, objectOrUndefined, textOrUndefined } from './fetched.ts'
 import type { MailView } from './mail.ts'
 import { readMailView } from './mail.ts'
 
@@ -23,15 +23,15 @@ export interface PeerView {
   readonly address: Address
   /** The account, `acct:name@domain`. */
   readonly account: string
-  readonly webfinger: Fetched
+  readonly webfinger: FetchedFile
   readonly links: readonly Link[]
-  readonly card?: Fetched | undefined
+  readonly card?: FetchedFile | undefined
   readonly a2a?: A2aView | undefined
-  readonly actor?: Fetched | undefined
+  readonly actor?: FetchedFile | undefined
   /** WebFinger at the actor’s own host, if it is not the address’s domain. */
-  readonly backLink?: Fetched | undefined
-  readonly page?: Fetched | undefined
-  readonly directory?: Fetched | undefined
+  readonly backLink?: FetchedFile | undefined
+  readonly page?: FetchedFile | undefined
+  readonly directory?: FetchedFile | undefined
   readonly mail?: MailView | undefined
   /** The URIs of all extensions of agent cards that this release knows. */
   readonly extensionUris: ReadonlySet<string>
@@ -87,7 +87,7 @@ async function readActor(
 ): Promise<Partial<PeerView>> {
   const href = findActorLink(links)?.href
   const actor = await follow(href, { accept: activityTypes, redirects: 1 }, system)
-  const username = asText(actor?.document?.preferredUsername)
+  const username = textOrUndefined(actor?.document?.preferredUsername)
   const host = href && URL.parse(href)?.hostname
   if (!username || !host || host === domain) return { actor }
   const account = `acct:${username}@${host}`
@@ -99,14 +99,16 @@ async function follow(href: string | undefined, request: Parameters<typeof fetch
 }
 
 function readLinks(jrd: FetchedObject | undefined): readonly Link[] {
-  return asList(jrd?.links).flatMap(entry => {
-    const link = asFetchedObject(entry)
-    return link ? [{ rel: asText(link.rel), type: asText(link.type), href: asText(link.href) }] : []
+  return listOrEmpty(jrd?.links).flatMap(entry => {
+    const link = objectOrUndefined(entry)
+    return link
+      ? [{ rel: textOrUndefined(link.rel), type: textOrUndefined(link.type), href: textOrUndefined(link.href) }]
+      : []
   })
 }
 
-export function findLink(links: readonly Link[], wanted: string): Link | undefined {
-  return links.find(({ rel }) => rel === wanted)
+export function findLink(links: readonly Link[], relation: string): Link | undefined {
+  return links.find(({ rel }) => rel === relation)
 }
 
 /** Finds the link to the agent card. Prefers the current relation to the old one. */

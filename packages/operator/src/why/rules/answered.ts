@@ -2,23 +2,27 @@
 import type { Downtime } from '@postern/pipeline'
 import type { WhyFacts } from '../facts.ts'
 import type { Rule } from '../reason.ts'
-import { sayCount, saySpan, sayTime } from '../reason.ts'
+import { formatQuantity, formatUtcTime, saySpan } from '../reason.ts'
 
 /** Describes the time and the destination of the answer. */
 function describeArrival({ answer, deliveries, message, turn, now }: WhyFacts): {
   readonly at: number
   readonly words: string
 } {
-  const sent = deliveries.filter(({ isAnswer, state }) => isAnswer && state === 'sent')
-  const at = Math.max(answer?.at ?? turn?.endedAt ?? message.receivedAt, ...sent.map(({ endedAt = 0 }) => endedAt))
-  const [first, ...furtherDeliveries] = sent
+  const sentDeliveries = deliveries.filter(({ isAnswer, state }) => isAnswer && state === 'sent')
+  const answeredAt = Math.max(
+    answer?.at ?? turn?.endedAt ?? message.receivedAt,
+    ...sentDeliveries.map(({ endedAt = 0 }) => endedAt),
+  )
+  const [first, ...furtherDeliveries] = sentDeliveries
   if (first) {
-    const further = furtherDeliveries.length > 0 ? ` and ${sayCount(furtherDeliveries.length, 'other recipient')}` : ''
-    return { at, words: `at ${sayTime(at, now)} to ${first.to}${further}` }
+    const further =
+      furtherDeliveries.length > 0 ? ` and ${formatQuantity(furtherDeliveries.length, 'other recipient')}` : ''
+    return { at: answeredAt, words: `at ${formatUtcTime(answeredAt, now)} to ${first.to}${further}` }
   }
   return {
-    at,
-    words: `at ${sayTime(at, now)} ${message.isTask ? 'in the task that its peer called' : 'without a delivery'}`,
+    at: answeredAt,
+    words: `at ${formatUtcTime(answeredAt, now)} ${message.isTask ? 'in the task that its peer called' : 'without a delivery'}`,
   }
 }
 
@@ -31,11 +35,11 @@ function isAnswered({ turn }: WhyFacts): boolean {
 export const ownAction: Rule<WhyFacts> = facts => {
   const { message, deliveries, now } = facts
   if (!isAnswered(facts) || !message.flags.includes('post')) return undefined
-  const at = sayTime(message.receivedAt, now)
-  const sent = deliveries.filter(({ state }) => state === 'sent').length
+  const receivedTime = formatUtcTime(message.receivedAt, now)
+  const sentCount = deliveries.filter(({ state }) => state === 'sent').length
   return {
     code: 'posted',
-    sentence: `Posted unasked by the agent at ${at}${sent ? `, to ${sayCount(sent, 'recipient')}` : ''}`,
+    sentence: `Posted unasked by the agent at ${receivedTime}${sentCount ? `, to ${formatQuantity(sentCount, 'recipient')}` : ''}`,
     since: message.receivedAt,
   }
 }
@@ -45,7 +49,7 @@ export const replayedAnswer: Rule<WhyFacts> = ({ replayed, now }) => {
   if (!replayed) return undefined
   return {
     code: 'answered_by_replay',
-    sentence: `Answered at ${sayTime(replayed.at, now)} by a replay that an operator committed`,
+    sentence: `Answered at ${formatUtcTime(replayed.at, now)} by a replay that an operator committed`,
     since: replayed.at,
     fix: { text: 'Nothing to fix: see its delivery.', command: `npx postern why ${replayed.id}` },
   }
@@ -53,7 +57,7 @@ export const replayedAnswer: Rule<WhyFacts> = ({ replayed, now }) => {
 
 export const retractedAnswer: Rule<WhyFacts> = ({ answer, now }) => {
   if (answer?.retractedAt === undefined) return undefined
-  const sentence = `Answered at ${sayTime(answer.at, now)}, and the agent took the answer back at ${sayTime(answer.retractedAt, now)}`
+  const sentence = `Answered at ${formatUtcTime(answer.at, now)}, and the agent took the answer back at ${formatUtcTime(answer.retractedAt, now)}`
   return { code: 'answer_taken_back', sentence, since: answer.retractedAt }
 }
 
@@ -65,8 +69,8 @@ const transitMs = 60_000
 /** Finds the downtime during which a message waited or could not arrive. */
 function findDowntime({ message: { receivedAt, sentAt }, downtimes }: WhyFacts, endedAt: number) {
   const isWithin = ({ from, to }: Downtime) => from >= receivedAt - lateMs && to <= endedAt
-  const waited = downtimes.find(isWithin)
-  if (waited) return { down: waited, why: 'the gateway was down' }
+  const matchingDowntime = downtimes.find(isWithin)
+  if (matchingDowntime) return { down: matchingDowntime, why: 'the gateway was down' }
   if (sentAt === undefined) return undefined
   const hasMissed = ({ from, to }: Downtime) => from - transitMs <= sentAt && sentAt < to && to <= receivedAt
   const down = downtimes.find(hasMissed)
@@ -83,7 +87,7 @@ export const lateAnswer: Rule<WhyFacts> = facts => {
   const { from, to } = downtime.down
   return {
     code: 'gateway_was_down',
-    sentence: `Answered late, ${words}: ${downtime.why} from ${sayTime(from, now)} to ${sayTime(to, now)} (${saySpan(to - from)})`,
+    sentence: `Answered late, ${words}: ${downtime.why} from ${formatUtcTime(from, now)} to ${formatUtcTime(to, now)} (${saySpan(to - from)})`,
     since: from,
     evidence: [
       { at: from, fact: 'no gateway ran from this time on, to the minute' },
@@ -99,7 +103,7 @@ export const repeatedMessage: Rule<WhyFacts> = facts => {
   const { at, words } = describeArrival(facts)
   return {
     code: 'duplicate',
-    sentence: `Answered once ${words}; its peer sent it ${sayCount(duplicates, 'more time')}, and copies get no further answer`,
+    sentence: `Answered once ${words}; its peer sent it ${formatQuantity(duplicates, 'more time')}, and copies get no further answer`,
     since: at,
     fix: { text: 'Nothing to fix. A sender who wants a new answer has to send a new message with an id of its own.' },
   }

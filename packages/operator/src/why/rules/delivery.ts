@@ -3,24 +3,24 @@ import type { DeliveryReason } from '@postern/message'
 import type { WhyDelivery } from '@postern/pipeline'
 import type { WhyFacts } from '../facts.ts'
 import type { Evidence, FixWords, Reason, Rule } from '../reason.ts'
-import { causeOf, quoteLine, sayCount, sayTime, writeFix } from '../reason.ts'
+import { causeOf, formatQuantity, formatUtcTime, quoteLine, writeFix } from '../reason.ts'
 
 /** An undelivered answer with the facts of its message. */
-interface Undelivered {
+interface UnsettledDelivery {
   readonly delivery: WhyDelivery
   readonly facts: WhyFacts
 }
 
-interface DeliveryCase extends FixWords<Undelivered> {
+interface DeliveryCase extends FixWords<UnsettledDelivery> {
   readonly code: string
   fits(delivery: WhyDelivery): boolean
-  why(undelivered: Undelivered): string
+  why(undelivered: UnsettledDelivery): string
 }
 
-const retry = ({ delivery }: Undelivered) => `npx postern deliveries retry ${delivery.number}`
+const retry = ({ delivery }: UnsettledDelivery) => `npx postern deliveries retry ${delivery.number}`
 /** Creates a condition on the reason of a delivery. Deliveries of older versions have no recorded reason, so the text of their error decides. */
-const because = (recorded: DeliveryReason, words: RegExp) => {
-  return ({ reason, error = '' }: WhyDelivery) => (reason === undefined ? words.test(error) : reason === recorded)
+const because = (recorded: DeliveryReason, pattern: RegExp) => {
+  return ({ reason, error = '' }: WhyDelivery) => (reason === undefined ? pattern.test(error) : reason === recorded)
 }
 
 /** Cases in which an answer never arrives. */
@@ -79,7 +79,7 @@ const deadCases: readonly DeliveryCase[] = [
     code: 'delivery_given_up',
     fits: because('given_up', /^given up after \d+ tries/),
     why: ({ delivery: { to, error = '', attempts } }) =>
-      `${to} could not be reached (${causeOf(error)}), given up after ${sayCount(attempts, 'try', 'tries')}`,
+      `${to} could not be reached (${causeOf(error)}), given up after ${formatQuantity(attempts, 'try', 'tries')}`,
     fix: 'Retry it once the host is back. delivery.give_up_after_hours says how long it is tried.',
     command: retry,
   },
@@ -125,7 +125,7 @@ const openCases: readonly DeliveryCase[] = [
     fits: ({ error }) => error !== undefined,
     why: undelivered => {
       const { attempts, error = '' } = undelivered.delivery
-      return whyLater(`${causeOf(error)}, ${sayCount(attempts, 'try', 'tries')}`)(undelivered)
+      return whyLater(`${causeOf(error)}, ${formatQuantity(attempts, 'try', 'tries')}`)(undelivered)
     },
     fix: 'It is tried again by itself; retry it now when the cause is gone.',
     command: retry,
@@ -140,7 +140,8 @@ const openCases: readonly DeliveryCase[] = [
 
 function whyLater(cause: string): DeliveryCase['why'] {
   return ({ delivery: { to, dueAt }, facts: { now } }) => {
-    const next = dueAt === undefined || dueAt <= now ? 'the next try is due now' : `next try at ${sayTime(dueAt, now)}`
+    const next =
+      dueAt === undefined || dueAt <= now ? 'the next try is due now' : `next try at ${formatUtcTime(dueAt, now)}`
     return `${to} did not take it (${cause}); ${next}`
   }
 }
@@ -151,22 +152,22 @@ export const undeliveredAnswer: Rule<WhyFacts> = facts => {
   const dead = answers.find(({ state }) => state === 'dead' || state === 'dismissed')
   if (dead) return writeReason({ delivery: dead, facts }, deadCases)
   const open = answers.filter(({ endedAt }) => endedAt === undefined)
-  const held = open.find(({ state }) => state === 'later') ?? open[0]
-  return held && writeReason({ delivery: held, facts }, openCases)
+  const pendingDelivery = open.find(({ state }) => state === 'later') ?? open[0]
+  return pendingDelivery && writeReason({ delivery: pendingDelivery, facts }, openCases)
 }
 
-function writeReason(about: Undelivered, cases: readonly DeliveryCase[]): Reason | undefined {
+function writeReason(about: UnsettledDelivery, cases: readonly DeliveryCase[]): Reason | undefined {
   const { delivery, facts } = about
   const matching = cases.find(({ fits }) => fits(delivery))
   if (!matching) return undefined
   const since = delivery.endedAt ?? delivery.queuedAt
   const count = facts.deliveries.filter(({ isAnswer }) => isAnswer).length
-  const beside = count > 1 ? ` (one of ${count} deliveries)` : ''
-  const [at, why] = [sayTime(since, facts.now), matching.why(about)]
+  const countNote = count > 1 ? ` (one of ${count} deliveries)` : ''
+  const [at, why] = [formatUtcTime(since, facts.now), matching.why(about)]
   const sentence =
     delivery.endedAt === undefined
-      ? `The answer is not delivered yet${beside}, since ${at}: ${why}`
-      : `The answer was not delivered${beside}: ${why}, at ${at}`
+      ? `The answer is not delivered yet${countNote}, since ${at}: ${why}`
+      : `The answer was not delivered${countNote}: ${why}, at ${at}`
   return { code: matching.code, sentence, since, fix: writeFix(matching, about) }
 }
 
@@ -182,10 +183,10 @@ export function describeDelivery({
   note,
   dueAt,
 }: WhyDelivery): readonly Evidence[] {
-  const tries = sayCount(attempts, 'try', 'tries')
-  const said = error === undefined ? (note === undefined ? '' : ` (${quoteLine(note)})`) : ` (${quoteLine(error)})`
+  const tries = formatQuantity(attempts, 'try', 'tries')
+  const detail = error === undefined ? (note === undefined ? '' : ` (${quoteLine(note)})`) : ` (${quoteLine(error)})`
   return [
-    { at: endedAt ?? queuedAt, fact: `delivery ${number} to ${to}: ${state} after ${tries}${said}` },
+    { at: endedAt ?? queuedAt, fact: `delivery ${number} to ${to}: ${state} after ${tries}${detail}` },
     ...(endedAt === undefined && dueAt !== undefined ? [{ at: dueAt, fact: `next try of delivery ${number}` }] : []),
   ]
 }

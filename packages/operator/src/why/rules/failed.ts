@@ -2,7 +2,7 @@
 import type { TurnReason } from '@postern/message'
 import type { WhyFacts } from '../facts.ts'
 import type { FixWords, Reason, Rule } from '../reason.ts'
-import { causeOf, quoteLine, sayCount, sayTime, writeFix } from '../reason.ts'
+import { causeOf, formatQuantity, formatUtcTime, quoteLine, writeFix } from '../reason.ts'
 import { describeBackend, fixBackend, nameBackend } from './waiting.ts'
 
 /** A failed turn with its error and time. */
@@ -48,7 +48,7 @@ const failures: readonly FailureCase[] = [
     recorded: 'agent_crashes',
     pattern: /^gave up after \d+ crashes$/,
     why: ({ turn }) =>
-      `the process of the gateway ended ${sayCount(turn.crashes, 'time')} in the middle of it, at last while it ran alone; so it is not tried again`,
+      `the process of the gateway ended ${formatQuantity(turn.crashes, 'time')} in the middle of it, at last while it ran alone; so it is not tried again`,
     fix: ({ facts: { message } }) =>
       `The agent may end the process (out of memory, process.exit): look at the log of agent "${message.agent}".`,
   },
@@ -74,8 +74,8 @@ export const failedTurn: Rule<WhyFacts> = facts => {
   const { turn, now } = facts
   if (turn?.state !== 'failed' || turn.endedAt === undefined) return undefined
   if (turn.error === undefined) return refusedByAgent(facts, turn.endedAt)
-  const failure = { facts, turn, error: turn.error, at: sayTime(turn.endedAt, now) }
-  const matching = failures.find(each => isRecorded(each, failure))
+  const failure = { facts, turn, error: turn.error, at: formatUtcTime(turn.endedAt, now) }
+  const matching = failures.find(failureCase => isRecorded(failureCase, failure))
   if (!matching) return unreachable(failure) ?? failedElsewhere(failure) ?? threw(failure)
   return {
     code: matching.code,
@@ -95,7 +95,7 @@ function isRecorded({ recorded, pattern }: FailureCase, { turn, error }: FailedT
 function refusedByAgent({ message, now }: WhyFacts, endedAt: number): Reason {
   return {
     code: 'agent_said_failed',
-    sentence: `Failed at ${sayTime(endedAt, now)}: the agent answered with the status "failed"`,
+    sentence: `Failed at ${formatUtcTime(endedAt, now)}: the agent answered with the status "failed"`,
     since: endedAt,
     fix: { text: `Read what it said: \`show\` prints the answer.`, command: `npx postern show "#${message.number}"` },
   }
@@ -109,7 +109,7 @@ function unreachable(failure: FailedTurn): Reason | undefined {
   const since = message.receivedAt
   return {
     code: agent?.use === 'webhook' ? 'webhook_down' : 'agent_unavailable',
-    sentence: `Failed at ${at}: ${nameBackend(message.agent, agent)} could not be reached (${causeOf(error)}), given up after ${sayCount(turn.attempt, 'try', 'tries')}`,
+    sentence: `Failed at ${at}: ${nameBackend(message.agent, agent)} could not be reached (${causeOf(error)}), given up after ${formatQuantity(turn.attempt, 'try', 'tries')}`,
     since,
     evidence: describeBackend(facts.agent),
     fix: { ...fixBackend(agent), text: `${fixBackend(agent).text} The sender has to send the message again.` },
@@ -154,12 +154,12 @@ function threw(failure: FailedTurn): Reason {
 /** Explains a turn that ended without an answer and without an error. */
 export const silentTurn: Rule<WhyFacts> = ({ message, turn, agent, now }) => {
   if (turn?.state !== 'ignored' || turn.endedAt === undefined) return undefined
-  const at = sayTime(turn.endedAt, now)
+  const endTime = formatUtcTime(turn.endedAt, now)
   const since = turn.endedAt
   if (turn.error !== undefined) {
     return {
       code: 'interrupted',
-      sentence: `Not answered: ${quoteLine(turn.error)} at ${at}, as agents.${message.agent}.queue "interrupt" asks`,
+      sentence: `Not answered: ${quoteLine(turn.error)} at ${endTime}, as agents.${message.agent}.queue "interrupt" asks`,
       since,
       fix: {
         text: 'Look at the newer message: the agent answered that one.',
@@ -172,7 +172,7 @@ export const silentTurn: Rule<WhyFacts> = ({ message, turn, agent, now }) => {
   if (attempt?.reason === 'not_received' || isOld) {
     return {
       code: 'not_received',
-      sentence: `Not answered: agent "${message.agent}" does not get a ${message.kind} (agents.${message.agent}.receives), at ${at}`,
+      sentence: `Not answered: agent "${message.agent}" does not get a ${message.kind} (agents.${message.agent}.receives), at ${endTime}`,
       since,
       fix: { text: `Add "${message.kind}" to agents.${message.agent}.receives if the agent should get it.` },
     }
@@ -180,7 +180,7 @@ export const silentTurn: Rule<WhyFacts> = ({ message, turn, agent, now }) => {
   const gave = attempt?.outcome === 'empty_answer' ? 'gave an empty answer' : 'took the message and gave no answer'
   return {
     code: 'agent_silent',
-    sentence: `Not answered: agent "${message.agent}" ${gave}, at ${at}`,
+    sentence: `Not answered: agent "${message.agent}" ${gave}, at ${endTime}`,
     since,
     fix: {
       text: 'An agent that returns nothing, or an empty text, answers nothing. Let it return what it wants to say.',

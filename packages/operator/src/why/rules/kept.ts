@@ -1,7 +1,7 @@
 // Explains messages that the gateway kept from agents.
 import type { WhyFacts } from '../facts.ts'
 import type { FixWords, Reason, Rule } from '../reason.ts'
-import { sayTime, writeFix } from '../reason.ts'
+import { formatUtcTime, writeFix } from '../reason.ts'
 
 /** The reason why no agent got a message with this flag. */
 interface KeptCase extends Partial<FixWords<WhyFacts>> {
@@ -12,7 +12,7 @@ interface KeptCase extends Partial<FixWords<WhyFacts>> {
 const loopFix =
   'Two programs answer each other. If you want the exchange, raise limits.loop.agent_turns_per_hour, pair_turns_per_hour, turns_without_person or similar_turns. For bots of the fediverse raise activitypub.bot_turns_per_hour, for mail email.budgets.'
 
-const listed = 'it came by a list or as bulk mail'
+const listReason = 'it came by a list or as bulk mail'
 const oddities = ['mime_limits', 'duplicate_header', 'unparsable', 'parser_killed', 'signature_flood']
 
 /** The cases in order. The first flag of a message counts. */
@@ -88,8 +88,8 @@ const cases: Readonly<Record<string, KeptCase>> = {
     fix: 'Nothing is wrong: an answer would go to the whole list.',
   },
   ...alike('automatic', 'Set email.answer_lists to true if agents should answer proven authors who write by a list.', {
-    list: listed,
-    bulk: listed,
+    list: listReason,
+    bulk: listReason,
   }),
   ...alike(
     'unsafe',
@@ -129,31 +129,31 @@ function alike(
 export const keptMessage: Rule<WhyFacts> = facts => {
   if (facts.turn) return undefined
   const { message, now } = facts
-  const at = sayTime(message.receivedAt, now)
+  const receivedTime = formatUtcTime(message.receivedAt, now)
   const [, matching] = keptCases.find(([flag]) => message.flags.includes(flag)) ?? []
-  if (matching) return writeReason(matching, facts, at)
+  if (matching) return writeReason(matching, facts, receivedTime)
   return {
     code: 'kept',
-    sentence: `No answer: it came at ${at} and its channel gives such a message (${message.kind}) to no agent`,
+    sentence: `No answer: it came at ${receivedTime} and its channel gives such a message (${message.kind}) to no agent`,
     since: message.receivedAt,
   }
 }
 
-function writeReason({ code, why, fix, command }: KeptCase, facts: WhyFacts, at: string): Reason {
+function writeReason({ code, why, fix, command }: KeptCase, facts: WhyFacts, receivedTime: string): Reason {
   const verb = code === 'event' ? 'No answer is due' : 'Not answered'
-  const sentence = `${verb}: ${why}, at ${at}`
-  const words = fix === undefined ? undefined : writeFix({ fix, command }, facts)
-  return { code, sentence, since: facts.message.receivedAt, fix: words }
+  const sentence = `${verb}: ${why}, at ${receivedTime}`
+  const formattedFix = fix === undefined ? undefined : writeFix({ fix, command }, facts)
+  return { code, sentence, since: facts.message.receivedAt, fix: formattedFix }
 }
 
 /** Explains a message that its author deleted, or whose task was canceled. */
 export const takenBackMessage: Rule<WhyFacts> = ({ message, turn, now }) => {
   const { forgottenAt } = message
   if (forgottenAt !== undefined) {
-    const sentence = `No longer answered: its author took it back at ${sayTime(forgottenAt, now)}`
+    const sentence = `No longer answered: its author took it back at ${formatUtcTime(forgottenAt, now)}`
     return { code: 'taken_back', sentence, since: forgottenAt }
   }
   if (turn?.endedAt === undefined || turn.error !== 'canceled') return undefined
-  const sentence = `Not answered: its task was canceled at ${sayTime(turn.endedAt, now)}`
+  const sentence = `Not answered: its task was canceled at ${formatUtcTime(turn.endedAt, now)}`
   return { code: 'canceled', sentence, since: turn.endedAt }
 }

@@ -1,7 +1,7 @@
 // Explains refused messages and requests.
 import type { Refusal } from '@postern/pipeline'
 import type { FixWords, Reason } from '../reason.ts'
-import { causeOf, quoteLine, sayTime, writeFix } from '../reason.ts'
+import { causeOf, formatUtcTime, quoteLine, writeFix } from '../reason.ts'
 
 interface RefusalCase extends FixWords<Refusal> {
   readonly code: string
@@ -170,22 +170,22 @@ export function reasonOfRefusal(refusal: Refusal, now: number): Reason {
   const matching = refusalCases.find(
     ({ codes, pattern }) => codes.includes(refusal.code) && (pattern === undefined || pattern.test(refusal.reason)),
   )
-  const at = Date.parse(refusal.at)
+  const refusedAt = Date.parse(refusal.at)
   const isOurFault = refusal.code === 'unavailable' || refusal.code === 'internal'
   const verb = isOurFault ? (refusal.via === 'gateway' ? 'Failed' : 'Put off') : 'Refused'
   const answer = refusal.status === undefined ? '' : ` with ${refusal.status}`
   return {
     code: matching?.code ?? refusal.code,
-    sentence: `${verb}${answer} at ${sayTime(at, now)}: ${matching?.why ?? 'the gateway did not take it'} (${causeOf(refusal.reason)})`,
-    since: at,
+    sentence: `${verb}${answer} at ${formatUtcTime(refusedAt, now)}: ${matching?.why ?? 'the gateway did not take it'} (${causeOf(refusal.reason)})`,
+    since: refusedAt,
     evidence: describeRefusal(refusal),
     fix: matching && writeFix(matching, refusal),
   }
 }
 
 function describeRefusal({ at, via, from, endpoint, code, reason }: Refusal): Reason['evidence'] {
-  const where = endpoint === undefined ? via : `${via}, ${endpoint}`
+  const source = endpoint === undefined ? via : `${via}, ${endpoint}`
   return [
-    { at: Date.parse(at), fact: `${code} at ${where}, from ${from || 'an unknown address'}: ${quoteLine(reason)}` },
+    { at: Date.parse(at), fact: `${code} at ${source}, from ${from || 'an unknown address'}: ${quoteLine(reason)}` },
   ]
 }

@@ -1,7 +1,7 @@
 // Explains messages that wait for consent, a payment, an identity or an operator.
 import type { WhyFacts } from '../facts.ts'
 import type { Fix, Rule } from '../reason.ts'
-import { sayTime } from '../reason.ts'
+import { formatUtcTime } from '../reason.ts'
 
 type Requirement = WhyFacts['requirements'][number]
 
@@ -17,10 +17,10 @@ export const openRequirement: Rule<WhyFacts> = ({ requirements, message, now }) 
   const open = requirements.find(({ status }) => status === 'open')
   if (open) {
     const { code, what } = kinds[open.kind] ?? { code: 'waiting_for_decision', what: open.kind }
-    const who = open.isForOperator ? 'an operator' : open.address
+    const person = open.isForOperator ? 'an operator' : open.address
     return {
       code: open.isForOperator ? 'waiting_for_operator' : code,
-      sentence: `Waits for ${what} of ${who} since ${sayTime(open.issuedAt, now)}, until ${sayTime(open.expiresAt, now)}`,
+      sentence: `Waits for ${what} of ${person} since ${formatUtcTime(open.issuedAt, now)}, until ${formatUtcTime(open.expiresAt, now)}`,
       since: open.issuedAt,
       evidence: [{ at: open.issuedAt, fact: `requirement ${open.id} (${open.kind})` }],
       fix: fixOpen(open),
@@ -29,11 +29,11 @@ export const openRequirement: Rule<WhyFacts> = ({ requirements, message, now }) 
   const over = requirements.find(({ status }) => status === 'expired' || status === 'declined')
   if (!over || requirements.some(({ status }) => status === 'granted')) return undefined
   const { what } = kinds[over.kind] ?? { what: over.kind }
-  const at = over.status === 'declined' ? (over.resolvedAt ?? over.issuedAt) : Math.min(over.expiresAt, now)
+  const decidedAt = over.status === 'declined' ? (over.resolvedAt ?? over.issuedAt) : Math.min(over.expiresAt, now)
   return {
     code: `requirement_${over.status}`,
-    sentence: `Asked for ${what} and not continued: it ${over.status === 'declined' ? 'was declined' : 'ran out'} at ${sayTime(at, now)}`,
-    since: at,
+    sentence: `Asked for ${what} and not continued: it ${over.status === 'declined' ? 'was declined' : 'ran out'} at ${formatUtcTime(decidedAt, now)}`,
+    since: decidedAt,
     evidence: [{ at: over.issuedAt, fact: `requirement ${over.id} (${over.kind}) of ${message.agent}` }],
     fix: { text: 'The sender has to ask again.' },
   }

@@ -1,7 +1,7 @@
 // Explains messages that wait for an earlier turn, a worker, an agent or more messages.
 import type { WhyAgent, WhyFacts } from '../facts.ts'
 import type { Evidence, Fix, Reason, Rule } from '../reason.ts'
-import { causeOf, sayCount, saySpan, sayTime } from '../reason.ts'
+import { causeOf, formatQuantity, formatUtcTime, saySpan } from '../reason.ts'
 
 /** An open turn with the facts of its message. */
 interface OpenTurn {
@@ -14,7 +14,7 @@ export const openTurn: Rule<WhyFacts> = facts => {
   const { turn } = facts
   if (!turn || turn.endedAt !== undefined) return undefined
   const open = { facts, turn }
-  return queuedBehind(open) ?? leased(open) ?? triedAgain(open) ?? gathering(open) ?? due(open)
+  return queuedBehind(open) ?? explainLease(open) ?? triedAgain(open) ?? gathering(open) ?? due(open)
 }
 
 /** Explains a turn that waits for an earlier one of its thread. */
@@ -25,11 +25,11 @@ function queuedBehind({ facts: { message, now }, turn }: OpenTurn): Reason | und
   const stateOfFirst = ahead.isLeased
     ? 'is being worked on'
     : ahead.error !== undefined
-      ? `is tried again at ${sayTime(ahead.dueAt, now)} (${causeOf(ahead.error)})`
+      ? `is tried again at ${formatUtcTime(ahead.dueAt, now)} (${causeOf(ahead.error)})`
       : 'waits for a free worker'
   return {
     code: 'queued',
-    sentence: `Not answered yet: it has waited since ${sayTime(since, now)} behind #${ahead.message} of the same conversation, which ${stateOfFirst}`,
+    sentence: `Not answered yet: it has waited since ${formatUtcTime(since, now)} behind #${ahead.message} of the same conversation, which ${stateOfFirst}`,
     since,
     evidence: [{ at: ahead.dueAt, fact: `#${ahead.message} is at the head of the conversation` }],
     fix: {
@@ -39,25 +39,25 @@ function queuedBehind({ facts: { message, now }, turn }: OpenTurn): Reason | und
   }
 }
 
-function leased({ facts: { message, now }, turn }: OpenTurn): Reason | undefined {
+function explainLease({ facts: { message, now }, turn }: OpenTurn): Reason | undefined {
   const { leaseOwner, dueAt = now } = turn
   if (leaseOwner === undefined) return undefined
   const since = message.receivedAt
-  const evidence = [{ fact: `attempt ${turn.attempt}, held by ${leaseOwner} until ${sayTime(dueAt, now)}` }]
+  const evidence = [{ fact: `attempt ${turn.attempt}, held by ${leaseOwner} until ${formatUtcTime(dueAt, now)}` }]
   if (dueAt < now) {
     return {
       code: 'gateway_gone',
-      sentence: `Not answered yet: the gateway that worked on it (${leaseOwner}) is gone; its lease ran out at ${sayTime(dueAt, now)} and the next free worker takes it up`,
+      sentence: `Not answered yet: the gateway that worked on it (${leaseOwner}) is gone; its lease ran out at ${formatUtcTime(dueAt, now)} and the next free worker takes it up`,
       since: dueAt,
       evidence,
       fix: { text: 'See that a gateway runs on this database.', command: 'npx postern doctor' },
     }
   }
-  const again = turn.crashes > 1 ? `, in try ${turn.crashes} because a gateway ended in the middle of it` : ''
+  const attemptNote = turn.crashes > 1 ? `, in try ${turn.crashes} because a gateway ended in the middle of it` : ''
   const doing = turn.isWaiting ? 'waits for another agent that it asked' : 'is working on it'
   return {
     code: turn.isWaiting ? 'waiting_for_agent' : 'working',
-    sentence: `Not answered yet: the agent ${doing}, ${saySpan(now - since)} after it came at ${sayTime(since, now)}${again}`,
+    sentence: `Not answered yet: the agent ${doing}, ${saySpan(now - since)} after it came at ${formatUtcTime(since, now)}${attemptNote}`,
     since,
     evidence,
     fix: { text: `Wait: after agents.${message.agent}.deadline the turn ends.` },
@@ -70,8 +70,8 @@ function triedAgain({ facts, turn }: OpenTurn): Reason | undefined {
   if (error === undefined || dueAt === undefined) return undefined
   const { message, agent, now } = facts
   const since = message.receivedAt
-  const next = dueAt > now ? `next try at ${sayTime(dueAt, now)}` : 'the next try is due now'
-  const tries = `${sayCount(turn.attempt, 'try', 'tries')} since ${sayTime(since, now)}`
+  const next = dueAt > now ? `next try at ${formatUtcTime(dueAt, now)}` : 'the next try is due now'
+  const tries = `${formatQuantity(turn.attempt, 'try', 'tries')} since ${formatUtcTime(since, now)}`
   return {
     code: agent?.use === 'webhook' ? 'webhook_down' : 'agent_unavailable',
     sentence: `Not answered yet: ${nameBackend(message.agent, agent)} cannot be reached (${causeOf(error)}), ${tries}; ${next}`,
@@ -83,8 +83,8 @@ function triedAgain({ facts, turn }: OpenTurn): Reason | undefined {
 
 /** Names the backend of an agent. */
 export function nameBackend(name: string, agent: WhyAgent | undefined): string {
-  const what = agent?.use === 'webhook' ? 'webhook' : `"${agent?.use ?? 'unknown'}" backend`
-  return `the ${what} of agent "${name}"${agent?.url ? ` at ${agent.url}` : ''}`
+  const label = agent?.use === 'webhook' ? 'webhook' : `"${agent?.use ?? 'unknown'}" backend`
+  return `the ${label} of agent "${name}"${agent?.url ? ` at ${agent.url}` : ''}`
 }
 
 export function describeBackend(agent: WhyAgent | undefined): readonly Evidence[] {
@@ -108,7 +108,7 @@ function gathering({ facts: { message, now }, turn }: OpenTurn): Reason | undefi
   if (turn.readyAt === undefined || turn.readyAt <= now) return undefined
   return {
     code: 'gathering',
-    sentence: `Not answered yet: it waits until ${sayTime(turn.readyAt, now)} for further messages of the sender, as agents.${message.agent}.queue asks`,
+    sentence: `Not answered yet: it waits until ${formatUtcTime(turn.readyAt, now)} for further messages of the sender, as agents.${message.agent}.queue asks`,
     since: message.receivedAt,
   }
 }
@@ -117,7 +117,7 @@ function due({ facts: { message, now }, turn }: OpenTurn): Reason {
   const since = Math.max(message.receivedAt, turn.dueAt ?? message.receivedAt)
   return {
     code: 'waiting_for_worker',
-    sentence: `Not answered yet: it has been due since ${sayTime(since, now)} (${saySpan(now - since)}) and no worker has taken it`,
+    sentence: `Not answered yet: it has been due since ${formatUtcTime(since, now)} (${saySpan(now - since)}) and no worker has taken it`,
     since,
     fix: {
       text: 'Slow agents may hold all workers, or no gateway works on this database.',

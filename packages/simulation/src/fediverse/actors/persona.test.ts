@@ -53,7 +53,7 @@ describe('snac.test', () => {
     expect(signature.holds(await publicKeyOf('alice@snac.test'))).toBe(true)
   })
 
-  test('takes anything with 202 and finds out later whether it is signed', async () => {
+  test('accepts any request with 202 and verifies the signature later', async () => {
     const [good, bad] = [composeLike(), composeLike()]
     expect(await gateway.post(inbox, good)).toBe(202)
     expect(await gateway.post(inbox, bad, { privatePem: makeKey().privatePem })).toBe(202)
@@ -61,7 +61,7 @@ describe('snac.test', () => {
     expect(await wait(bad.id)).toMatchObject({ verified: false, reason: 'the signature does not verify' })
   })
 
-  test('takes RFC 9421 with 202, too, and drops it', async () => {
+  test('accepts RFC 9421 signatures with 202, too, and drops the activity', async () => {
     const like = composeLike()
     expect(await postMessage(inbox, like)).toMatchObject({ status: 202 })
     expect(await wait(like.id)).toMatchObject({ verified: false, reason: expect.stringContaining('rfc9421') })
@@ -127,9 +127,9 @@ describe('rfc9421.test', () => {
 
   test('can send what is wrong, like everybody', async () => {
     await simulation.fediverse.deliver({ from: 'alice@rfc9421.test', to, text: 'hello', fault: 'forged' })
-    const forged = readMessageSignature(gateway.posted.at(-1) as SimRequest)
-    expect(forged.holds(await publicKeyOf('alice@rfc9421.test'))).toBe(false)
-    expect(forged.holds(await publicKeyOf('mallory@evil.test'))).toBe(true)
+    const forgedSignature = readMessageSignature(gateway.posted.at(-1) as SimRequest)
+    expect(forgedSignature.holds(await publicKeyOf('alice@rfc9421.test'))).toBe(false)
+    expect(forgedSignature.holds(await publicKeyOf('mallory@evil.test'))).toBe(true)
     await simulation.fediverse.deliver({ from: 'alice@rfc9421.test', to, text: 'hello', fault: 'expired' })
     const { created } = readMessageSignature(gateway.posted.at(-1) as SimRequest)
     expect(Date.now() - created).toBeGreaterThan(47 * 3_600_000)
@@ -179,9 +179,9 @@ test('gone.test says of everybody that they are gone, and can still say goodbye'
 })
 
 test('slow.test takes its time and is right', async () => {
-  const begun = performance.now()
+  const startedAt = performance.now()
   expect((await read('https://slow.test/users/alice')).document).toMatchObject({ preferredUsername: 'alice' })
-  expect(performance.now() - begun).toBeGreaterThan(250)
+  expect(performance.now() - startedAt).toBeGreaterThan(250)
 })
 
 test.each([

@@ -10,7 +10,7 @@ export interface Persona {
   readonly software: string
   readonly version: string
   /** The scheme by which it signs. */
-  readonly speaks: SignatureScheme
+  readonly signatureScheme: SignatureScheme
   /** The schemes that it can verify; any other signature does not count. */
   readonly reads: readonly SignatureScheme[]
   /** The value of `algorithm` in draft-cavage; the signature is RSA with SHA-256 in both cases. */
@@ -32,7 +32,7 @@ export interface Persona {
 const mastodonLike: Persona = {
   software: 'mastodon',
   version: '4.5.0',
-  speaks: 'draft-cavage',
+  signatureScheme: 'draft-cavage',
   reads: ['draft-cavage', 'rfc9421'],
   algorithm: 'rsa-sha256',
   keyIdOf: actorId => `${actorId}#main-key`,
@@ -79,7 +79,7 @@ const rfc9421Like: Persona = {
   ...mastodonLike,
   software: 'rfc9421',
   version: '1.0.0',
-  speaks: 'rfc9421',
+  signatureScheme: 'rfc9421',
   reads: ['rfc9421'],
 }
 

@@ -12,8 +12,8 @@ export interface ResolvedRecipient extends NoteRecipient {
  * actor gives itself, which must lead back. The recipient's address is the canonical one.
  * @throws Error
  */
-export async function resolveRecipient(asked: string, fetchDocument: FetchActorDocument): Promise<ResolvedRecipient> {
-  const { actor: id } = await finger(asked, fetchDocument)
+export async function resolveRecipient(query: string, fetchDocument: FetchActorDocument): Promise<ResolvedRecipient> {
+  const { actor: id } = await finger(query, fetchDocument)
   const actor = await fetchDocument(id)
   if (typeof actor.inbox !== 'string') throw new Error(`The actor ${id} has no inbox`)
   const address = await confirmName(`${actor.preferredUsername}@${new URL(id).hostname}`, id, fetchDocument)
@@ -29,11 +29,11 @@ export async function checkName(id: string, fetchDocument: FetchActorDocument): 
 }
 
 /** Confirms a name. If its domain differs from the actor's host, that domain must confirm it, too. */
-async function confirmName(asked: string, id: string, fetchDocument: FetchActorDocument): Promise<string> {
-  const first = await finger(asked, fetchDocument)
-  const second = first.subject === asked ? first : await finger(first.subject, fetchDocument)
+async function confirmName(name: string, id: string, fetchDocument: FetchActorDocument): Promise<string> {
+  const first = await finger(name, fetchDocument)
+  const second = first.subject === name ? first : await finger(first.subject, fetchDocument)
   if (first.actor === id && second.actor === id && second.subject === first.subject) return second.subject
-  throw new Error(`WebFinger of ${asked} does not lead back to ${id}`)
+  throw new Error(`WebFinger of ${name} does not lead back to ${id}`)
 }
 
 async function finger(address: string, fetchDocument: FetchActorDocument): Promise<{ subject: string; actor: string }> {
@@ -42,9 +42,9 @@ async function finger(address: string, fetchDocument: FetchActorDocument): Promi
     `https://${domain}/.well-known/webfinger?resource=${encodeURIComponent(`acct:${address}`)}`,
   )
   const links = Array.isArray(jrd.links) ? (jrd.links as Record<string, unknown>[]) : []
-  const self = links.find(link => link.rel === 'self' && /activity\+json|activitystreams/.test(String(link.type)))
-  if (typeof self?.href !== 'string') throw new Error(`WebFinger of ${address} names no actor`)
-  return { subject: String(jrd.subject).replace(/^acct:/, ''), actor: self.href }
+  const selfLink = links.find(link => link.rel === 'self' && /activity\+json|activitystreams/.test(String(link.type)))
+  if (typeof selfLink?.href !== 'string') throw new Error(`WebFinger of ${address} names no actor`)
+  return { subject: String(jrd.subject).replace(/^acct:/, ''), actor: selfLink.href }
 }
 
 /** Invents a neighbour of `recipient` who does not exist. */

@@ -21,14 +21,17 @@ const schemes: Readonly<Record<SignatureScheme, Scheme>> = {
 }
 
 /** Drafts the header fields of an unsigned request in the form of the actor's server. */
-export function draftHeaders({ method, url, body, at }: DraftRequest, { persona }: SimActor): Record<string, string> {
+export function draftHeaders(
+  { method, url, body, at: sentAt }: DraftRequest,
+  { persona }: SimActor,
+): Record<string, string> {
   const { host } = new URL(url)
   return {
     host,
-    date: new Date(at).toUTCString(),
+    date: new Date(sentAt).toUTCString(),
     'user-agent': `${persona.software}/${persona.version} (simulated)`,
     ...(method === 'GET' && { accept: `${activityMediaType}, application/ld+json` }),
-    ...(body && { ...schemes[persona.speaks].describeBody(body), 'content-type': activityMediaType }),
+    ...(body && { ...schemes[persona.signatureScheme].describeBody(body), 'content-type': activityMediaType }),
   }
 }
 
@@ -39,7 +42,7 @@ export async function signDraft(
   keyPem?: string | undefined,
 ): Promise<Record<string, string>> {
   const key = keyPem ?? (await signer.key()).privatePem
-  return schemes[signer.persona.speaks].sign({ ...draft, headers: draftHeaders(draft, signer), signer, key })
+  return schemes[signer.persona.signatureScheme].sign({ ...draft, headers: draftHeaders(draft, signer), signer, key })
 }
 
 const signedFields = {
@@ -85,7 +88,7 @@ export const rsaAlgorithm = 'rsa-v1_5-sha256'
 /** Adds `Signature-Input` and `Signature` of RFC 9421 in Mastodon's profile, created by `http-message-signatures`. */
 async function signRfc9421(request: UnsignedRequest): Promise<Record<string, string>> {
   const { method, url, at, key, signer } = request
-  const signed = await httpbis.signMessage(
+  const signedMessage = await httpbis.signMessage(
     {
       key: createSigner(key, rsaAlgorithm, signer.keyId),
       name: 'sig1',
@@ -95,7 +98,7 @@ async function signRfc9421(request: UnsignedRequest): Promise<Record<string, str
     },
     { method, url, headers: { ...request.headers } },
   )
-  const fields = Object.entries(signed.headers)
+  const fields = Object.entries(signedMessage.headers)
   return Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), String(value)]))
 }
 

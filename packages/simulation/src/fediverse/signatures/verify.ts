@@ -29,10 +29,10 @@ export function createChecks(
 
 /** Keeps the first key of each id forever, like some servers. */
 function keepFirst(find: SignatureChecks['findKey']): SignatureChecks['findKey'] {
-  const kept = new Map<string, FoundKey>()
+  const knownKeys = new Map<string, FoundKey>()
   return async keyId => {
-    const key = kept.get(keyId) ?? (await find(keyId))
-    kept.set(keyId, key)
+    const key = knownKeys.get(keyId) ?? (await find(keyId))
+    knownKeys.set(keyId, key)
     return key
   }
 }
@@ -96,8 +96,8 @@ const verifyRfc9421: VerifySignature = async (request, fields, { findKey, now })
     },
     { method: request.method, url: `https://${request.host}${request.target}`, headers: { ...fields } },
   )
-  const [key, ...more] = foundKeys
-  if (more.length > 0) throw new Error('there is more than one signature')
+  const [key, ...otherKeys] = foundKeys
+  if (otherKeys.length > 0) throw new Error('there is more than one signature')
   if (!key || !holds) throw new Error('the signature does not verify')
   return key.owner
 }
@@ -126,7 +126,7 @@ type VerifySignature = (request: SimRequest, headers: FlatHeaders, checks: Signa
 const dateWindowMs = 12 * 3_600_000
 
 /** Checks that a signature is at most twelve hours old, which is Mastodon's limit. @throws Error */
-function checkAge(at: number, now: number): void {
-  const age = Math.abs(now - at)
+function checkAge(signedAt: number, now: number): void {
+  const age = Math.abs(now - signedAt)
   if (!(age <= dateWindowMs)) throw new Error(`the date is ${age} ms away`)
 }

@@ -1,8 +1,8 @@
 // Finds the message, task or person about which an operator asks.
-import type { WhyStore, WhySubject, WhyWords } from '@postern/pipeline'
+import type { WhyQuery, WhyStore, WhySubject } from '@postern/pipeline'
 import type { Sql } from '../../sql/sql.ts'
 
-type FindNumbers = (search: WhyWords) => readonly number[]
+type FindNumbers = (search: WhyQuery) => readonly number[]
 type FindByText = (text: string) => readonly number[]
 
 /** The condition of the newest entries, to which a search without an index is limited. */

@@ -1,5 +1,5 @@
 // Assembles the queries that explain a message.
-import type { WhyStore, WhyWords } from '@postern/pipeline'
+import type { WhyQuery, WhyStore } from '@postern/pipeline'
 import { readAfterWait } from '../../sql/engine-defaults.ts'
 import { formatJson } from '../../sql/json-columns.ts'
 import type { Sql } from '../../sql/sql.ts'
@@ -38,7 +38,7 @@ function createWhyRefusals(db: Sql, { flush }: Pick<Refusals, 'flush'>): Pick<Wh
     `${select} lower(claimed_sender) = ?1 OR substr(lower(claimed_sender), 1, length(?2)) = ?2 ${newest}`,
   )
   const byNumber = db.prepare<RefusalRow>(`${select} id = ?`)
-  const find = ({ ids, sender, agent, refusal }: WhyWords): readonly RefusalRow[] => {
+  const find = ({ ids, sender, agent, refusal }: WhyQuery): readonly RefusalRow[] => {
     if (refusal !== undefined) return byNumber.all(refusal)
     const matchingIds = ids.length > 0 ? listById.all(formatJson(ids)) : []
     if (matchingIds.length > 0) return matchingIds

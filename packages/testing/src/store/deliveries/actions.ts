@@ -63,14 +63,14 @@ function describePosts(open: OpenStore): void {
     'the store keeps nothing of a post when its turn lost the lease',
     withStore(open, async ({ store, advance }) => {
       await store.admit(sketchIntake('m1'), 'c')
-      const lost = await leaseOnlyTurn(store)
+      const lostTurn = await leaseOnlyTurn(store)
       advance(leaseMs)
-      const held = await leaseOnlyTurn(store)
+      const turnAgain = await leaseOnlyTurn(store)
       const acts = [sketchPost('p1', 'news', { recipients: ['y'] })]
-      await expect(store.commit(lost, sketchAnswer(lost, 'done', [], { acts }))).rejects.toThrow(LeaseLost)
+      await expect(store.commit(lostTurn, sketchAnswer(lostTurn, 'done', [], { acts }))).rejects.toThrow(LeaseLost)
       expect(await store.findResponse('p1')).toBeUndefined()
       expect(await leaseDeliveries(store)).toEqual([])
-      await store.commit(held, { deliveries: [], acts })
+      await store.commit(turnAgain, { deliveries: [], acts })
       expect(await store.findMessage('m1')).toMatchObject({ state: 'ignored' })
       expect((await leaseOnlyDelivery(store)).response?.id).toBe('p1')
     }),
@@ -126,7 +126,7 @@ function describePostThreads(open: OpenStore): void {
       const references = ['unknown', 'https://agents.test/p1']
       await store.admit(sketchIntake('reply', inThread('elsewhere', { thread: { references } })), 'c')
       await store.admit(sketchIntake('other', inThread('elsewhere')), 'c')
-      const [reply, other] = await leaseTurns(store)
+      const [reply, otherTurn] = await leaseTurns(store)
       expect(reply?.content).toMatchObject({ id: 'reply', thread_source: 'p1' })
       const before = await store.readHistory({
         thread: reply?.thread ?? 0,
@@ -135,7 +135,7 @@ function describePostThreads(open: OpenStore): void {
         tail: 9,
       })
       expect(before).toMatchObject([{ role: 'assistant', nativeId: 'p1', author: { address: '@echo@agents.test' } }])
-      expect(other?.content.thread_source).toBe('elsewhere')
+      expect(otherTurn?.content.thread_source).toBe('elsewhere')
     }),
   )
   test(
@@ -158,15 +158,15 @@ function describeEdits(open: OpenStore): void {
       const before = await store.findResponse('answer to m1')
       expect(before?.editedAt).toBeUndefined()
       advance(5_000)
-      const words = { ...sketchResponse(turn, 'right'), subject: 'fixed' }
-      await store.act([sketchEdit(words, ['x'])], 'c')
+      const fixedAnswer = { ...sketchResponse(turn, 'right'), subject: 'fixed' }
+      await store.act([sketchEdit(fixedAnswer, ['x'])], 'c')
       const response = await store.findResponse('answer to m1')
-      expect(response).toMatchObject({ response: words, rendering: { pieces: 2 }, target: { answerTo: 'm1' } })
+      expect(response).toMatchObject({ response: fixedAnswer, rendering: { pieces: 2 }, target: { answerTo: 'm1' } })
       expect(Date.parse(response?.editedAt ?? '')).toBeGreaterThan(Date.parse(response?.response.created_at ?? ''))
       expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'right', 'words of m2', 'later'])
-      expect(await leaseOnlyDelivery(store)).toMatchObject({ to: 'x', response: words, rendering: { pieces: 2 } })
+      expect(await leaseOnlyDelivery(store)).toMatchObject({ to: 'x', response: fixedAnswer, rendering: { pieces: 2 } })
       expect(await store.countListed(ofEcho)).toBe(1)
-      expect((await store.findMessage('m1'))?.response).toEqual(words)
+      expect((await store.findMessage('m1'))?.response).toEqual(fixedAnswer)
     }),
   )
   test(
@@ -270,16 +270,16 @@ function describeDeletions(open: OpenStore): void {
     'a withdrawal is final: an agent can neither repeat it nor edit the post',
     withStore(open, async ({ store, now, advance }) => {
       const turn = await answerWith(store, 'm1', 'regrets', { isListed: true })
-      const words = sketchResponse(turn, 'again')
+      const answer = sketchResponse(turn, 'again')
       const acts = [
         sketchDeletion('answer to m1', ['x']),
-        sketchEdit(words, ['x']),
+        sketchEdit(answer, ['x']),
         sketchDeletion('answer to m1', ['x']),
       ]
       await store.act(acts, 'c')
       const retractedAt = new Date(now()).toISOString()
       advance(1_000)
-      await store.act([sketchEdit(words, ['y']), sketchDeletion('answer to m1', ['y'])], 'c')
+      await store.act([sketchEdit(answer, ['y']), sketchDeletion('answer to m1', ['y'])], 'c')
       expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [] }, retractedAt })
       expect(await store.countListed(ofEcho)).toBe(0)
       expect((await leaseDeliveries(store)).map(({ to }) => to)).toEqual(['x'])

@@ -29,7 +29,7 @@ async function sendOne(store: Store): Promise<string> {
   return delivery.id
 }
 
-async function tell(store: Store, id: string, effect: RelationEffect, agent = 'echo'): Promise<void> {
+async function applyEffect(store: Store, id: string, effect: RelationEffect, agent = 'echo'): Promise<void> {
   await store.admit(sketchIntake(id, { agent, disposition: 'keep', effects: [effect] }), 'c')
 }
 
@@ -42,7 +42,7 @@ function describeBounces(open: OpenStore): void {
     'a sent delivery that bounces becomes dead, with the reason',
     withStore(open, async ({ store }) => {
       const id = await sendOne(store)
-      await tell(store, 'b', bounce(id))
+      await applyEffect(store, 'b', bounce(id))
       const [record] = await store.listDeliveries({ limit: 1 })
       expect(record).toMatchObject({ id, state: 'dead', last_error: 'no such mailbox' })
       expect((await store.count()).deliveries).toMatchObject({ sent: 0, dead: 1 })
@@ -54,14 +54,14 @@ function describeBounces(open: OpenStore): void {
     withStore(open, async ({ store, now, advance }) => {
       const id = await sendOne(store)
       const retry = { at: now() + 1_000, attempts: 2 }
-      await tell(store, 'b1', bounce(id, { retry }))
+      await applyEffect(store, 'b1', bounce(id, { retry }))
       expect((await store.count()).deliveries).toMatchObject({ sent: 0, later: 1 })
       expect(await leaseDeliveries(store)).toEqual([])
       advance(1_000)
-      const again = await leaseOnlyDelivery(store)
-      expect(again).toMatchObject({ id, attempt: 2, queuedAt: now() })
-      await store.settle(again, { state: 'sent' })
-      await tell(store, 'b2', bounce(id, { retry: { at: now(), attempts: 2 } }))
+      const secondLease = await leaseOnlyDelivery(store)
+      expect(secondLease).toMatchObject({ id, attempt: 2, queuedAt: now() })
+      await store.settle(secondLease, { state: 'sent' })
+      await applyEffect(store, 'b2', bounce(id, { retry: { at: now(), attempts: 2 } }))
       expect((await store.listDeliveries({ limit: 1 }))[0]).toMatchObject({ state: 'dead' })
     }),
   )
@@ -78,7 +78,7 @@ function describeBounces(open: OpenStore): void {
       await store.settle(first, { state: 'sent' })
       const { id } = first
       const next = await answer('two')
-      await tell(store, 'b1', bounce(id, { retry: { at: now() + 3_600_000, attempts: 2 } }))
+      await applyEffect(store, 'b1', bounce(id, { retry: { at: now() + 3_600_000, attempts: 2 } }))
       await store.settle(next, { state: 'sent' })
       expect(await leaseDeliveries(store)).toEqual([])
       advance(3_600_000)
@@ -89,7 +89,7 @@ function describeBounces(open: OpenStore): void {
     'a bounce suppresses its address for that agent, even if the mail arrived and drew a complaint',
     withStore(open, async ({ store }) => {
       const id = await sendOne(store)
-      await tell(store, 'b1', bounce(id, { isDelivered: true, suppresses: true, error: 'complained of' }))
+      await applyEffect(store, 'b1', bounce(id, { isDelivered: true, suppresses: true, error: 'complained of' }))
       expect((await store.listDeliveries({ limit: 1 }))[0]).toMatchObject({
         state: 'sent',
         last_error: 'complained of',
@@ -103,7 +103,7 @@ function describeBounces(open: OpenStore): void {
     'a bounce that leaves the mailbox usable suppresses nobody',
     withStore(open, async ({ store }) => {
       const id = await sendOne(store)
-      await tell(store, 'b1', bounce(id, { error: 'mailbox full' }))
+      await applyEffect(store, 'b1', bounce(id, { error: 'mailbox full' }))
       const key = { via: 'a2a', agent: 'echo', relation: 'suppressed', peer: 'ada' } as const
       expect(await store.findRelation(key)).toBeUndefined()
     }),
@@ -112,12 +112,12 @@ function describeBounces(open: OpenStore): void {
     'a bounce changes no unsent delivery, no delivery of another agent and no unknown one',
     withStore(open, async ({ store }) => {
       const id = await sendOne(store)
-      await tell(store, 'b1', bounce(id), 'help')
-      await tell(store, 'b2', bounce('nonsense'))
-      await tell(store, 'b3', bounce('999999'))
+      await applyEffect(store, 'b1', bounce(id), 'help')
+      await applyEffect(store, 'b2', bounce('nonsense'))
+      await applyEffect(store, 'b3', bounce('999999'))
       expect((await store.listDeliveries({ limit: 9 })).map(({ state }) => state)).toEqual(['sent'])
-      await tell(store, 'b4', bounce(id))
-      await tell(store, 'b5', bounce(id, { error: 'once more' }))
+      await applyEffect(store, 'b4', bounce(id))
+      await applyEffect(store, 'b5', bounce(id, { error: 'once more' }))
       expect((await store.listDeliveries({ limit: 1 }))[0]).toMatchObject({ last_error: 'no such mailbox' })
     }),
   )
@@ -163,8 +163,8 @@ function describeBudgets(open: OpenStore): void {
   test(
     'an exhausted budget takes nothing from the others',
     withStore(open, async ({ store }) => {
-      const none = budget('none', { turns: 0 })
-      expect(await admit(store, 'm1', [budget('ada', { turns: 1 }), none])).toBe('ignored over none')
+      const emptyBudget = budget('none', { turns: 0 })
+      expect(await admit(store, 'm1', [budget('ada', { turns: 1 }), emptyBudget])).toBe('ignored over none')
       expect(await admit(store, 'm2', [budget('ada', { turns: 1 })])).toBe('received')
       expect(await admit(store, 'm3', [budget('ada', { turns: 1 })])).toBe('ignored over ada')
     }),
@@ -172,24 +172,28 @@ function describeBudgets(open: OpenStore): void {
   test(
     'a message of a task takes nothing from a budget, and no budget stops it',
     withStore(open, async ({ store }) => {
-      const ask = async (id: string) => {
+      const admitAndFind = async (id: string) => {
         const task = { owner: 'ada', id, context: id }
         await store.admit(sketchIntake(id, inThread(id, { task, budgets: [budget('ada')] })), 'c')
         return (await store.findMessage(id))?.state
       }
-      expect([await ask('t1'), await ask('t2'), await ask('t3')]).toEqual(['received', 'received', 'received'])
+      expect([await admitAndFind('t1'), await admitAndFind('t2'), await admitAndFind('t3')]).toEqual([
+        'received',
+        'received',
+        'received',
+      ])
       expect(await admit(store, 'm1', [budget('ada')])).toBe('received')
     }),
   )
   test(
     'each thread has its own budget per thread, and a duplicate takes nothing from it',
     withStore(open, async ({ store }) => {
-      const each = [budget('same', { isPerThread: true })]
-      expect(await admit(store, 'm1', each, 't')).toBe('received')
-      await store.admit(sketchIntake('m1', inThread('t', { budgets: each })), 'c')
-      expect(await admit(store, 'm2', each, 't')).toBe('received')
-      expect(await admit(store, 'm3', each, 't')).toBe('ignored over same')
-      expect(await admit(store, 'm4', each, 'u')).toBe('received')
+      const budgets = [budget('same', { isPerThread: true })]
+      expect(await admit(store, 'm1', budgets, 't')).toBe('received')
+      await store.admit(sketchIntake('m1', inThread('t', { budgets })), 'c')
+      expect(await admit(store, 'm2', budgets, 't')).toBe('received')
+      expect(await admit(store, 'm3', budgets, 't')).toBe('ignored over same')
+      expect(await admit(store, 'm4', budgets, 'u')).toBe('received')
     }),
   )
 }

@@ -71,8 +71,8 @@ function describeEndings(open: OpenStore): void {
       await expansionPage(store, held, held.after, 9)
       const [next] = await leaseBroadcasts(store, 'another worker')
       if (next) await expansionPage(store, next, next.after, 9)
-      const [first, ...others] = await leaseExpansion(store)
-      expect([first?.broadcast, others]).toEqual([{ note: 1 }, []])
+      const [first, ...otherDeliveries] = await leaseExpansion(store)
+      expect([first?.broadcast, otherDeliveries]).toEqual([{ note: 1 }, []])
       if (first) await store.settle(first, { state: 'sent' })
       expect(await leaseExpansion(store)).toMatchObject([{ to: 'ada', broadcast: 'edit' }])
     }),
@@ -144,9 +144,9 @@ function describeBroadcastDurability(open: OpenStore): void {
       const store = await reopen()
       advance(60_000)
       try {
-        const again = await leaseOnlyBroadcast(store)
-        expect(again).toMatchObject({ id: held.id, after, until: held.until, target: { note: 1 } })
-        await expansionPage(store, again, again.after, 9)
+        const secondLease = await leaseOnlyBroadcast(store)
+        expect(secondLease).toMatchObject({ id: held.id, after, until: held.until, target: { note: 1 } })
+        await expansionPage(store, secondLease, secondLease.after, 9)
         expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['ada', 'bob'])
         expect(await store.findResponse('gone')).toMatchObject({
           response: { parts: [] },

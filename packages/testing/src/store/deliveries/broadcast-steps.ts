@@ -20,8 +20,9 @@ export function leaseBroadcasts(store: Store, holder = 'worker'): Promise<readon
 }
 
 export async function leaseOnlyBroadcast(store: Store): Promise<Broadcast> {
-  const [only, ...others] = await leaseBroadcasts(store)
-  if (!only || others.length > 0) throw new Error(`expected one due broadcast, found ${only ? 1 + others.length : 0}`)
+  const [only, ...otherBroadcasts] = await leaseBroadcasts(store)
+  if (!only || otherBroadcasts.length > 0)
+    throw new Error(`expected one due broadcast, found ${only ? 1 + otherBroadcasts.length : 0}`)
   return only
 }
 
@@ -31,8 +32,8 @@ export function leaseExpansion(store: Store, limit = 99): Promise<readonly Deliv
 
 /** Lists the next peers for a broadcast. */
 async function nextPage(store: Store, { agent, via, relation, until }: Broadcast, after: number, limit: number) {
-  const listed = await store.listRelations({ agent, via, relation, after, limit })
-  return listed.filter(({ number }) => number <= until)
+  const relations = await store.listRelations({ agent, via, relation, after, limit })
+  return relations.filter(({ number }) => number <= until)
 }
 
 function toPlans(page: readonly Relation[]): readonly PlannedDelivery[] {

@@ -65,13 +65,13 @@ function describeExpansion(open: OpenStore): void {
       await addFollowers(store, 'ada', 'bob')
       await broadcast(store)
       const held = await leaseOnlyBroadcast(store)
-      const shared = toDeliveryPlan('shared inbox')
-      await store.expand(held, [shared, shared], { after: 1, isDone: false })
-      await store.expand(held, [shared, toDeliveryPlan('own inbox')], { after: 2, isDone: true })
+      const sharedInbox = toDeliveryPlan('shared inbox')
+      await store.expand(held, [sharedInbox, sharedInbox], { after: 1, isDone: false })
+      await store.expand(held, [sharedInbox, toDeliveryPlan('own inbox')], { after: 2, isDone: true })
       expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['shared inbox', 'own inbox'])
       expect((await store.count()).deliveries.queued, 'none waits behind them').toBe(2)
       await broadcast(store, 'p2')
-      await store.expand(await leaseOnlyBroadcast(store), [shared], { after: 2, isDone: true })
+      await store.expand(await leaseOnlyBroadcast(store), [sharedInbox], { after: 2, isDone: true })
       expect((await leaseExpansion(store)).map(({ to, response }) => `${response?.id} → ${to}`)).toEqual([
         'p2 → shared inbox',
       ])
@@ -81,11 +81,11 @@ function describeExpansion(open: OpenStore): void {
     'a delivery to one peer does not replace the one to all at its inbox, nor one to another peer',
     withStore(open, async ({ store }) => {
       await broadcast(store)
-      const [shared, own] = [toDeliveryPlan('shared inbox'), toDeliveryPlan('own inbox')]
-      const forOne = [{ ...shared, peer: 'eve' }, ...['eve', 'ada'].map(peer => ({ ...own, peer }))]
+      const [sharedInbox, ownInbox] = [toDeliveryPlan('shared inbox'), toDeliveryPlan('own inbox')]
+      const forOne = [{ ...sharedInbox, peer: 'eve' }, ...['eve', 'ada'].map(peer => ({ ...ownInbox, peer }))]
       const held = await leaseOnlyBroadcast(store)
       await store.expand(held, forOne, { after: 1, isDone: false })
-      await store.expand(held, [shared, ...forOne], { after: 2, isDone: true })
+      await store.expand(held, [sharedInbox, ...forOne], { after: 2, isDone: true })
       await store.withdraw('a2a', [{ kind: 'forget_peer', peer: 'eve' }])
       expect((await leaseExpansion(store)).map(({ to }) => to).toSorted()).toEqual(['own inbox', 'shared inbox'])
     }),
@@ -94,9 +94,9 @@ function describeExpansion(open: OpenStore): void {
     'a page with a delivery to all at an inbox adds none for one peer there',
     withStore(open, async ({ store }) => {
       await broadcast(store)
-      const shared = toDeliveryPlan('shared inbox')
+      const sharedInbox = toDeliveryPlan('shared inbox')
       const held = await leaseOnlyBroadcast(store)
-      await store.expand(held, [{ ...shared, peer: 'eve' }, shared], { after: 1, isDone: true })
+      await store.expand(held, [{ ...sharedInbox, peer: 'eve' }, sharedInbox], { after: 1, isDone: true })
       expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['shared inbox'])
       expect((await store.count()).deliveries.queued, 'none waits behind it').toBe(1)
     }),
@@ -157,18 +157,18 @@ function describeBroadcastFencing(open: OpenStore): void {
     'nextDue() knows broadcasts and their deliveries, and waiting workers get a notice',
     withStore(open, async ({ store, now, advance }) => {
       await addFollowers(store, 'ada')
-      let told = 0
+      let noticeCount = 0
       store.listen('work', () => {
-        told += 1
+        noticeCount += 1
       })
       await broadcast(store)
-      expect(told).toBe(1)
+      expect(noticeCount).toBe(1)
       expect(await store.nextDue()).toBe(now())
       advance(10)
       const held = await leaseOnlyBroadcast(store)
       expect(await store.nextDue()).toBe(now() + leaseMs)
       await expansionPage(store, held, held.after, 9)
-      expect(told).toBe(2)
+      expect(noticeCount).toBe(2)
       expect(await store.nextDue()).toBe(now())
     }),
   )

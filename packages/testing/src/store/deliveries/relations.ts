@@ -222,9 +222,9 @@ function describeReopening(open: OpenStore): void {
       const first = await store.admit(follow, 'c')
       const undo = effecting({ kind: 'unrelate', relation: 'follower', peer: ada }, { kind: 'reopen', ...authorship })
       await store.admit(sketchIntake('undo 1', undo), 'c')
-      const again = await store.admit(follow, 'c')
-      expect(again.outcome).toBe('accepted')
-      expect(again.message).not.toBe(first.message)
+      const secondAdmission = await store.admit(follow, 'c')
+      expect(secondAdmission.outcome).toBe('accepted')
+      expect(secondAdmission.message).not.toBe(first.message)
       expect(await followersOf(store)).toEqual([ada])
     }),
   )
@@ -233,8 +233,8 @@ function describeReopening(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       const follow = sketchIntake('follow 1', { authorship: { author: ada, object: 'follow 1' } })
       await store.admit(follow, 'c')
-      const forged = effecting({ kind: 'reopen', author: 'mallory', object: 'follow 1' })
-      await store.admit(sketchIntake('undo 1', forged), 'c')
+      const forgedFollow = effecting({ kind: 'reopen', author: 'mallory', object: 'follow 1' })
+      await store.admit(sketchIntake('undo 1', forgedFollow), 'c')
       expect((await store.admit(follow, 'c')).outcome).toBe('duplicate')
     }),
   )
@@ -244,8 +244,8 @@ function describeListed(open: OpenStore): void {
   test(
     'the store counts public posts, and can list them alone',
     withStore(open, async ({ store }) => {
-      const said = [true, false, true]
-      for (const [at, isListed] of said.entries()) {
+      const listedFlags = [true, false, true]
+      for (const [at, isListed] of listedFlags.entries()) {
         await store.admit(sketchIntake(`m${at}`), 'c')
         const turn = await leaseOnlyTurn(store)
         await store.commit(turn, sketchAnswer(turn, 'hello', [], { isListed }))
@@ -255,8 +255,8 @@ function describeListed(open: OpenStore): void {
       const mine = { agent: 'echo', via: 'a2a' } as const
       expect(await store.countListed(mine)).toBe(2)
       expect(await store.countListed({ ...mine, agent: 'help' })).toBe(0)
-      const listed = await store.listResponses({ ...mine, isListed: true, limit: 9 })
-      expect(listed.map(({ message }) => message.id)).toEqual(['m2', 'm0'])
+      const responses = await store.listResponses({ ...mine, isListed: true, limit: 9 })
+      expect(responses.map(({ message }) => message.id)).toEqual(['m2', 'm0'])
       expect(await store.listResponses({ ...mine, limit: 9 })).toHaveLength(3)
     }),
   )

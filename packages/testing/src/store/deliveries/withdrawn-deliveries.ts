@@ -17,12 +17,12 @@ function describeOrder(open: OpenStore): void {
     'a deletion goes out when the try of its post that was under way has ended',
     withStore(open, async ({ store }) => {
       await store.act([sketchPost('p1', 'regrets', { recipients: ['x'] })], 'c')
-      const held = await leaseOnlyDelivery(store)
+      const delivery = await leaseOnlyDelivery(store)
       await store.act([sketchDeletion('p1', ['x'])], 'c')
       expect(await leaseDeliveries(store)).toEqual([])
       const wire = { content: 'regrets' }
       const attempt = { at: 1, ms: 2, status: 202 }
-      await expect(store.settle(held, { state: 'sent', wire, attempt })).rejects.toThrow(LeaseLost)
+      await expect(store.settle(delivery, { state: 'sent', wire, attempt })).rejects.toThrow(LeaseLost)
       const deletion = await leaseOnlyDelivery(store)
       expect(deletion).toMatchObject({ to: 'x', response: { id: 'p1', parts: [] } })
       await store.settle(deletion, { state: 'sent' })
@@ -38,10 +38,10 @@ function describeOrder(open: OpenStore): void {
     'a deletion goes out when the lease of a try that nobody ends has run out, renewed or not',
     withStore(open, async ({ store, now, advance }) => {
       await store.act([sketchPost('p1', 'regrets', { recipients: ['x'] })], 'c')
-      const held = await leaseOnlyDelivery(store)
+      const delivery = await leaseOnlyDelivery(store)
       await store.act([sketchDeletion('p1', ['x'])], 'c')
       advance(leaseMs - 1)
-      await store.renew(held, leaseMs)
+      await store.renew(delivery, leaseMs)
       advance(leaseMs - 1)
       expect(await leaseDeliveries(store)).toEqual([])
       expect(await store.nextDue()).toBe(now() + 1)
@@ -49,8 +49,8 @@ function describeOrder(open: OpenStore): void {
       // The first poll finds that no worker tries it any more.
       await leaseDeliveries(store)
       expect(await leaseOnlyDelivery(store)).toMatchObject({ to: 'x', response: { parts: [] } })
-      await expect(store.settle(held, { state: 'sent' })).rejects.toThrow(LeaseLost)
-      await expect(store.renew(held, leaseMs)).rejects.toThrow(LeaseLost)
+      await expect(store.settle(delivery, { state: 'sent' })).rejects.toThrow(LeaseLost)
+      await expect(store.renew(delivery, leaseMs)).rejects.toThrow(LeaseLost)
     }),
   )
   test(
@@ -58,11 +58,11 @@ function describeOrder(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       const authorship = { author: 'ada', object: 'note' }
       const turn = await answerWith(store, 'm1', 'first', { recipients: ['x'], intake: { authorship } })
-      const held = await leaseOnlyDelivery(store)
+      const delivery = await leaseOnlyDelivery(store)
       await answerWith(store, 'm2', 'second', { recipients: ['x'] })
       await store.withdraw(turn.via, [{ kind: 'forget', ...authorship }])
       expect(await leaseDeliveries(store)).toEqual([])
-      await expect(store.settle(held, { state: 'sent' })).rejects.toThrow(LeaseLost)
+      await expect(store.settle(delivery, { state: 'sent' })).rejects.toThrow(LeaseLost)
       expect((await leaseOnlyDelivery(store)).message.id).toBe('m2')
     }),
   )
@@ -73,11 +73,11 @@ function describeOperators(open: OpenStore): void {
     'an operator who drops a delivery in flight and retries it leaves it to who tries it',
     withStore(open, async ({ store }) => {
       await answerWith(store, 'm1', 'words', { recipients: ['x'] })
-      const held = await leaseOnlyDelivery(store)
-      expect(await store.dropDelivery(held.id)).toBe(true)
-      expect(await store.retryDelivery(held.id)).toBe(true)
+      const delivery = await leaseOnlyDelivery(store)
+      expect(await store.dropDelivery(delivery.id)).toBe(true)
+      expect(await store.retryDelivery(delivery.id)).toBe(true)
       expect(await leaseDeliveries(store)).toEqual([])
-      await store.settle(held, { state: 'sent' })
+      await store.settle(delivery, { state: 'sent' })
       expect((await store.count()).deliveries).toMatchObject({ sent: 1, dead: 0, queued: 0 })
     }),
   )
@@ -85,15 +85,15 @@ function describeOperators(open: OpenStore): void {
     'an operator cannot retry a withdrawn post, neither before its try has ended nor after',
     withStore(open, async ({ store, advance }) => {
       await answerWith(store, 'm1', 'regrets', { recipients: ['x'] })
-      const held = await leaseOnlyDelivery(store)
+      const delivery = await leaseOnlyDelivery(store)
       advance(1)
       await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
-      expect(await store.retryDelivery(held.id)).toBe(false)
+      expect(await store.retryDelivery(delivery.id)).toBe(false)
       advance(1)
-      await expect(store.settle(held, { state: 'dead', reason: 'refused', error: 'HTTP 500' })).rejects.toThrow(
+      await expect(store.settle(delivery, { state: 'dead', reason: 'refused', error: 'HTTP 500' })).rejects.toThrow(
         LeaseLost,
       )
-      expect(await store.retryDelivery(held.id)).toBe(false)
+      expect(await store.retryDelivery(delivery.id)).toBe(false)
       expect(await leaseOnlyDelivery(store)).toMatchObject({ response: { parts: [] } })
     }),
   )

@@ -42,9 +42,9 @@ export function durabilityContract(open: OpenStore): void {
       await store.close()
       expect(await admitted).toMatchObject({ outcome: 'accepted' })
       if (!reopen) return
-      const again = await reopen()
-      expect(await again.findMessage('m1')).toMatchObject({ state: 'received' })
-      await again.close()
+      const reopenedStore = await reopen()
+      expect(await reopenedStore.findMessage('m1')).toMatchObject({ state: 'received' })
+      await reopenedStore.close()
     })
   })
 }
@@ -53,10 +53,10 @@ export function durabilityContract(open: OpenStore): void {
 async function leaveWork(store: Store): Promise<{ readonly leasedToken: number }> {
   const blob = { digest: 'ab'.repeat(32), bytes: Buffer.from('picture') }
   await store.admit(sketchIntake('m1', inThread('t', { blobs: [blob], aliases: ['alias of m1'] })), 'c')
-  const answered = await leaseOnlyTurn(store)
+  const answeredTurn = await leaseOnlyTurn(store)
   await store.commit(
-    answered,
-    sketchAnswer(answered, 'hello', ['x'], { state: { count: 1 }, aliases: ['<a@agents.test>'] }),
+    answeredTurn,
+    sketchAnswer(answeredTurn, 'hello', ['x'], { state: { count: 1 }, aliases: ['<a@agents.test>'] }),
   )
   await leaseDeliveries(store)
   const task = { owner: 'ada', id: 'task 1', context: 'u' }
@@ -88,7 +88,7 @@ async function expectWork(store: Store, { leasedToken }: { readonly leasedToken:
   expect(await store.listRefusals({ limit: 9 })).toHaveLength(1)
   expect((await store.count()).messages).toMatchObject({ answered: 1, working: 1, received: 1 })
   await store.admit(sketchIntake('m4', inThread('elsewhere', { thread: { references: ['<a@agents.test>'] } })), 'c')
-  const joined = (await leaseTurns(store)).find(({ content }) => content.id === 'm4')
-  expect(joined?.content.thread_source).toBe('t')
-  expect(await store.readState('echo', joined?.thread ?? 0)).toEqual({ count: 1 })
+  const nextTurn = (await leaseTurns(store)).find(({ content }) => content.id === 'm4')
+  expect(nextTurn?.content.thread_source).toBe('t')
+  expect(await store.readState('echo', nextTurn?.thread ?? 0)).toEqual({ count: 1 })
 }

@@ -5,16 +5,19 @@ import type { OpenStore } from '../setup/under-test.ts'
 import { admitAll, leaseOnlyTurn, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
 
 const minute = (at: number) => `2026-01-01T00:0${at}:00.000Z`
-const said = (content: string) => [{ kind: 'text', mime: 'text/plain', content } as const]
+const textParts = (content: string) => [{ kind: 'text', mime: 'text/plain', content } as const]
 
 /** Sketches four messages, a minute apart. */
 function sketchFour() {
   const sender = { address: '@Bob@other.test', auth_method: 'none', verified: false } as const
   return [
-    sketchIntake('m1', { message: { received_at: minute(1), parts: said('Grüße an "alle"') } }),
+    sketchIntake('m1', { message: { received_at: minute(1), parts: textParts('Grüße an "alle"') } }),
     sketchIntake('m2', { message: { received_at: minute(2), sender }, flags: ['odd', 'late'] }),
     sketchIntake('m3', { message: { received_at: minute(3), received_via: 'email' }, agent: 'help' }),
-    sketchIntake('m4', { message: { received_at: minute(4), parts: said('x'.repeat(40_000)) }, disposition: 'keep' }),
+    sketchIntake('m4', {
+      message: { received_at: minute(4), parts: textParts('x'.repeat(40_000)) },
+      disposition: 'keep',
+    }),
   ]
 }
 
@@ -39,8 +42,8 @@ export function listFilterContract(open: OpenStore): void {
     test.each(cases)('listMessages() finds messages by %s', (_what, filter, ids) =>
       withStore(open, async ({ store }) => {
         await admitAll(store, sketchFour())
-        const listed = await store.listMessages({ limit: 9, ...filter })
-        expect(listed.map(({ id }) => id)).toEqual(ids)
+        const messages = await store.listMessages({ limit: 9, ...filter })
+        expect(messages.map(({ id }) => id)).toEqual(ids)
       })(),
     )
     describeWindows(open)
@@ -62,14 +65,14 @@ export function listFilterContract(open: OpenStore): void {
     test(
       'listRefusals() finds refusals by agent, channel, code, sender, words and time',
       withStore(open, async ({ store }) => {
-        const refused = {
+        const refusal = {
           via: 'email',
           from: '192.0.2.1',
           code: 'malformed',
           reason: 'Cannot read mail: no From',
         } as const
-        store.refuse({ ...refused, at: minute(1), claimed_sender: 'Eve@evil.test', agent: 'echo' })
-        store.refuse({ ...refused, at: minute(2), via: 'a2a', code: 'forbidden', reason: 'Cannot call: closed' })
+        store.refuse({ ...refusal, at: minute(1), claimed_sender: 'Eve@evil.test', agent: 'echo' })
+        store.refuse({ ...refusal, at: minute(2), via: 'a2a', code: 'forbidden', reason: 'Cannot call: closed' })
         const find = async (filter: object) => (await store.listRefusals({ limit: 9, ...filter })).map(({ via }) => via)
         expect(await find({})).toEqual(['a2a', 'email'])
         expect(await find({ agent: 'echo' })).toEqual(['email'])
@@ -92,7 +95,7 @@ function describeWindows(open: OpenStore): void {
       const hours = Array.from({ length: 20 }, (_, hour) => `2026-01-01T${String(hour).padStart(2, '0')}:00:00.000Z`)
       const numbers = await admitAll(
         store,
-        hours.map((received_at, at) => sketchIntake(`m${at}`, { message: { received_at } })),
+        hours.map((received_at, index) => sketchIntake(`m${index}`, { message: { received_at } })),
       )
       const window = await store.findListWindow('messages', { since: hours[5], until: hours[9] })
       // The period has a minute of slack, so the row at its end is read, too.

@@ -22,14 +22,14 @@ export function noticeContract(open: OpenStore): void {
       withStore(open, async ({ store }) => {
         const key = { owner: 'ada', id: 'task 1' }
         const { message } = await store.admit(sketchIntake('m1', { task: { ...key, context: 'ctx' } }), 'c')
-        const heard: { readonly kind: string; readonly task?: SettledTask }[] = []
-        store.listen(`message:${message}`, notice => heard.push(notice as { kind: string }))
+        const notices: { readonly kind: string; readonly task?: SettledTask }[] = []
+        store.listen(`message:${message}`, notice => notices.push(notice as { kind: string }))
         const turn = await leaseOnlyTurn(store)
         await store.commit(turn, sketchAnswer(turn, 'done'))
-        expect(heard.map(({ kind }) => kind)).toEqual(['settled'])
-        const told = heard[0]?.task
+        expect(notices.map(({ kind }) => kind)).toEqual(['settled'])
+        const settledTask = notices[0]?.task
         const task = await store.findTask(key)
-        expect({ ...told, entries: told?.entries ?? task?.entries }).toEqual({ ...task })
+        expect({ ...settledTask, entries: settledTask?.entries ?? task?.entries }).toEqual({ ...task })
       }),
     )
   })
@@ -39,9 +39,9 @@ function describeListening(open: OpenStore): void {
   test(
     'notify() reaches those who listen to the topic, until they stop',
     withStore(open, async ({ store }) => {
-      const heard: unknown[] = []
-      const stop = store.listen('message:1', payload => heard.push(payload))
-      const stopOther = store.listen('message:1', payload => heard.push(payload))
+      const notices: unknown[] = []
+      const stop = store.listen('message:1', payload => notices.push(payload))
+      const stopOther = store.listen('message:1', payload => notices.push(payload))
       store.notify('message:1', { kind: 'part', chunk: 'a' })
       store.notify('message:2', { kind: 'part', chunk: 'b' })
       stop()
@@ -49,22 +49,22 @@ function describeListening(open: OpenStore): void {
       store.notify('message:1', { kind: 'settled' })
       stopOther()
       store.notify('message:1', { kind: 'settled' })
-      expect(heard).toEqual([{ kind: 'part', chunk: 'a' }, { kind: 'part', chunk: 'a' }, { kind: 'settled' }])
+      expect(notices).toEqual([{ kind: 'part', chunk: 'a' }, { kind: 'part', chunk: 'a' }, { kind: 'settled' }])
     }),
   )
   test(
     'a listener that throws harms neither the notifier nor the others',
     withStore(open, async ({ store }) => {
-      let heard = 0
+      let noticeCount = 0
       store.listen('work', () => {
         throw new Error('broken listener')
       })
       store.listen('work', () => {
-        heard += 1
+        noticeCount += 1
       })
       expect(() => store.notify('work', undefined)).not.toThrow()
       await store.admit(sketchIntake('m1'), 'c')
-      expect(heard).toBe(2)
+      expect(noticeCount).toBe(2)
     }),
   )
 }
@@ -110,13 +110,13 @@ function describeHints(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
-      const settled = new Promise(resolve => {
+      const settlement = new Promise(resolve => {
         store.listen(`message:${message}`, notice =>
           resolve(store.findMessage('m1').then(record => [notice, record?.state])),
         )
       })
       await store.commit(turn, sketchAnswer(turn, 'hello'))
-      expect(await settled).toEqual([{ kind: 'settled' }, 'answered'])
+      expect(await settlement).toEqual([{ kind: 'settled' }, 'answered'])
     }),
   )
 }

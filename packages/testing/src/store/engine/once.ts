@@ -17,8 +17,8 @@ export function onceContract(open: OpenStore): void {
     test(
       'works for one of many callers at the same time',
       withStore(open, async ({ store, now }) => {
-        const taken = await Promise.all(Array.from({ length: 20 }, () => store.consumeOnce('dpop a', now() + 1_000)))
-        expect(taken.filter(isFirst => isFirst)).toHaveLength(1)
+        const results = await Promise.all(Array.from({ length: 20 }, () => store.consumeOnce('dpop a', now() + 1_000)))
+        expect(results.filter(isFirst => isFirst)).toHaveLength(1)
       }),
     )
 

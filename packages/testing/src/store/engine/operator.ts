@@ -60,7 +60,7 @@ function describeMessages(open: OpenStore): void {
       ])
       const turn = await leaseTurns(store)
       expect(await store.hasAnswered('echo')).toBe(false)
-      for (const each of turn) await store.commit(each, sketchAnswer(each, 'hello'))
+      for (const leasedTurn of turn) await store.commit(leasedTurn, sketchAnswer(leasedTurn, 'hello'))
       const [newest, unanswered, answered] = await store.listMessages({ limit: 3 })
       expect([answered?.status, unanswered?.status, newest?.thread === answered?.thread]).toEqual([
         'completed',
@@ -69,8 +69,8 @@ function describeMessages(open: OpenStore): void {
       ])
       expect(Date.parse(answered?.answered_at ?? '')).not.toBeNaN()
       expect(unanswered?.thread).toBe(answered?.thread)
-      const listed = await store.listConversations({ limit: 9 })
-      expect(listed).toMatchObject([
+      const conversations = await store.listConversations({ limit: 9 })
+      expect(conversations).toMatchObject([
         { thread: newest?.thread, first_message: third, last_message: third },
         {
           thread: answered?.thread,
@@ -81,7 +81,7 @@ function describeMessages(open: OpenStore): void {
           last_message: second,
         },
       ])
-      expect(await store.listConversations({ limit: 1, after: listed[0]?.thread })).toEqual([listed[1]])
+      expect(await store.listConversations({ limit: 1, after: conversations[0]?.thread })).toEqual([conversations[1]])
       expect([await store.hasAnswered('echo'), await store.hasAnswered('nobody')]).toEqual([true, false])
     }),
   )
@@ -90,15 +90,15 @@ function describeMessages(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       const [caller = 0] = await admitAll(store, [sketchIntake('m1')])
       const turn = await leaseOnlyTurn(store)
-      const at = '2026-01-01T00:00:02.000Z'
+      const receivedAt = '2026-01-01T00:00:02.000Z'
       const tool = { call_id: 'c1', name: 'delegate' }
       const call = { kind: 'delegation', tool: { ...tool, args: { worker: '@Echo@agents.test', task: 'help' } } }
       const end = { kind: 'tool_result', tool: { ...tool, success: true } }
       const stage = { kind: 'activity', stage: 'asking', latency_ms: 1_500 }
       await store.note(turn, [
         { name: 'call', at: '2026-01-01T00:00:01.000Z', body: call },
-        { name: 'end', at, body: end },
-        { name: 'stage', at, body: stage },
+        { name: 'end', at: receivedAt, body: end },
+        { name: 'stage', at: receivedAt, body: stage },
       ])
       const called_by = { agent: 'echo', message: caller, correlation_id: 'c-m1' }
       const [called] = await admitAll(store, [sketchIntake('m2', { message: { called_by } })])
@@ -132,10 +132,13 @@ function describeMessages(open: OpenStore): void {
     'findMessage() shows the first of several messages with one id, and any by its number',
     withStore(open, async ({ store }) => {
       const first = await store.admit(sketchIntake('m1'), 'c1')
-      const later = { ...sketchIntake('m1'), duplicateKey: 'another key' }
-      const second = await store.admit({ ...later, message: { ...later.message, received_via: 'email' } }, 'c2')
-      const shown = await store.findMessage('m1')
-      expect(shown).toMatchObject({ number: first.message, correlation_id: 'c1', namesakes: [second.message] })
+      const laterIntake = { ...sketchIntake('m1'), duplicateKey: 'another key' }
+      const second = await store.admit(
+        { ...laterIntake, message: { ...laterIntake.message, received_via: 'email' } },
+        'c2',
+      )
+      const record = await store.findMessage('m1')
+      expect(record).toMatchObject({ number: first.message, correlation_id: 'c1', namesakes: [second.message] })
       expect(await store.findMessage(`#${second.message}`)).toMatchObject({ correlation_id: 'c2' })
       expect(await store.findMessage('#999')).toBeUndefined()
     }),
@@ -248,21 +251,21 @@ function describeFigures(open: OpenStore): void {
   test(
     'listTimings() gives times of arrival and durations, newest first, none from before',
     withStore(open, async ({ store, now, advance }) => {
-      const cameAt = (id: string, via: 'a2a' | 'email', at: number) =>
-        sketchIntake(id, inThread(id, { message: { received_via: via, received_at: isoTime(at) } }))
+      const cameAt = (id: string, via: 'a2a' | 'email', receivedAt: number) =>
+        sketchIntake(id, inThread(id, { message: { received_via: via, received_at: isoTime(receivedAt) } }))
       await store.admit(cameAt('old', 'a2a', now() - 10_000), 'c')
       await store.admit(cameAt('m1', 'a2a', now()), 'c')
       await store.admit(cameAt('m2', 'email', now() + 1), 'c')
       const since = isoTime(now())
-      const at = now()
+      const startedAt = now()
       const turns = await leaseTurns(store)
       const first = turns.find(({ content }) => content.id === 'm1')
       if (!first) throw new Error('expected a turn')
       advance(70)
       await store.commit(first, sayNothing())
       const timings = [
-        { channel: 'email', at: at + 1 },
-        { channel: 'a2a', at, tookMs: 70 },
+        { channel: 'email', at: startedAt + 1 },
+        { channel: 'a2a', at: startedAt, tookMs: 70 },
       ]
       expect(await store.listTimings({ since, limit: 9 })).toEqual({ timings, isWhole: true })
       expect(await store.listTimings({ since, limit: 1 })).toEqual({ timings: timings.slice(0, 1), isWhole: false })

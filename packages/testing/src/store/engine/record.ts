@@ -50,9 +50,9 @@ function describeWayIn(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, { trace, proofKeys: [key] }), 'c')
       expect(await store.findProofKey('d1')).toEqual(key)
-      const shared = { digest: 'd2', kind: 'dkim', material: 'v=DKIM1; p=' } as const
-      await store.admit(sketchIntake('m4', { proofKeys: [shared] }), 'c')
-      expect(await store.findProofKey('d2')).toMatchObject(shared)
+      const sharedKey = { digest: 'd2', kind: 'dkim', material: 'v=DKIM1; p=' } as const
+      await store.admit(sketchIntake('m4', { proofKeys: [sharedKey] }), 'c')
+      expect(await store.findProofKey('d2')).toMatchObject(sharedKey)
       expect(await store.findProofKey('d3')).toBeUndefined()
     }),
   )
@@ -111,11 +111,14 @@ function describeTurns(open: OpenStore): void {
   test(
     'the record tells the present state of the entries in an agent’s input',
     withStore(open, async ({ store, now }) => {
-      const { message: kept } = await store.admit(sketchIntake('m1', inThread('t')), 'c')
-      const { message: gone } = await store.admit(sketchIntake('m2', { ...inThread('t'), authorship: ann }), 'c')
+      const { message: keptMessage } = await store.admit(sketchIntake('m1', inThread('t')), 'c')
+      const { message: removedMessage } = await store.admit(
+        sketchIntake('m2', { ...inThread('t'), authorship: ann }),
+        'c',
+      )
       await store.withdraw('a2a', [{ kind: 'forget', ...ann }])
-      expect(await store.listChanges([kept, gone, 9_999])).toEqual([
-        { seq: gone, how: 'forgotten', at: now() },
+      expect(await store.listChanges([keptMessage, removedMessage, 9_999])).toEqual([
+        { seq: removedMessage, how: 'forgotten', at: now() },
         { seq: 9_999, how: 'forgotten' },
       ])
     }),
@@ -133,9 +136,9 @@ function describeDeliveries(open: OpenStore): void {
     withStore(open, async ({ store, now }) => {
       await answerOnce(store)
       const attempt = { at: now(), ms: 12, status: 503, reply_line: '503 Service Unavailable' }
-      const later = { state: 'later', dueAt: now(), reason: 'unavailable', error: 'away' } as const
-      await store.settle(await leaseOnlyDelivery(store), { ...later, attempt })
-      await store.settle(await leaseOnlyDelivery(store), { ...later, uncounted: true })
+      const retryOutcome = { state: 'later', dueAt: now(), reason: 'unavailable', error: 'away' } as const
+      await store.settle(await leaseOnlyDelivery(store), { ...retryOutcome, attempt })
+      await store.settle(await leaseOnlyDelivery(store), { ...retryOutcome, uncounted: true })
       const last = await leaseOnlyDelivery(store)
       await store.settle(last, { state: 'sent', attempt: { at: now(), ms: 3, status: 202 } })
       const log = [

@@ -34,8 +34,8 @@ function describeSubjects(open: OpenStore): void {
       const authorship = { author: 'https://peer.test/ada', object: 'https://peer.test/posts/1' }
       const second = await store.admit(sketchIntake('m2', { authorship, aliases: [authorship.object] }), 'c-two')
       expect([first.message, second.message]).toEqual([1, 2])
-      const find = async (words: Parameters<typeof store.findWhySubject>[0]) => {
-        const subject = await store.findWhySubject(words)
+      const find = async (query: Parameters<typeof store.findWhySubject>[0]) => {
+        const subject = await store.findWhySubject(query)
         return subject && [subject.by, ...subject.messages]
       }
       expect(await find({ ids: ['2'], message: 2 })).toEqual(['id', 1])
@@ -140,8 +140,8 @@ function describeRefusals(open: OpenStore): void {
       refuse('by key', { claimed_sender: 'https://peer.test/users/ada#main-key', agent: 'other' })
       refuse('by address', { claimed_sender: '@Ada@peer.test' })
       refuse('another', { claimed_sender: 'https://peer.test/users/adam' })
-      const find = async (words: Parameters<typeof store.listWhyRefusals>[0]) =>
-        (await store.listWhyRefusals(words)).map(({ reason }) => reason)
+      const find = async (query: Parameters<typeof store.listWhyRefusals>[0]) =>
+        (await store.listWhyRefusals(query)).map(({ reason }) => reason)
       expect(await find(byId('<m1>', 'm1'))).toEqual(['by id'])
       expect(await find({ ids: ['x'], sender: '@ada@peer.test' })).toEqual(['by address', 'by key'])
       expect(await find({ ids: ['x'], agent: 'echo' })).toEqual(['by id'])

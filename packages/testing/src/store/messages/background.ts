@@ -90,7 +90,7 @@ function describeOrder(open: OpenStore): void {
     'both ends of a long thread come in this order, too',
     withStore(open, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
-      const ids = Array.from({ length: 30 }, (_, at) => `p${at}`)
+      const ids = Array.from({ length: 30 }, (_, index) => `p${index}`)
       await store.addBackground(
         turn,
         ids.map(id => sketchBackground(id)),
@@ -144,12 +144,12 @@ function describeKnown(open: OpenStore): void {
       const store = await under.reopen()
       under.advance(leaseMs)
       try {
-        const again = await leaseOnlyTurn(store)
+        const secondLease = await leaseOnlyTurn(store)
         await store.addBackground(
-          again,
+          secondLease,
           ['p1', 'p2', 'p3'].map(id => sketchBackground(id)),
         )
-        expect(await recallIds(store, again)).toEqual(['p1', 'p2', 'p3'])
+        expect(await recallIds(store, secondLease)).toEqual(['p1', 'p2', 'p3'])
       } finally {
         await store.close()
       }
@@ -158,10 +158,10 @@ function describeKnown(open: OpenStore): void {
   test(
     'a turn that is over, or has lost its lease, adds nothing: the recorded input of the agent stays',
     withStore(open, async ({ store, advance }) => {
-      const lost = await leaseNew(store, 'm1')
+      const lostTurn = await leaseNew(store, 'm1')
       advance(leaseMs)
       const turn = await leaseOnlyTurn(store)
-      await expect(store.addBackground(lost, [sketchBackground('p1')])).rejects.toMatchObject({ name: 'LeaseLost' })
+      await expect(store.addBackground(lostTurn, [sketchBackground('p1')])).rejects.toMatchObject({ name: 'LeaseLost' })
       await store.commit(turn, sketchAnswer(turn, 'hello'))
       await expect(store.addBackground(turn, [sketchBackground('p1')])).rejects.toMatchObject({ name: 'LeaseLost' })
       expect(await recallIds(store, turn)).toEqual([])
@@ -234,8 +234,8 @@ function describeTakenBack(open: OpenStore): void {
     'a deleted author leaves none, however much there was, and that of others stays',
     withStore(open, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
-      const many = Array.from({ length: 450 }, (_, at) => sketchBackground(`p${at}`))
-      await store.addBackground(turn, [...many, sketchBackground('other', { principal: 'https://peer.test/eve' })])
+      const entries = Array.from({ length: 450 }, (_, index) => sketchBackground(`p${index}`))
+      await store.addBackground(turn, [...entries, sketchBackground('other', { principal: 'https://peer.test/eve' })])
       await store.withdraw('a2a', [{ kind: 'forget_peer', peer: bob }])
       expect(await recallIds(store, turn)).toEqual(['other'])
     }),

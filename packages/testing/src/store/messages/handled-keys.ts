@@ -21,8 +21,8 @@ function describePeople(open: OpenStore): void {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
       advance(weekMs)
-      const again = await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
-      expect(again).toEqual({ outcome: 'forgotten', message: 0 })
+      const secondAdmission = await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
+      expect(secondAdmission).toEqual({ outcome: 'forgotten', message: 0 })
       expect(await leaseTurns(store)).toEqual([])
       expect(await store.findMessage('m1')).toBeUndefined()
       advance(1)
@@ -36,8 +36,8 @@ function describePeople(open: OpenStore): void {
       await converse(store, 'm1', sketch)
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
       const byMail = { ...sketch, message: { ...sketch.message, received_via: 'email' } }
-      for (const other of [{ ...sketch, agent: 'help' }, byMail, { ...sketch, duplicateKey: 'another key' }])
-        expect(await store.admit(sketchIntake('m1', other), 'c')).toMatchObject({ outcome: 'accepted' })
+      for (const otherIntake of [{ ...sketch, agent: 'help' }, byMail, { ...sketch, duplicateKey: 'another key' }])
+        expect(await store.admit(sketchIntake('m1', otherIntake), 'c')).toMatchObject({ outcome: 'accepted' })
     }),
   )
   test(
@@ -45,10 +45,10 @@ function describePeople(open: OpenStore): void {
     withStore(open, async ({ store, reopen }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
-      const other = await reopen?.()
-      const again = await other?.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
-      expect(again?.outcome ?? 'forgotten').toBe('forgotten')
-      await other?.close()
+      const otherStore = await reopen?.()
+      const secondAdmission = await otherStore?.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
+      expect(secondAdmission?.outcome ?? 'forgotten').toBe('forgotten')
+      await otherStore?.close()
     }),
   )
 }

@@ -63,8 +63,8 @@ function describeDuplicates(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       const first = await store.admit(sketchIntake('m1'), 'c1')
       expect(first).toMatchObject({ outcome: 'accepted', message: expect.any(Number) })
-      const again = await store.admit(sketchIntake('m1'), 'c2')
-      expect(again).toMatchObject({ outcome: 'duplicate', message: first.message })
+      const secondAdmission = await store.admit(sketchIntake('m1'), 'c2')
+      expect(secondAdmission).toMatchObject({ outcome: 'duplicate', message: first.message })
       await store.admit(sketchIntake('m1'), 'c3')
       expect(await leaseTurns(store)).toHaveLength(1)
       expect(await store.findMessage('m1')).toMatchObject({ duplicates: 2, correlation_id: 'c1' })
@@ -83,7 +83,9 @@ function describeDuplicates(open: OpenStore): void {
     'a duplicate key means something within one channel and one agent',
     withStore(open, async ({ store }) => {
       const otherIntakes = [{}, { agent: 'help' }, { message: { received_via: 'email' as const } }]
-      const admitted = await Promise.all(otherIntakes.map(other => store.admit(sketchIntake('m1', other), 'c')))
+      const admitted = await Promise.all(
+        otherIntakes.map(otherFields => store.admit(sketchIntake('m1', otherFields), 'c')),
+      )
       expect(admitted.map(({ outcome }) => outcome)).toEqual(['accepted', 'accepted', 'accepted'])
     }),
   )
@@ -92,12 +94,12 @@ function describeDuplicates(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', { fingerprint: 'a' }), 'c')
       expect(await store.admit(sketchIntake('m1', { fingerprint: 'a' }), 'c')).toMatchObject({ outcome: 'duplicate' })
-      const other = sketchIntake('m2', {
+      const otherIntake = sketchIntake('m2', {
         fingerprint: 'b',
         duplicateKey: 'key of m1',
         deliveries: [toDeliveryPlan('x')],
       })
-      expect(await store.admit(other, 'c')).toMatchObject({ outcome: 'conflict', message })
+      expect(await store.admit(otherIntake, 'c')).toMatchObject({ outcome: 'conflict', message })
       expect(await store.findMessage('m2')).toBeUndefined()
       expect(await store.findMessage('m1')).toMatchObject({ duplicates: 1 })
       expect(await store.listMessages({ limit: 9 })).toHaveLength(1)
@@ -145,12 +147,12 @@ function describeDispositions(open: OpenStore): void {
   test(
     'only the operator sees a message that no agent gets',
     withStore(open, async ({ store }) => {
-      const kept = sketchIntake('m1', {
+      const keptIntake = sketchIntake('m1', {
         disposition: 'keep',
         flags: ['dmarc-quarantine'],
         message: { thread_source: 't' },
       })
-      await store.admit(kept, 'c')
+      await store.admit(keptIntake, 'c')
       expect(await leaseTurns(store)).toEqual([])
       expect(await store.findMessage('m1')).toMatchObject({
         state: 'ignored',

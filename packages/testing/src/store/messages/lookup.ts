@@ -124,13 +124,13 @@ function describeSecrets(open: OpenStore): void {
   test(
     'secret() makes a value once for all callers at the same time',
     withStore(open, async ({ store }) => {
-      let made = 0
-      const make = async () => `secret ${++made}`
-      const secrets = await Promise.all(Array.from({ length: 10 }, () => store.secret('key', make)))
+      let secretCount = 0
+      const makeSecret = async () => `secret ${++secretCount}`
+      const secrets = await Promise.all(Array.from({ length: 10 }, () => store.secret('key', makeSecret)))
       expect(new Set(secrets)).toEqual(new Set(['secret 1']))
-      expect(made).toBe(1)
-      expect(await store.secret('key', make)).toBe('secret 1')
-      expect(await store.secret('other key', make)).not.toBe('secret 1')
+      expect(secretCount).toBe(1)
+      expect(await store.secret('key', makeSecret)).toBe('secret 1')
+      expect(await store.secret('other key', makeSecret)).not.toBe('secret 1')
     }),
   )
   test(

@@ -33,18 +33,18 @@ export function loopContract(open: OpenStore): void {
       withStore(open, async ({ store, now }) => {
         const rule = createLoopRule(defaultLoopLimits)
         const received_at = new Date(now()).toISOString()
-        const say = (id: string, thread: string, words: string) =>
+        const admitText = (id: string, thread: string, words: string) =>
           admit(
             store,
             sketchIntake(id, inThread(thread, { ...fromAgent, message: { parts: text(words), received_at } })),
             rule,
           )
         for (const id of ['m1', 'm2', 'm3']) {
-          expect(await say(id, 't', `out of office, ticket ${id}`)).toEqual([true, ['from_agent']])
+          expect(await admitText(id, 't', `out of office, ticket ${id}`)).toEqual([true, ['from_agent']])
         }
-        expect(await say('m4', 't', 'out of office, ticket m4')).toEqual([false, ['from_agent', 'loop_guard']])
-        expect(await say('m5', 'u', 'out of office, ticket m5')).toEqual([true, ['from_agent']])
-        expect(await say('m6', 't', 'I am back')).toEqual([true, ['from_agent']])
+        expect(await admitText('m4', 't', 'out of office, ticket m4')).toEqual([false, ['from_agent', 'loop_guard']])
+        expect(await admitText('m5', 'u', 'out of office, ticket m5')).toEqual([true, ['from_agent']])
+        expect(await admitText('m6', 't', 'I am back')).toEqual([true, ['from_agent']])
         expect((await store.count()).stopped).toEqual({ loop_guard: 1, hop_limit: 0 })
       }),
     )
@@ -53,19 +53,19 @@ export function loopContract(open: OpenStore): void {
       withStore(open, async ({ store, advance, now }) => {
         const rule = createLoopRule({ ...defaultLoopLimits, turnsWithoutPerson: 3 })
         let count = 0
-        const say = (sketch: IntakeSketch = {}) => {
+        const admitSketch = (sketch: IntakeSketch = {}) => {
           count += 1
           advance(minute)
           const message = { parts: other(count), received_at: new Date(now()).toISOString() }
           return admit(store, sketchIntake(`m${count}`, inThread('t', { ...sketch, message })), rule)
         }
-        for (let turn = 0; turn < 3; turn += 1) expect((await say(fromAgent))[0]).toBe(true)
-        expect(await say(fromAgent)).toEqual([false, ['from_agent', 'loop_guard']])
-        expect(await say()).toEqual([true, []])
-        for (let turn = 0; turn < 3; turn += 1) expect((await say(fromAgent))[0]).toBe(true)
-        expect((await say(fromAgent))[0]).toBe(false)
+        for (let turn = 0; turn < 3; turn += 1) expect((await admitSketch(fromAgent))[0]).toBe(true)
+        expect(await admitSketch(fromAgent)).toEqual([false, ['from_agent', 'loop_guard']])
+        expect(await admitSketch()).toEqual([true, []])
+        for (let turn = 0; turn < 3; turn += 1) expect((await admitSketch(fromAgent))[0]).toBe(true)
+        expect((await admitSketch(fromAgent))[0]).toBe(false)
         advance(8 * 24 * 60 * minute)
-        expect((await say(fromAgent))[0]).toBe(true)
+        expect((await admitSketch(fromAgent))[0]).toBe(true)
       }),
     )
     test(
@@ -73,17 +73,17 @@ export function loopContract(open: OpenStore): void {
       withStore(open, async ({ store, advance }) => {
         const rule = createLoopRule({ ...defaultLoopLimits, agentTurns: 2 })
         let count = 0
-        const say = (address: string) => {
+        const admitFrom = (address: string) => {
           count += 1
           const sender = { address, auth_method: 'none', verified: false } as const
           const message = { sender, parts: other(count) }
           return admit(store, sketchIntake(`m${count}`, inThread('t', { ...fromAgent, message })), rule)
         }
-        expect(await say('@a@x.test')).toEqual([true, ['from_agent']])
-        expect(await say('@b@y.test')).toEqual([true, ['from_agent']])
-        expect(await say('@c@z.test')).toEqual([false, ['from_agent', 'loop_guard']])
+        expect(await admitFrom('@a@x.test')).toEqual([true, ['from_agent']])
+        expect(await admitFrom('@b@y.test')).toEqual([true, ['from_agent']])
+        expect(await admitFrom('@c@z.test')).toEqual([false, ['from_agent', 'loop_guard']])
         advance(61 * minute)
-        expect(await say('@a@x.test')).toEqual([true, ['from_agent']])
+        expect(await admitFrom('@a@x.test')).toEqual([true, ['from_agent']])
       }),
     )
     test(

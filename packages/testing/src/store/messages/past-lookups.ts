@@ -21,7 +21,7 @@ function note(store: Store, lookup: Partial<Lookup> = {}): void {
   store.noteLookup({ key, at: 1_000, answer: { says: 'words' }, ...lookup })
 }
 
-const find = (store: Store, asked = key) => store.findLookup(asked, 9_000)
+const find = (store: Store, lookupKey = key) => store.findLookup(lookupKey, 9_000)
 
 function forgetPost(store: Store, author = ada): Promise<void> {
   return store.withdraw('activitypub', [{ kind: 'forget', author, object: post }])
@@ -59,8 +59,10 @@ function describeWithdrawals(open: OpenStore): void {
       await forgetPost(store, 'https://other.test/eve')
       expect(await find(store)).toEqual({ says: 'words' })
       await forgetPost(store)
-      const left = await Promise.all([key, 'activity', 'further', 'actor'].map(each => find(store, each)))
-      expect(left).toEqual([undefined, undefined, { says: 'words' }, { says: 'words' }])
+      const remaining = await Promise.all(
+        [key, 'activity', 'further', 'actor'].map(lookupKey => find(store, lookupKey)),
+      )
+      expect(remaining).toEqual([undefined, undefined, { says: 'words' }, { says: 'words' }])
     }),
   )
   test(
@@ -85,8 +87,8 @@ function describeForgotten(open: OpenStore): void {
       await find(store)
       note(store, { key: 'late', owner: ada })
       await store.forgetPerson({ addresses })
-      const left = await Promise.all([key, 'late', 'bob'].map(each => find(store, each)))
-      expect(left).toEqual([undefined, undefined, { says: 'words' }])
+      const remaining = await Promise.all([key, 'late', 'bob'].map(lookupKey => find(store, lookupKey)))
+      expect(remaining).toEqual([undefined, undefined, { says: 'words' }])
       note(store, shown)
       expect(await find(store)).toEqual({ says: 'words' })
     }),

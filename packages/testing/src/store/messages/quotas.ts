@@ -132,7 +132,7 @@ function describeSwiftQuotas(open: OpenStore): void {
 }
 
 /** Sketches a message of that author. */
-function by(address: string, sketch: IntakeSketch): IntakeSketch {
+function fromSender(address: string, sketch: IntakeSketch): IntakeSketch {
   const sender = { address, auth_method: 'none', verified: false } as const
   return { ...sketch, message: { ...sketch.message, sender } }
 }
@@ -144,7 +144,7 @@ function describeSharedQuotas(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       const authors = ['@ada@peer.test', '@bob@peer.test', '@cid@peer.test']
       for (const [at, author] of authors.entries())
-        await store.admit(sketchIntake(`shared ${at}`, by(author, inThread('t', { quota }))), 'c')
+        await store.admit(sketchIntake(`shared ${at}`, fromSender(author, inThread('t', { quota }))), 'c')
       expect(await flagsOf(store, ['shared 0', 'shared 1', 'shared 2'])).toEqual([
         'received',
         'received',
@@ -155,7 +155,7 @@ function describeSharedQuotas(open: OpenStore): void {
       if (first) await store.commit(first, sketchAnswer(first, 'yes'))
       const swift = { quota: { ...quota, swiftMs: 3_000 }, disposition: 'answer' } as const
       for (const [at, author] of authors.entries())
-        await store.admit(sketchIntake(`swift ${at}`, by(author, inThread('u', swift))), 'c')
+        await store.admit(sketchIntake(`swift ${at}`, fromSender(author, inThread('u', swift))), 'c')
       expect(await flagsOf(store, ['swift 0', 'swift 1', 'swift 2'])).toEqual(['received', 'received', 'received'])
     }),
   )

@@ -17,7 +17,7 @@ function sketchLarge(id: string, storage: StorageQuota, sketch: IntakeSketch = {
 }
 
 function makeBlob(seed: number, size = 100_000): Blob {
-  const bytes = Uint8Array.from({ length: size }, (_, at) => (at * at * (seed + 1) + at * seed) % 251)
+  const bytes = Uint8Array.from({ length: size }, (_, index) => (index * index * (seed + 1) + index * seed) % 251)
   return { digest: createHash('sha256').update(bytes).digest('hex'), bytes, mime: 'image/png' }
 }
 
@@ -45,9 +45,9 @@ export function storageContract(open: OpenStore): void {
       withStore(open, async ({ store }) => {
         const most = { ...ada, most: 25_000 }
         for (const id of ['m1', 'm2']) await store.admit(sketchLarge(id, most), 'c')
-        const refused = store.admit(sketchLarge('m3', most), 'c')
-        await expect(refused).rejects.toThrow(senderRefusal)
-        await expect(refused).rejects.toMatchObject({ code: 'rate_limited' })
+        const rejection = store.admit(sketchLarge('m3', most), 'c')
+        await expect(rejection).rejects.toThrow(senderRefusal)
+        await expect(rejection).rejects.toMatchObject({ code: 'rate_limited' })
         expect(await store.admit(sketchLarge('m2', most), 'c')).toMatchObject({ outcome: 'duplicate' })
         const other = { sender: 'bob', isProven: true, most: 25_000 }
         expect(await store.admit(sketchLarge('m4', other), 'c')).toMatchObject({ outcome: 'accepted' })
@@ -67,7 +67,7 @@ export function storageContract(open: OpenStore): void {
       'of messages at the same time the store takes exactly as many as one after another',
       withStore(open, async ({ store }) => {
         const most = { ...ada, most: 75_000 }
-        const ids = Array.from({ length: 40 }, (_, at) => `m${at + 10}`)
+        const ids = Array.from({ length: 40 }, (_, index) => `m${index + 10}`)
         const ends = await Promise.allSettled(ids.map(id => store.admit(sketchLarge(id, most), 'c')))
         expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(7)
       }),

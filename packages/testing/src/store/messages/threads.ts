@@ -45,10 +45,10 @@ function describeReferences(open: OpenStore): void {
   test(
     'the first known reference decides the thread, whatever source the message claims',
     withStore(open, async ({ store }) => {
-      const one = await threadOf(store, 'm1', inThread('t1'))
-      const two = await threadOf(store, 'm2', inThread('t2'))
-      expect(await threadOf(store, 'm3', referring(['unknown', 'm2', 'm1']))).toEqual(two)
-      expect(await threadOf(store, 'm4', inThread('t2', { thread: { references: ['m1'] } }))).toEqual(one)
+      const firstThread = await threadOf(store, 'm1', inThread('t1'))
+      const secondThread = await threadOf(store, 'm2', inThread('t2'))
+      expect(await threadOf(store, 'm3', referring(['unknown', 'm2', 'm1']))).toEqual(secondThread)
+      expect(await threadOf(store, 'm4', inThread('t2', { thread: { references: ['m1'] } }))).toEqual(firstThread)
       expect(await threadOf(store, 'm5', referring(['unknown']))).toMatchObject({ source: 'another thread' })
       expect((await store.findMessage('m3'))?.message.thread_source).toBe('t2')
     }),
@@ -96,9 +96,9 @@ function describeScopes(open: OpenStore): void {
   test.each(elsewhere)('threads of different %s never meet, neither by source nor by reference', (_, sketch) =>
     withStore(open, async ({ store }) => {
       const first = await threadOf(store, 'm1', inThread('t1'))
-      const other = await threadOf(store, 'm2', inThread('t1', sketch))
-      expect(other.thread).not.toBe(first.thread)
-      expect(other.id).not.toBe(first.id)
+      const otherThread = await threadOf(store, 'm2', inThread('t1', sketch))
+      expect(otherThread.thread).not.toBe(first.thread)
+      expect(otherThread.id).not.toBe(first.id)
       expect(await threadOf(store, 'm3', inThread('t1'))).toEqual(first)
     })(),
   )
@@ -129,8 +129,8 @@ function describeIds(open: OpenStore): void {
   test(
     'a thread that begins anew behind a deletion under the same name has another id',
     withStore(open, async ({ store }) => {
-      const own = inThread('t1', { thread: { scope: 'ada' }, authorship: { author: 'ada', object: 'o1' } })
-      const first = await threadOf(store, 'm1', own)
+      const ownThread = inThread('t1', { thread: { scope: 'ada' }, authorship: { author: 'ada', object: 'o1' } })
+      const first = await threadOf(store, 'm1', ownThread)
       await store.forgetPerson({ addresses: [{ via: 'a2a', address: '@ada@peer.test', subject: 'ada' }] })
       const next = await threadOf(store, 'm2', inThread('t1', { thread: { scope: 'ada' } }))
       expect(next.id).not.toBe(first.id)

@@ -76,8 +76,8 @@ function describeForgetting(open: OpenStore): void {
       await store.admit(sketchIntake('m1', byAda()), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'hello', ['x', 'y']))
-      const sent = (await leaseDeliveries(store)).find(({ to }) => to === 'x')
-      if (sent) await store.settle(sent, { state: 'sent' })
+      const sentDelivery = (await leaseDeliveries(store)).find(({ to }) => to === 'x')
+      if (sentDelivery) await store.settle(sentDelivery, { state: 'sent' })
       await forget(store)
       const record = await store.findMessage('m1')
       expect(record?.deliveries).toMatchObject([
@@ -239,7 +239,7 @@ function describePeers(open: OpenStore): void {
   test(
     'the store withdraws all of its messages, in any number',
     withStore(open, async ({ store }) => {
-      const ids = Array.from({ length: 450 }, (_, at) => `m${at}`)
+      const ids = Array.from({ length: 450 }, (_, index) => `m${index}`)
       await Promise.all(ids.map(id => store.admit(sketchIntake(id, byAda({}, id)), 'c')))
       await store.withdraw('a2a', [{ kind: 'forget_peer', peer: ada }])
       expect((await store.count()).messages).toMatchObject({ received: 0, failed: 450 })

@@ -77,8 +77,11 @@ export function describeForgetting(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       await converse(store, 'm1', sketchFrom(adasMail, 'm1'))
-      const former = { ...ada, subject: 'https://social.test/former-ada' }
-      expect(await store.forgetPerson({ agent: 'echo', addresses: [former] })).toMatchObject({ messages: 0, links: 0 })
+      const formerIdentity = { ...ada, subject: 'https://social.test/former-ada' }
+      expect(await store.forgetPerson({ agent: 'echo', addresses: [formerIdentity] })).toMatchObject({
+        messages: 0,
+        links: 0,
+      })
       expect(await addressesOf(store, adasMail)).toHaveLength(2)
     }),
   )
@@ -101,7 +104,7 @@ export function describeForgetting(open: OpenStore): void {
     'a task that keeps a message and loses its last answer shows none',
     withStore(open, async ({ store }) => {
       const task = { owner: 'ada', id: 'task', context: 't' }
-      const ask = async (id: string) => {
+      const admit = async (id: string) => {
         const { message } = await store.admit(sketchIntake(id, sketchFrom(ada, id, { task })), 'c')
         const turn = await leaseOnlyTurn(store)
         const { response, ...answer } = sketchAnswer(turn, 'and then?')
@@ -111,10 +114,10 @@ export function describeForgetting(open: OpenStore): void {
         })
         return message
       }
-      const kept = await ask('m1')
-      await ask('m2')
+      const keptMessage = await admit('m1')
+      await admit('m2')
       expect((await store.findTask(task))?.response).toMatchObject({ in_reply_to: 'm2' })
-      await store.forgetPerson({ agent: 'echo', addresses: [ada], except: kept })
+      await store.forgetPerson({ agent: 'echo', addresses: [ada], except: keptMessage })
       expect(await store.findMessage('m2')).toBeUndefined()
       expect(await store.findTask(task)).toMatchObject({ id: 'task' })
       expect((await store.findTask(task))?.response).toBeUndefined()
@@ -186,9 +189,9 @@ export function describeForgetting(open: OpenStore): void {
       expect(await store.findRelation({ ...key, relation: 'blocked_by' })).toBeDefined()
       expect(await store.findRelation({ ...key, relation: 'suppressed' })).toMatchObject({ peer, target: null })
       // Both relations stay without the name of the peer, and its own request ends them.
-      const listed = await store.listRelations({ limit: 10 })
-      expect(listed.map(({ relation }) => relation).sort()).toEqual(['blocked_by', 'suppressed'])
-      expect(JSON.stringify(listed)).not.toContain(peer)
+      const relations = await store.listRelations({ limit: 10 })
+      expect(relations.map(({ relation }) => relation).sort()).toEqual(['blocked_by', 'suppressed'])
+      expect(JSON.stringify(relations)).not.toContain(peer)
       const end = (relation: 'blocked_by' | 'suppressed') => ({ kind: 'unrelate', relation, peer }) as const
       await store.admit(
         sketchIntake('m2', sketchFrom(ada, 'm2', { disposition: 'keep', effects: [end('suppressed')] })),
@@ -275,8 +278,8 @@ export function describeForgetting(open: OpenStore): void {
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
       expect((await store.listDeliveries({ limit: 9 })).map(({ to }) => to)).toEqual([`${eveAccount.subject}/inbox`])
       const settling = before.map(delivery => store.settle(delivery, { state: 'sent' }).then(() => delivery.to))
-      const settled = await Promise.allSettled(settling)
-      expect(settled.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
+      const settlements = await Promise.allSettled(settling)
+      expect(settlements.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
       expect((await store.count()).deliveries).toEqual({ queued: 0, sent: 1, later: 0, dead: 0, dismissed: 0 })
     }),
   )

@@ -43,8 +43,8 @@ export function describeLinkedEvents(open: OpenStore): void {
       await link(store, eveAccount, account('aaa'))
       expect(await founderOf(store, account('aaa'))).toBe(eveAccount.address)
       await link(store, mailbox('zoe'), adasMail)
-      for (const each of [eveAccount, adasMail, mailbox('zoe')]) {
-        expect(await founderOf(store, each)).toBe('@zoe@mail.test')
+      for (const identity of [eveAccount, adasMail, mailbox('zoe')]) {
+        expect(await founderOf(store, identity)).toBe('@zoe@mail.test')
       }
     }),
   )
@@ -55,16 +55,16 @@ export function describeLinkedEvents(open: OpenStore): void {
       const request = sketchRequest(ada, adasMail)
       await store.requestLink(request)
       await confirm(store, request, { events })
-      const joined = [[ada.address, [ada.address, adasMail.address]]]
+      const joinedAddresses = [[ada.address, [ada.address, adasMail.address]]]
       const apart = [ada, adasMail].map(({ address }) => [address, [address]])
       const linked = changes.get('link')
-      expect([show(linked?.before ?? []), show(linked?.after ?? [])]).toEqual([apart, joined])
+      expect([show(linked?.before ?? []), show(linked?.after ?? [])]).toEqual([apart, joinedAddresses])
       expect(linked?.before.map(({ founder }) => founder.subject)).toEqual([ada.subject, adasMail.subject])
       expect(await leaseTurns(store)).toMatchObject([{ content: { id: 'told link' } }])
       await store.unlink({ agent: 'echo', identity: adasMail, other: ada, events })
-      const parted = changes.get('unlink')
-      expect([show(parted?.before ?? []), show(parted?.after ?? [])]).toEqual([joined, apart])
-      expect(parted?.after.map(({ founder }) => founder.subject)).toEqual([ada.subject, adasMail.subject])
+      const unlinkChange = changes.get('unlink')
+      expect([show(unlinkChange?.before ?? []), show(unlinkChange?.after ?? [])]).toEqual([joinedAddresses, apart])
+      expect(unlinkChange?.after.map(({ founder }) => founder.subject)).toEqual([ada.subject, adasMail.subject])
     }),
   )
   test(

@@ -6,7 +6,7 @@ import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
 import { leaseOnlyTurn, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
 
 const chat: PersonIdentity = { via: 'web', address: '@ada@web.agents.test', subject: 'web:["https://id.test","ada"]' }
-const whose: OwnThreads = {
+const ownThreads: OwnThreads = {
   agent: 'echo',
   scopes: [
     { via: 'web', scope: chat.subject },
@@ -27,7 +27,7 @@ const inChat = (id: string, thread: number, first = 'm1', sketch: IntakeSketch =
   })
 
 const listOwn = async (store: Store, options: object = {}) =>
-  (await store.listOwnThreads({ ...whose, limit: 10, ...options })).threads.map(({ via, beginning, isShared }) => {
+  (await store.listOwnThreads({ ...ownThreads, limit: 10, ...options })).threads.map(({ via, beginning, isShared }) => {
     return `${via} ${beginning}${isShared ? ' (shared)' : ''}`
   })
 
@@ -51,7 +51,7 @@ export function describeOwnThreads(open: OpenStore): void {
         'email words of m2',
         'activitypub words of m1',
       ])
-      const { next } = await store.listOwnThreads({ ...whose, limit: 1 })
+      const { next } = await store.listOwnThreads({ ...ownThreads, limit: 1 })
       expect(await listOwn(store, { before: next })).toEqual(['email words of m2', 'activitypub words of m1'])
     }),
   )
@@ -70,22 +70,22 @@ export function describeOwnThreads(open: OpenStore): void {
     'nobody finds a thread of somebody else by its number',
     withStore(open, async ({ store }) => {
       const { thread } = await converse(store, 'm1', sketchFrom(ada, 'm1'))
-      expect(await store.findOwnThread(whose, thread)).toMatchObject({
+      expect(await store.findOwnThread(ownThreads, thread)).toMatchObject({
         id: thread,
         via: 'activitypub',
         isShared: false,
       })
       const eves = {
-        ...whose,
+        ...ownThreads,
         scopes: [{ via: 'activitypub', scope: eveAccount.subject }],
         subjects: [eveAccount.subject],
       } as const
-      for (const other of [eves, { ...whose, agent: 'help' }, { ...whose, scopes: [], subjects: [] }]) {
-        expect(await store.findOwnThread(other, thread)).toBeUndefined()
-        expect(await store.readLastTarget(other, thread)).toBeUndefined()
+      for (const otherQuery of [eves, { ...ownThreads, agent: 'help' }, { ...ownThreads, scopes: [], subjects: [] }]) {
+        expect(await store.findOwnThread(otherQuery, thread)).toBeUndefined()
+        expect(await store.readLastTarget(otherQuery, thread)).toBeUndefined()
       }
       for (const number of [thread + 1, -1, 0.5, Number.NaN])
-        expect(await store.findOwnThread(whose, number)).toBeUndefined()
+        expect(await store.findOwnThread(ownThreads, number)).toBeUndefined()
     }),
   )
   test(
@@ -99,11 +99,11 @@ export function describeOwnThreads(open: OpenStore): void {
       expect(await recall(store, thread, chat.subject)).toEqual([
         ...['words of m1', 'answer to m1', 'words of c1', 'answer to c1'],
       ])
-      expect(await store.readLastTarget(whose, thread)).toEqual({ peer: 1 })
-      const gone = sketchIntake('c2', inChat('c2', thread + 1))
+      expect(await store.readLastTarget(ownThreads, thread)).toEqual({ peer: 1 })
+      const withdrawnIntake = sketchIntake('c2', inChat('c2', thread + 1))
       const another = sketchIntake('c3', inChat('c3', thread, 'whose number it was'))
-      for (const lost of [gone, another]) {
-        await expect(store.admit(lost, 'c')).rejects.toMatchObject({
+      for (const lostIntake of [withdrawnIntake, another]) {
+        await expect(store.admit(lostIntake, 'c')).rejects.toMatchObject({
           code: 'no_recipient',
           message: 'Cannot take message: its conversation is gone',
         })
@@ -117,10 +117,10 @@ export function describeOwnThreads(open: OpenStore): void {
         const first = `m ${sketch.name}`
         const { thread } = await converse(store, first, sketch(ada, first))
         await converse(store, `c ${sketch.name}`, inChat('c1', thread, first))
-        const own = await recall(store, thread, chat.subject)
-        expect(own).toEqual(expect.arrayContaining([`words of c ${sketch.name}`, `answer to c ${sketch.name}`]))
-        for (const other of [undefined, 'web:["https://id.test","eve"]']) {
-          expect(await recall(store, thread, other)).toEqual([
+        const ownEntries = await recall(store, thread, chat.subject)
+        expect(ownEntries).toEqual(expect.arrayContaining([`words of c ${sketch.name}`, `answer to c ${sketch.name}`]))
+        for (const subject of [undefined, 'web:["https://id.test","eve"]']) {
+          expect(await recall(store, thread, subject)).toEqual([
             `words of ${first}`,
             `answer to ${first}`,
             '[said in a chat, not before everybody]',

@@ -88,7 +88,7 @@ export function describeSharing(open: OpenStore): void {
     'the store writes a person’s state with the answer, carries it over when links grow, and drops it when they end',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
-      const keep = async (id: string, state: string) => {
+      const storeState = async (id: string, state: string) => {
         await store.admit(sketchIntake(id, sketchFrom(ada, id)), 'c')
         const turn = await leaseOnlyTurn(store)
         const person = (await store.findPerson('echo', ada))?.id ?? 'nobody'
@@ -96,7 +96,7 @@ export function describeSharing(open: OpenStore): void {
       }
       const read = async (identity: PersonIdentity) =>
         store.readPersonState('echo', (await store.findPerson('echo', identity))?.id ?? '')
-      await keep('m1', 'likes tea')
+      await storeState('m1', 'likes tea')
       expect(await read(adasMail)).toBe('likes tea')
       await link(store, ada, account('aaa'))
       expect(await read(account('aaa'))).toBe('likes tea')
@@ -129,19 +129,19 @@ export function describeSharing(open: OpenStore): void {
   test(
     'when two people join, the one who asked keeps their own state',
     withStore(open, async ({ store }) => {
-      const put = async (id: string, who: PersonIdentity) => {
-        await store.admit(sketchIntake(id, sketchFrom(who, id)), 'c')
+      const putState = async (id: string, identity: PersonIdentity) => {
+        await store.admit(sketchIntake(id, sketchFrom(identity, id)), 'c')
         const turn = await leaseOnlyTurn(store)
-        const person = (await store.findPerson('echo', who))?.id ?? 'nobody'
+        const person = (await store.findPerson('echo', identity))?.id ?? 'nobody'
         await store.commit(turn, {
           ...sketchAnswer(turn, 'noted'),
-          personState: { person, state: `of ${who.address}` },
+          personState: { person, state: `of ${identity.address}` },
         })
       }
       await link(store, eveAccount, mailbox('eve'))
       await link(store, ada, adasMail)
-      await put('m1', eveAccount)
-      await put('m2', ada)
+      await putState('m1', eveAccount)
+      await putState('m2', ada)
       await link(store, eveAccount, ada)
       const person = await store.findPerson('echo', adasMail)
       expect(await store.readPersonState('echo', person?.id ?? '')).toBe(`of ${eveAccount.address}`)
@@ -156,9 +156,9 @@ export function describeSharing(open: OpenStore): void {
       const person = (await store.findPerson('echo', eveAccount))?.id ?? 'nobody'
       await store.commit(turn, { ...sketchAnswer(turn, 'noted'), personState: { person, state: 'likes tea' } })
       await link(store, ada, eveAccount)
-      const joined = (await store.findPerson('echo', ada))?.id ?? 'nobody'
-      expect(joined).not.toBe(person)
-      expect(await store.readPersonState('echo', joined)).toBe('likes tea')
+      const personId = (await store.findPerson('echo', ada))?.id ?? 'nobody'
+      expect(personId).not.toBe(person)
+      expect(await store.readPersonState('echo', personId)).toBe('likes tea')
     }),
   )
   test(

@@ -36,8 +36,8 @@ function describeDecisions(open: OpenStore): void {
     withStore(open, async under => {
       const { store } = under
       const asked = await admitRequirement(under, 'd1', fromAda(inThread('talk', { target: { inbox: 'a' } })))
-      const resolved = await store.resolveRequirement(sketchDecision('d1'), 'c2')
-      expect(resolved).toMatchObject({
+      const resolution = await store.resolveRequirement(sketchDecision('d1'), 'c2')
+      expect(resolution).toMatchObject({
         outcome: 'resolved',
         requirement: { status: 'granted', resolvedAt: under.now() },
       })
@@ -79,18 +79,18 @@ function describeDecisions(open: OpenStore): void {
       await store.resolveRequirement(sketchDecision('d1', { args: { amount: 3 } }), 'c2')
       expect(await store.rerunDecision('d1', 'c')).toEqual({ outcome: 'refused', reason: 'running' })
       const first = await leaseOnlyTurn(store)
-      const failed = sketchResponse(first, 'sorry', 'failed')
-      await store.commit(first, { response: failed, deliveries: [], error: 'the model is away' })
+      const failedAnswer = sketchResponse(first, 'sorry', 'failed')
+      await store.commit(first, { response: failedAnswer, deliveries: [], error: 'the model is away' })
       const reruns = await Promise.all([store.rerunDecision('d1', 'c3'), store.rerunDecision('d1', 'c3')])
       expect(reruns.map(({ outcome }) => outcome).toSorted()).toEqual(['admitted', 'refused'])
-      const again = await leaseOnlyTurn(store)
-      expect(again.content).toMatchObject({
+      const secondLease = await leaseOnlyTurn(store)
+      expect(secondLease.content).toMatchObject({
         sender: first.content.sender,
         parts: first.content.parts,
         policy_resolution: { requirement: 'd1', outcome: 'granted', args: { amount: 3 } },
       })
-      expect(again.content.id).not.toBe(first.content.id)
-      await store.commit(again, sketchAnswer(again, 'thank you', ['inbox a']))
+      expect(secondLease.content.id).not.toBe(first.content.id)
+      await store.commit(secondLease, sketchAnswer(secondLease, 'thank you', ['inbox a']))
       expect(await store.rerunDecision('d1', 'c4')).toEqual({ outcome: 'refused', reason: 'done' })
     }),
   )
@@ -110,11 +110,11 @@ function describeDecisions(open: OpenStore): void {
       const { store } = under
       await admitRequirement(under, 'd1')
       const outcomes = ['granted', 'declined', 'granted', 'declined'] as const
-      const resolved = await Promise.all(
+      const resolutions = await Promise.all(
         outcomes.map(outcome => store.resolveRequirement(sketchDecision('d1', { outcome }), 'c')),
       )
-      expect(resolved.filter(({ outcome }) => outcome === 'resolved')).toHaveLength(1)
-      expect(resolved.flatMap(each => (each.outcome === 'refused' ? each.reason : []))).toEqual([
+      expect(resolutions.filter(({ outcome }) => outcome === 'resolved')).toHaveLength(1)
+      expect(resolutions.flatMap(resolution => (resolution.outcome === 'refused' ? resolution.reason : []))).toEqual([
         'used',
         'used',
         'used',
@@ -128,8 +128,8 @@ function describeDecisions(open: OpenStore): void {
       const { store } = under
       await admitRequirement(under, 'd1')
       const reasonOf = async (decision: RequirementDecision) => {
-        const resolved = await store.resolveRequirement(decision, 'c')
-        return resolved.outcome === 'refused' ? resolved.reason : resolved.outcome
+        const resolution = await store.resolveRequirement(decision, 'c')
+        return resolution.outcome === 'refused' ? resolution.reason : resolution.outcome
       }
       expect(await reasonOf(sketchDecision('other'))).toBe('unknown')
       expect(await reasonOf(sketchDecision('d1', { kind: 'payment_required' }))).toBe('kind')
@@ -152,8 +152,8 @@ function describeDecisions(open: OpenStore): void {
         outcome: 'resolved',
         requirement: { receipt: 'pay.test 1' },
       })
-      const again = await store.resolveRequirement(sketchDecision('d2', { receipt }), 'c')
-      expect(again).toMatchObject({ outcome: 'refused', reason: 'receipt_used' })
+      const secondResolution = await store.resolveRequirement(sketchDecision('d2', { receipt }), 'c')
+      expect(secondResolution).toMatchObject({ outcome: 'refused', reason: 'receipt_used' })
     }),
   )
   test('a decision survives a crash, with its turn', async () => {
@@ -238,11 +238,11 @@ function describeBroughtDecisions(open: OpenStore): void {
     withStore(open, async under => {
       const { store } = under
       await admitRequirement(under, 'd1', inTask())
-      const other = fromAda(ofTask({ owner: 'ada', id: 'task 2' }))
-      await store.admit(sketchIntake('m2', other), 'c')
+      const otherTask = fromAda(ofTask({ owner: 'ada', id: 'task 2' }))
+      await store.admit(sketchIntake('m2', otherTask), 'c')
       await store.commit(await leaseOnlyTurn(store), sayNothing())
       const resolution = sketchDecision('d1')
-      const intake = (id: string) => sketchIntake(id, { ...other, resolution })
+      const intake = (id: string) => sketchIntake(id, { ...otherTask, resolution })
       await expect(store.admit(intake('no'), 'c')).rejects.toMatchObject(refusal('belongs to another conversation'))
       const third = fromAda(ofTask({ owner: 'ada', id: 'task 3' }))
       await store.admit(sketchIntake('yes', { ...third, resolution }), 'c')

@@ -34,11 +34,18 @@ async function requirement(
   const turn = await leaseOnlyTurn(store)
   const kind = 'consent_required'
   const policy = { kind, message: `May I ${id}?`, ...(subject === operatorSubject && { approver: 'operator' }) }
-  const planned = { id, digest: requirementDigestOf(id), kind, policy, subject, expiresAt: now() + lastsMs } as const
+  const plannedRequirement = {
+    id,
+    digest: requirementDigestOf(id),
+    kind,
+    policy,
+    subject,
+    expiresAt: now() + lastsMs,
+  } as const
   await store.commit(turn, {
     response: sketchResponse(turn, `may I ${id}`, 'input_required'),
     deliveries: [],
-    requirements: [planned],
+    requirements: [plannedRequirement],
   })
 }
 
@@ -63,7 +70,7 @@ export function overdueContract(open: OpenStore): void {
     test(
       'end the tasks that wait for them when newer ones of their conversation push them out',
       withStore(open, async under => {
-        const tasks = Array.from({ length: maxOpenRequirements + 2 }, (_, at) => `t${at}`)
+        const tasks = Array.from({ length: maxOpenRequirements + 2 }, (_, index) => `t${index}`)
         for (const task of tasks) await requirement(under, `of ${task}`, { subject: ada, task, context: 'one' })
         const states = await Promise.all(tasks.map(id => under.store.findTask({ owner: ada, id })))
         const waiting = Array(maxOpenRequirements).fill('input_required')
@@ -78,8 +85,8 @@ export function overdueContract(open: OpenStore): void {
         await requirement(under, 'd1')
         expect(await store.endOverdue('d1', 'early')).toBeUndefined()
         under.advance(hourMs)
-        const ended = await Promise.all(['c2', 'c3', 'c4'].map(id => store.endOverdue('d1', id)))
-        expect(ended.filter(message => message !== undefined)).toHaveLength(1)
+        const endedNumbers = await Promise.all(['c2', 'c3', 'c4'].map(id => store.endOverdue('d1', id)))
+        expect(endedNumbers.filter(message => message !== undefined)).toHaveLength(1)
         expect(await store.findRequirement({ id: 'd1' })).toMatchObject({
           status: 'expired',
           resolvedAt: under.now(),

@@ -88,9 +88,9 @@ export async function leaseOnlyDelivery(store: Store): Promise<Delivery> {
   return onlyOf(await leaseDeliveries(store), 'due delivery')
 }
 
-function onlyOf<T>(items: readonly T[], what: string): T {
+function onlyOf<T>(items: readonly T[], label: string): T {
   const [only] = items
-  if (only === undefined || items.length > 1) throw new Error(`expected one ${what}, found ${items.length}`)
+  if (only === undefined || items.length > 1) throw new Error(`expected one ${label}, found ${items.length}`)
   return only
 }
 

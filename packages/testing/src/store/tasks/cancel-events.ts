@@ -29,7 +29,7 @@ const event: TaskCancelEvent = {
 const cancel = ({ store }: StoreUnderTest) => store.cancelTask(adasTask, event)
 
 /** Opens the task and lets the agent ask something in it. */
-async function ask({ store }: StoreUnderTest): Promise<void> {
+async function admitCancel({ store }: StoreUnderTest): Promise<void> {
   await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
   await answerTask(store, 'which one?', 'input_required')
 }
@@ -39,11 +39,11 @@ export function describeCancelEvents(open: OpenStore): void {
     'an agent that has asked hears once of the canceled task, and its answer changes nothing of that task',
     withStore(open, async under => {
       const { store } = under
-      await ask(under)
+      await admitCancel(under)
       await store.watchTask(adasTask, watch('a'))
       expect(await Promise.all([cancel(under), cancel(under), store.cancelTask(adasTask)])).toContain(true)
-      const [told] = await leaseDeliveries(store)
-      expect(told?.target).toMatchObject({ id: adasTask.id, state: 'canceled' })
+      const [delivery] = await leaseDeliveries(store)
+      expect(delivery?.target).toMatchObject({ id: adasTask.id, state: 'canceled' })
       const canceled = await store.findTask(adasTask)
       const turn = await leaseOnlyTurn(store)
       expect(turn).toMatchObject({ correlationId: 'canceled', flags: [taskCanceledFlag], task: undefined })
@@ -65,7 +65,7 @@ export function describeCancelEvents(open: OpenStore): void {
   test(
     'an agent that hears of a canceled task a second time hears nothing more',
     withStore(open, async under => {
-      await ask(under)
+      await admitCancel(under)
       expect(await cancel(under)).toBe(true)
       expect(await cancel(under)).toBe(false)
       await answerTask(under.store, 'so be it')
@@ -91,7 +91,7 @@ export function describeCancelEvents(open: OpenStore): void {
     'an agent hears of a canceled task whose answer to its question was under way, and that turn counts no more',
     withStore(open, async under => {
       const { store } = under
-      await ask(under)
+      await admitCancel(under)
       await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
       const answering = await leaseOnlyTurn(store)
       expect(await cancel(under)).toBe(true)
@@ -123,7 +123,7 @@ export function describeCancelEvents(open: OpenStore): void {
   test(
     'an agent hears of a canceled task after a restart',
     withStore(open, async under => {
-      await ask(under)
+      await admitCancel(under)
       await cancel(under)
       const store = await under.reopen?.()
       if (!store) return

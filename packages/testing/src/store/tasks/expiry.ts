@@ -15,8 +15,8 @@ export function describeExpiry(open: OpenStore): void {
   }
   const task = (id: string): TaskKey => ({ owner: 'ada', id })
   /** Admits all messages at once, so that a store writes them in few transactions. Many transactions would measure the disk. */
-  const admitMany = (count: number, admitOne: (at: number) => Promise<unknown>) =>
-    Promise.all(Array.from({ length: count }, (_, at) => admitOne(at)))
+  const admitMany = (count: number, admitOne: (index: number) => Promise<unknown>) =>
+    Promise.all(Array.from({ length: count }, (_, index) => admitOne(index)))
 
   test(
     'expireTasks() removes the tasks that ended before a time, with all of their words',
@@ -108,10 +108,10 @@ export function describeExpiry(open: OpenStore): void {
   test(
     'expireTasks() goes by slices, and through a task of many messages in several',
     withStore(open, async ({ store, now, advance }) => {
-      await admitMany(450, at => admit(store, `long ${at}`, task('long'), 'long'))
+      await admitMany(450, index => admit(store, `long ${index}`, task('long'), 'long'))
       await store.cancelTask(task('long'))
       advance(1)
-      for (let at = 0; at < 3; at += 1) await asks(store, `m${at}`, task(`task ${at}`))
+      for (let index = 0; index < 3; index += 1) await asks(store, `m${index}`, task(`task ${index}`))
       await asks(store, 'last', task('last'))
       advance(1_000)
       const slices: unknown[] = []
@@ -129,7 +129,7 @@ export function describeExpiry(open: OpenStore): void {
     withStore(open, async ({ store, now, advance }) => {
       await admit(store, 'long', task('long'), 'long')
       await answerTask(store, 'answer', 'input_required')
-      await admitMany(200, at => admit(store, `long ${at}`, task('long'), 'long'))
+      await admitMany(200, index => admit(store, `long ${index}`, task('long'), 'long'))
       await store.cancelTask(task('long'))
       await asks(store, 'last', task('last'))
       expect(await store.findTask(task('long'))).toMatchObject({ response: { in_reply_to: 'long' } })
@@ -144,9 +144,9 @@ export function describeExpiry(open: OpenStore): void {
     'expireTasks() of an owner keeps the newest',
     withStore(open, async ({ store, advance }) => {
       await asks(store, 'm0', { owner: 'bob', id: 'task 0' })
-      for (let at = 1; at <= 5; at += 1) {
+      for (let index = 1; index <= 5; index += 1) {
         advance(1_000)
-        await asks(store, `m${at}`, task(`task ${at}`))
+        await asks(store, `m${index}`, task(`task ${index}`))
       }
       expect(await store.expireTasks({ owner: 'ada', maxTasks: 3, limit })).toEqual({ removed: 2, isDone: true })
       const { tasks } = await store.listTasks({ owner: 'ada', limit: 9 })
@@ -157,16 +157,16 @@ export function describeExpiry(open: OpenStore): void {
   test(
     'expireTasks() leaves an owner at most the given bytes, attachments included, and removes the oldest tasks first',
     withStore(open, async ({ store, now, advance }) => {
-      const large = async (at: number, owner = 'ada') => {
+      const large = async (index: number, owner = 'ada') => {
         advance(1_000)
-        const key = { owner, id: `task ${at}`, context: `ctx ${at}` }
-        const bytes = new Uint8Array(100_000).fill(at)
-        const blobs = [{ digest: `${owner} ${at}`, bytes, mime: 'image/png' }]
-        await store.admit(sketchIntake(`${owner} ${at}`, { ...inThread(key.context, { task: key }), blobs }), 'c')
-        await answerTask(store, `seen ${at}`)
+        const key = { owner, id: `task ${index}`, context: `ctx ${index}` }
+        const bytes = new Uint8Array(100_000).fill(index)
+        const blobs = [{ digest: `${owner} ${index}`, bytes, mime: 'image/png' }]
+        await store.admit(sketchIntake(`${owner} ${index}`, { ...inThread(key.context, { task: key }), blobs }), 'c')
+        await answerTask(store, `seen ${index}`)
       }
       await large(0, 'bob')
-      for (let at = 1; at <= 5; at += 1) await large(at)
+      for (let index = 1; index <= 5; index += 1) await large(index)
       expect(await store.expireTasks({ owner: 'ada', bytes: 1_000_000, limit })).toEqual({ removed: 0, isDone: true })
       // The limit leaves room for three of five attachments with their texts.
       expect(await store.expireTasks({ owner: 'ada', bytes: 320_000, limit })).toEqual({ removed: 2, isDone: true })
@@ -175,7 +175,7 @@ export function describeExpiry(open: OpenStore): void {
       expect(await store.findTask({ owner: 'bob', id: 'task 0' })).toBeDefined()
       // Removed tasks no longer count, whatever removed them.
       expect((await store.expireTasks({ before: now() - 500, limit })).removed).toBe(3)
-      for (let at = 6; at <= 7; at += 1) await large(at)
+      for (let index = 6; index <= 7; index += 1) await large(index)
       expect(await store.expireTasks({ owner: 'ada', bytes: 320_000, limit })).toEqual({ removed: 0, isDone: true })
       expect(await listIds()).toEqual(['task 7', 'task 6', 'task 5'])
     }),

@@ -79,8 +79,8 @@ function describeLife(open: OpenStore): void {
       const refusal = { code: 'unsupported', message: 'Cannot continue task: it has ended' }
       await expect(store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')).rejects.toMatchObject(refusal)
       expect(await store.findMessage('m2')).toBeUndefined()
-      const again = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
-      expect(again).toEqual({ outcome: 'duplicate', message: first.message, task: adasTask })
+      const secondAdmission = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      expect(secondAdmission).toEqual({ outcome: 'duplicate', message: first.message, task: adasTask })
     }),
   )
   test(
@@ -97,9 +97,9 @@ function describeLife(open: OpenStore): void {
   test(
     'a message that reopens its task goes on with one that has ended, but not with a canceled one',
     withStore(open, async ({ store }) => {
-      const { task, ...rest } = ofTask(adasTask)
+      const { task, ...sketch } = ofTask(adasTask)
       const reopen = (id: string) =>
-        store.admit(sketchIntake(id, { ...rest, ...(task && { task: { ...task, reopens: true } }) }), 'c')
+        store.admit(sketchIntake(id, { ...sketch, ...(task && { task: { ...task, reopens: true } }) }), 'c')
       await reopen('m1')
       await answerTask(store, 'done')
       expect(await reopen('m2')).toMatchObject({ outcome: 'accepted' })
@@ -131,12 +131,12 @@ function describeSteps(open: OpenStore): void {
       await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
       await noteState()
       await store.admit(sketchIntake('m3', ofTask(adasTask, 'another thread')), 'c')
-      const [beside] = await leaseTurns(store)
+      const [parallelTurn] = await leaseTurns(store)
       await noteState()
       await store.commit(first, { response: sketchResponse(first, 'which one?', 'input_required'), deliveries: [] })
       await noteState()
       expect(states).toEqual(['working', 'working', 'working'])
-      if (beside) await store.commit(beside, sketchAnswer(beside, 'done'))
+      if (parallelTurn) await store.commit(parallelTurn, sketchAnswer(parallelTurn, 'done'))
       await answerTask(store, 'that one')
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'completed' })
     }),
@@ -230,7 +230,7 @@ function describeList(open: OpenStore): void {
   test(
     'listTasks() filters, counts and pages, newest first',
     withStore(open, async ({ store, now, advance }) => {
-      const begun = now()
+      const startedAt = now()
       for (const [index, context] of ['red', 'blue', 'red', 'red'].entries()) {
         advance(1_000)
         await store.admit(
@@ -244,7 +244,7 @@ function describeList(open: OpenStore): void {
       }
       expect(await idsFor({})).toEqual(['3210', 4])
       expect(await idsFor({ context: 'blue 1' })).toEqual(['1', 1])
-      expect(await idsFor({ updatedSince: begun + 3_000 })).toEqual(['32', 2])
+      expect(await idsFor({ updatedSince: startedAt + 3_000 })).toEqual(['32', 2])
       expect(await idsFor({ agent: 'help' })).toEqual(['', 0])
       const { tasks } = await store.listTasks({ owner: 'ada', limit: 2 })
       const last = tasks.at(-1)
@@ -261,16 +261,16 @@ function describeList(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       const keys = Array.from({ length: 5 }, (_, index) => ({ owner: 'ada', id: `task ${index}` }))
       await Promise.all(keys.map(key => store.admit(sketchIntake(key.id, ofTask(key, key.id)), 'c')))
-      const seen: string[] = []
+      const taskIds: string[] = []
       let after: TaskFilter['after']
       for (;;) {
         const { tasks } = await store.listTasks({ owner: 'ada', limit: 2, after })
         const last = tasks.at(-1)
         if (!last) break
-        seen.push(...tasks.map(({ id }) => id))
+        taskIds.push(...tasks.map(({ id }) => id))
         after = { updatedAt: last.updatedAt, id: last.id }
       }
-      expect(seen.toSorted()).toEqual(keys.map(({ id }) => id))
+      expect(taskIds.toSorted()).toEqual(keys.map(({ id }) => id))
     }),
   )
 }

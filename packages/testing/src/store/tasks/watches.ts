@@ -14,18 +14,18 @@ export function describeWatches(open: OpenStore): void {
       expect(await store.watchTask(adasTask, watch('b'))).toBe('watching')
       await answerTask(store, 'which one?', 'input_required')
       expect(await store.cancelTask(adasTask)).toBe(true)
-      const told = async () =>
+      const listTargets = async () =>
         (await leaseDeliveries(store)).map(({ to, target, response }) => [to, target, response?.id])
-      const about = (id: string, state: string) => ({ watch: id, ...adasTask, context: 'ctx', state, at: now() })
+      const taskState = (id: string, state: string) => ({ watch: id, ...adasTask, context: 'ctx', state, at: now() })
       const first = await leaseDeliveries(store)
       expect(first.map(({ to, target, response }) => [to, target, response?.id])).toEqual([
-        ['https://hook.test/#a', about('a', 'input_required'), 'answer to m1'],
-        ['https://hook.test/#b', about('b', 'input_required'), 'answer to m1'],
+        ['https://hook.test/#a', taskState('a', 'input_required'), 'answer to m1'],
+        ['https://hook.test/#b', taskState('b', 'input_required'), 'answer to m1'],
       ])
       for (const delivery of first) await store.settle(delivery, { state: 'sent' })
-      expect(await told()).toEqual([
-        ['https://hook.test/#a', about('a', 'canceled'), undefined],
-        ['https://hook.test/#b', about('b', 'canceled'), undefined],
+      expect(await listTargets()).toEqual([
+        ['https://hook.test/#a', taskState('a', 'canceled'), undefined],
+        ['https://hook.test/#b', taskState('b', 'canceled'), undefined],
       ])
     }),
   )
@@ -35,23 +35,29 @@ export function describeWatches(open: OpenStore): void {
       const keys = ['ann', 'bob'].map(owner => ({ owner, id: `of ${owner}` }))
       for (const { owner, id } of keys) {
         await store.admit(sketchIntake(`m ${owner}`, ofTask({ owner, id })), 'c')
-        for (const at of [1, 2, 3, 4])
-          await store.watchTask({ owner, id }, { ...watch(`${at}`), to: `https://${owner}${at}.test/` })
+        for (const number of [1, 2, 3, 4])
+          await store.watchTask({ owner, id }, { ...watch(`${number}`), to: `https://${owner}${number}.test/` })
         await answerTask(store, 'done')
       }
       const groupOf = (owner: string) => findShareGroup({ to: '', target: { watch: 'w', owner } }) ?? ''
       expect(groupOf('ann')).not.toBe(groupOf('bob'))
-      const mostOf = new Map([
+      const maxOf = new Map([
         [groupOf('ann'), 2],
         [groupOf('bob'), 3],
       ])
-      const shares = { most: 8, mostOf, taken: new Map() }
-      const leased = await store.leaseDeliveries({ holder: 'w', limit: 100, leaseMs: 60_000, rank: 'answer', shares })
-      expect(leased.map(({ to }) => to)).toEqual(
+      const shares = { most: 8, mostOf: maxOf, taken: new Map() }
+      const deliveries = await store.leaseDeliveries({
+        holder: 'w',
+        limit: 100,
+        leaseMs: 60_000,
+        rank: 'answer',
+        shares,
+      })
+      expect(deliveries.map(({ to }) => to)).toEqual(
         ['ann1', 'ann2', 'bob1', 'bob2', 'bob3'].map(name => `https://${name}.test/`),
       )
       expect((await store.listWaitingHosts(20)).map(({ host }) => host).toSorted()).toEqual(
-        keys.flatMap(({ owner }) => [1, 2, 3, 4].map(at => `${owner}${at}.test`)),
+        keys.flatMap(({ owner }) => [1, 2, 3, 4].map(number => `${owner}${number}.test`)),
       )
     }),
   )
@@ -74,7 +80,7 @@ export function describeWatches(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       const outcomes: string[] = []
-      for (let at = 0; at < 12; at += 1) outcomes.push(await store.watchTask(adasTask, watch(String(at))))
+      for (let index = 0; index < 12; index += 1) outcomes.push(await store.watchTask(adasTask, watch(String(index))))
       expect(outcomes).toEqual([...Array(10).fill('watching'), 'full', 'full'])
       expect(await store.watchTask(adasTask, watch('3'))).toBe('watching')
       const theirs = { owner: 'bob', id: adasTask.id }
@@ -91,8 +97,8 @@ export function describeMost(open: OpenStore): void {
     'an owner has a limited number of open tasks; an ended one frees its slot, and open ones go on',
     withStore(open, async ({ store }) => {
       const task = (id: string, owner = 'ada') => ({ owner, id, context: id, most: 2 })
-      const admit = (id: string, of: ReturnType<typeof task>) =>
-        store.admit(sketchIntake(id, inThread(of.context, { task: of })), 'c')
+      const admit = (id: string, taskOptions: ReturnType<typeof task>) =>
+        store.admit(sketchIntake(id, inThread(taskOptions.context, { task: taskOptions })), 'c')
       await admit('m1', task('1'))
       await admit('m2', task('2'))
       const refusal = { code: 'rate_limited', message: 'Cannot open task: too many are open' }
@@ -113,8 +119,8 @@ export function describeMost(open: OpenStore): void {
         maxOpenTasks: 3,
         share: { name, maxOpenTasks: 2 },
       })
-      const admit = (id: string, of: ReturnType<typeof task>) =>
-        store.admit(sketchIntake(id, inThread(of.context, { task: of })), 'c')
+      const admit = (id: string, taskOptions: ReturnType<typeof task>) =>
+        store.admit(sketchIntake(id, inThread(taskOptions.context, { task: taskOptions })), 'c')
       const refusal = { code: 'rate_limited', message: 'Cannot open task: too many are open' }
       await admit('m1', task('1', 'here'))
       await admit('m2', task('2', 'here'))

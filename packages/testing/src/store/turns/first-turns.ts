@@ -40,12 +40,12 @@ function describeFirstTurns(open: OpenStore): void {
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
-      const stored = await readCarried(store, turn)
+      const content = await readCarried(store, turn)
       Object.assign(turn.content.sender, { address: '@else@where.test' })
       await store.release(turn, { dueAt: now() })
-      const again = await leaseOnlyTurn(store)
-      expect(again.isFirst).toBeUndefined()
-      expect(carried(again)).toStrictEqual(stored)
+      const secondLease = await leaseOnlyTurn(store)
+      expect(secondLease.isFirst).toBeUndefined()
+      expect(carried(secondLease)).toStrictEqual(content)
     }),
   )
   test(
@@ -65,7 +65,7 @@ function describeFirstTurns(open: OpenStore): void {
   test(
     'each turn carries its own message, of more than the store keeps at hand',
     withStore(open, async ({ store }) => {
-      const ids = Array.from({ length: 300 }, (_, at) => `m${at}`)
+      const ids = Array.from({ length: 300 }, (_, index) => `m${index}`)
       await Promise.all(ids.map(id => store.admit(sketchIntake(id), 'c')))
       const turns = await leaseTurns(store, 300)
       // Turns of two transactions may have another order.

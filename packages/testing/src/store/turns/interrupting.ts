@@ -54,12 +54,12 @@ function describeInterrupting(open: OpenStore): void {
   test(
     'nobody can end the turn of another sender, nor one without a proven sender',
     withStore(open, async ({ store }) => {
-      const forged: IntakeSketch = {
+      const forgedIntake: IntakeSketch = {
         message: { sender: { ...provenAda, auth_method: 'none', verified: false, identities: [] } },
       }
       await store.admit(sketchQueued('m1', interruptMode), 'c')
       const turn = await leaseOnlyTurn(store)
-      await store.admit(sketchQueued('forged', interruptMode, forged), 'c')
+      await store.admit(sketchQueued('forged', interruptMode, forgedIntake), 'c')
       await store.admit(sketchQueued('bob', interruptMode, { message: { sender: sketchProvenSender('bob') } }), 'c')
       await store.commit(turn, sketchAnswer(turn, 'undisturbed'))
       expect((await leaseOnlyTurn(store)).content.id).toBe('forged')
@@ -69,14 +69,14 @@ function describeInterrupting(open: OpenStore): void {
     'a flood interrupts a limited number of runs, and leaves the newest message waiting',
     withStore(open, async ({ store }) => {
       const runs: Turn[] = []
-      for (let at = 0; at < 50; at += 1) {
-        await store.admit(sketchQueued(`m${at}`, interruptMode), 'c')
+      for (let index = 0; index < 50; index += 1) {
+        await store.admit(sketchQueued(`m${index}`, interruptMode), 'c')
         runs.push(...(await leaseTurns(store)))
       }
-      expect(messageIdsOf(runs)).toEqual(Array.from({ length: maxAborts + 1 }, (_, at) => `m${at}`))
+      expect(messageIdsOf(runs)).toEqual(Array.from({ length: maxAborts + 1 }, (_, index) => `m${index}`))
       expect((await store.count()).messages).toMatchObject({ working: 1, received: 1, ignored: 48 })
-      const left = runs.at(-1)
-      if (left) await store.commit(left, sketchAnswer(left, 'at last'))
+      const lastTurn = runs.at(-1)
+      if (lastTurn) await store.commit(lastTurn, sketchAnswer(lastTurn, 'at last'))
       const newest = await leaseOnlyTurn(store)
       expect(newest.content.id).toBe('m49')
       await store.admit(sketchQueued('m50', interruptMode), 'c')
@@ -89,12 +89,12 @@ function describeInterrupting(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       const task = { owner: 'ada', id: 'one', context: 't' }
       await store.admit(sketchQueued('m1', interruptMode, { task }), 'c')
-      const one = await leaseOnlyTurn(store)
+      const firstTurn = await leaseOnlyTurn(store)
       await store.admit(sketchQueued('m2', interruptMode, { task }), 'c')
-      await expect(store.commit(one, sayNothing())).rejects.toThrow(LeaseLost)
+      await expect(store.commit(firstTurn, sayNothing())).rejects.toThrow(LeaseLost)
       expect(await store.findTask(task)).toMatchObject({ state: 'submitted' })
-      const two = await leaseOnlyTurn(store)
-      await store.commit(two, sketchAnswer(two, 'two'))
+      const secondTurn = await leaseOnlyTurn(store)
+      await store.commit(secondTurn, sketchAnswer(secondTurn, 'two'))
       expect(await store.findTask(task)).toMatchObject({ state: 'completed', response: { in_reply_to: 'm2' } })
     }),
   )
@@ -104,8 +104,8 @@ function describeInterrupting(open: OpenStore): void {
       const keys = ['one', 'two', 'three'].map(id => ({ owner: 'ada', id, context: 't' }))
       const [first, second, third] = keys
       await store.admit(sketchQueued('m1', interruptMode, { task: first }), 'c')
-      const watched = { owner: 'ada', id: 'one' }
-      await store.watchTask(watched, { id: 'w', to: 'https://peer.test/push', target: {} })
+      const watchedTask = { owner: 'ada', id: 'one' }
+      await store.watchTask(watchedTask, { id: 'w', to: 'https://peer.test/push', target: {} })
       const running = await leaseOnlyTurn(store)
       await store.admit(sketchQueued('m2', interruptMode, { task: second }), 'c')
       await store.admit(sketchQueued('m3', interruptMode, { task: third }), 'c')
@@ -124,19 +124,19 @@ function describeInterrupting(open: OpenStore): void {
   test(
     'a message interrupts no task of another owner, and a task with another open turn goes on',
     withStore(open, async ({ store }) => {
-      const own = { owner: 'ada', id: 'own', context: 't' }
-      await store.admit(sketchQueued('m1', interruptMode, { task: { ...own, owner: 'bob' } }), 'c')
-      await store.admit(sketchQueued('m2', undefined, { task: own }), 'c')
-      await store.admit(sketchQueued('m3', interruptMode, { task: own }), 'c')
-      await store.admit(sketchQueued('m4', interruptMode, { task: { ...own, id: 'new' } }), 'c')
-      const answered: string[] = []
+      const ownTask = { owner: 'ada', id: 'own', context: 't' }
+      await store.admit(sketchQueued('m1', interruptMode, { task: { ...ownTask, owner: 'bob' } }), 'c')
+      await store.admit(sketchQueued('m2', undefined, { task: ownTask }), 'c')
+      await store.admit(sketchQueued('m3', interruptMode, { task: ownTask }), 'c')
+      await store.admit(sketchQueued('m4', interruptMode, { task: { ...ownTask, id: 'new' } }), 'c')
+      const answeredMessages: string[] = []
       for (let count = 0; count < 3; count += 1) {
         const turn = await leaseOnlyTurn(store)
-        answered.push(turn.content.id)
+        answeredMessages.push(turn.content.id)
         await store.commit(turn, sketchAnswer(turn, 'heard'))
       }
-      expect(answered).toEqual(['m1', 'm2', 'm4'])
-      expect(await store.findTask(own)).toMatchObject({ state: 'completed', response: { in_reply_to: 'm2' } })
+      expect(answeredMessages).toEqual(['m1', 'm2', 'm4'])
+      expect(await store.findTask(ownTask)).toMatchObject({ state: 'completed', response: { in_reply_to: 'm2' } })
     }),
   )
 }
@@ -151,8 +151,8 @@ function describeShares(open: OpenStore): void {
         ['m1', 'm2', 'm3', 'm4'].map(id => sketchIntake(id)),
       )
       await store.admit({ ...sketchIntake('h'), agent: 'help' }, 'c')
-      const one = await store.leaseTurns({ ...request, holder: 'one', limit: 1 })
-      expect(messageIdsOf(one)).toEqual(['m1'])
+      const firstLease = await store.leaseTurns({ ...request, holder: 'one', limit: 1 })
+      expect(messageIdsOf(firstLease)).toEqual(['m1'])
       expect(messageIdsOf(await store.leaseTurns({ ...request, holder: 'two' }))).toEqual(['m2', 'h'])
       expect(await store.leaseTurns({ ...request, holder: 'three' })).toEqual([])
       advance(leaseMs)

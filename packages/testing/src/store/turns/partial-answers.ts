@@ -52,11 +52,11 @@ function describeFiles(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', { blobs: [theirs], message: { parts: [toFile(theirs)] } }), 'c')
       const turn = await leaseOnlyTurn(store)
-      const given = withFiles(sketchResponse(turn, ''), picture)
-      await store.commit(turn, { response: given, blobs: [picture], deliveries: [] })
+      const partialAnswer = withFiles(sketchResponse(turn, ''), picture)
+      await store.commit(turn, { response: partialAnswer, blobs: [picture], deliveries: [] })
       expect(await store.findBlob(picture.digest)).toMatchObject({ mime: 'image/png' })
-      const edited = { ...sketchEdit(withFiles(given, other), []), blobs: [other] }
-      await store.act([edited], 'c')
+      const editedAnswer = { ...sketchEdit(withFiles(partialAnswer, other), []), blobs: [other] }
+      await store.act([editedAnswer], 'c')
       expect(await store.findBlob(other.digest)).toBeDefined()
       expect(await store.findBlob(picture.digest)).toBeUndefined()
       await store.act([sketchPost('p1', 'news', { blobs: [other], parts: [toFile(other)] })], 'c')
@@ -84,7 +84,7 @@ function describeFiles(open: OpenStore): void {
   )
 }
 
-function said(turn: Turn, text: string, recipients: readonly string[] = [], overrides: Partial<Answer> = {}) {
+function partialText(turn: Turn, text: string, recipients: readonly string[] = [], overrides: Partial<Answer> = {}) {
   const response = sketchResponse(turn, text, 'working')
   return { ...sketchAnswer(turn, text, recipients, overrides), response }
 }
@@ -98,7 +98,7 @@ function describePartialAnswer(open: OpenStore): void {
       expect(await store.findAnswer(turn.message)).toBeUndefined()
       await store.say(
         turn,
-        said(turn, 'looking', ['x'], { rendering: { at: 'x' }, isListed: true, aliases: ['alias'] }),
+        partialText(turn, 'looking', ['x'], { rendering: { at: 'x' }, isListed: true, aliases: ['alias'] }),
       )
       expect(await store.findAnswer(turn.message)).toMatchObject({
         response: { id: 'answer to m1', status: 'working', parts: [{ content: 'looking' }] },
@@ -109,7 +109,7 @@ function describePartialAnswer(open: OpenStore): void {
       expect(await leaseTurns(store), 'the turn goes on').toEqual([])
       const first = await leaseOnlyDelivery(store)
       expect(first.response?.parts).toMatchObject([{ content: 'looking' }])
-      await store.say(turn, { ...said(turn, 'still looking', ['x']), isRevision: true })
+      await store.say(turn, { ...partialText(turn, 'still looking', ['x']), isRevision: true })
       await store.commit(turn, sketchAnswer(turn, 'found', ['x'], { isRevision: true }))
       expect(await store.listResponses({ ...ofEcho, limit: 9 })).toMatchObject([
         {
@@ -129,7 +129,7 @@ function describePartialAnswer(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
-      await store.say(turn, said(turn, 'looking', [], { aliases: ['alias'] }))
+      await store.say(turn, partialText(turn, 'looking', [], { aliases: ['alias'] }))
       await store.admit(sketchIntake('m2', inThread('u', { thread: { references: ['alias'] } })), 'c')
       await store.commit(turn, sketchAnswer(turn, 'found', [], { isRevision: true }))
       expect((await leaseOnlyTurn(store)).content.thread_source).toBe('t')
@@ -149,7 +149,7 @@ function describePartialAnswer(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
-      await store.say(turn, said(turn, 'looking'))
+      await store.say(turn, partialText(turn, 'looking'))
       await store.commit(turn, sayNothing())
       expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'looking'])
     }),
@@ -161,16 +161,18 @@ function describePartialAnswerTwice(open: OpenStore): void {
     'the next worker of a turn finds its interim words and revises them, and the first one can add none',
     withStore(open, async ({ store, advance }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
-      const lost = await leaseOnlyTurn(store)
-      await store.say(lost, said(lost, 'looking'))
+      const lostTurn = await leaseOnlyTurn(store)
+      await store.say(lostTurn, partialText(lostTurn, 'looking'))
       advance(leaseMs)
       const held = await leaseOnlyTurn(store)
-      await expect(store.say(lost, { ...said(lost, 'late'), isRevision: true })).rejects.toThrow(LeaseLost)
+      await expect(store.say(lostTurn, { ...partialText(lostTurn, 'late'), isRevision: true })).rejects.toThrow(
+        LeaseLost,
+      )
       expect(await store.findAnswer(held.message)).toMatchObject({ response: { parts: [{ content: 'looking' }] } })
       await store.commit(held, sketchAnswer(held, 'found', [], { isRevision: true }))
       expect(await wordsIn(store, held.thread)).toEqual(['words of m1', 'found'])
-      for (const turn of [lost, held]) {
-        await expect(store.say(turn, { ...said(turn, 'late'), isRevision: true })).rejects.toThrow(LeaseLost)
+      for (const turn of [lostTurn, held]) {
+        await expect(store.say(turn, { ...partialText(turn, 'late'), isRevision: true })).rejects.toThrow(LeaseLost)
       }
       expect(await wordsIn(store, held.thread)).toEqual(['words of m1', 'found'])
     }),
@@ -180,9 +182,9 @@ function describePartialAnswerTwice(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
-      await store.say(turn, said(turn, 'looking', ['x']))
+      await store.say(turn, partialText(turn, 'looking', ['x']))
       await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
-      await store.say(turn, { ...said(turn, 'still looking', ['x']), isRevision: true })
+      await store.say(turn, { ...partialText(turn, 'still looking', ['x']), isRevision: true })
       await store.commit(turn, sketchAnswer(turn, 'found', ['x'], { isRevision: true }))
       expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [] } })
       expect(await wordsIn(store, turn.thread)).toEqual(['words of m1'])
@@ -196,9 +198,11 @@ function describePartialAnswerTwice(open: OpenStore): void {
       const authorship = { author: 'ada', object: 'note' }
       await store.admit(sketchIntake('m1', { authorship }), 'c')
       const turn = await leaseOnlyTurn(store)
-      await store.say(turn, said(turn, 'looking', ['x']))
+      await store.say(turn, partialText(turn, 'looking', ['x']))
       await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
-      await expect(store.say(turn, { ...said(turn, 'late', ['x']), isRevision: true })).rejects.toThrow(LeaseLost)
+      await expect(store.say(turn, { ...partialText(turn, 'late', ['x']), isRevision: true })).rejects.toThrow(
+        LeaseLost,
+      )
       expect(await leaseDeliveries(store)).toEqual([])
     }),
   )
@@ -227,9 +231,9 @@ function sketchBlock(peer: string) {
 async function beginAloud(store: Store, sketch: IntakeSketch = {}) {
   await store.admit(sketchQueued('m1', interruptMode, { authorship: ofAda(1), ...sketch }), 'c')
   const turn = await leaseOnlyTurn(store)
-  const withdrawal = (what: string) => ({ deliveries: [{ to: 'x', target: { withdraws: what } }] })
-  await store.say(turn, said(turn, 'looking', ['x'], { withdrawal: withdrawal('looking') }))
-  const interim = said(turn, 'still looking', [], { withdrawal: withdrawal('both'), isRevision: true })
+  const withdrawal = (name: string) => ({ deliveries: [{ to: 'x', target: { withdraws: name } }] })
+  await store.say(turn, partialText(turn, 'looking', ['x'], { withdrawal: withdrawal('looking') }))
+  const interim = partialText(turn, 'still looking', [], { withdrawal: withdrawal('both'), isRevision: true })
   await store.say(turn, interim)
   await store.settle(await leaseOnlyDelivery(store), { state: 'sent' })
   return turn
@@ -266,7 +270,7 @@ function describeWithdrawal(open: OpenStore): void {
       await withStore(open, async ({ store }) => {
         await store.admit(sketchQueued('m1', interruptMode, { authorship: ofAda(1) }), 'c')
         const turn = await leaseOnlyTurn(store)
-        await store.say(turn, said(turn, 'looking', ['x']))
+        await store.say(turn, partialText(turn, 'looking', ['x']))
         await end(store, turn)
         expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [] } })
         expect(await wordsIn(store, turn.thread)).not.toContain('looking')

@@ -152,26 +152,26 @@ function describeMergeBounds(open: OpenStore): void {
         sketchQueued('other', mergeMode, sketch),
         sketchQueued('m3', mergeMode),
       ])
-      const seen: (readonly string[])[] = []
+      const contents: (readonly string[])[] = []
       for (let turn = await leaseOnlyTurn(store); ; turn = await leaseOnlyTurn(store)) {
-        seen.push([...(turn.content.merged ?? []).map(({ id }) => id), turn.content.id])
+        contents.push([...(turn.content.merged ?? []).map(({ id }) => id), turn.content.id])
         await store.commit(turn, sayNothing())
         if (turn.content.id === 'm3') break
       }
-      expect(seen).toEqual([['m1', 'm2'], ['other'], ['m3']])
+      expect(contents).toEqual([['m1', 'm2'], ['other'], ['m3']])
     })()
   })
   test(
     'a turn answers a limited number of messages and bytes, and the rest is the next turn',
     withStore(open, async ({ store }) => {
-      const ids = Array.from({ length: mergeBounds.messages + 3 }, (_, at) => `m${at}`)
+      const ids = Array.from({ length: mergeBounds.messages + 3 }, (_, index) => `m${index}`)
       await admitAll(
         store,
         ids.map(id => sketchQueued(id, mergeMode)),
       )
-      const many = await leaseOnlyTurn(store)
-      expect(many.merged).toHaveLength(mergeBounds.messages - 1)
-      await store.commit(many, sayNothing())
+      const mergedTurn = await leaseOnlyTurn(store)
+      expect(mergedTurn.merged).toHaveLength(mergeBounds.messages - 1)
+      await store.commit(mergedTurn, sayNothing())
       const turn = await leaseOnlyTurn(store)
       expect(turn.merged).toHaveLength(2)
       await store.commit(turn, sayNothing())
@@ -194,14 +194,14 @@ function describeMergedEnds(open: OpenStore): void {
         store,
         ['m1', 'm2'].map(id => sketchQueued(id, mergeMode)),
       )
-      const lost = await leaseOnlyTurn(store)
+      const lostTurn = await leaseOnlyTurn(store)
       await store.admit(sketchQueued('m3', mergeMode), 'c')
       advance(leaseMs)
-      const again = await leaseOnlyTurn(store)
-      expect(again).toMatchObject({ message: lost.message, merged: lost.merged, crashes: 1 })
-      expect(wordsOfTurn(again)).toEqual(['words of m1', 'words of m2'])
-      await expect(store.commit(lost, sketchAnswer(lost, 'late'))).rejects.toThrow(LeaseLost)
-      await store.commit(again, sketchAnswer(again, 'in time'))
+      const secondLease = await leaseOnlyTurn(store)
+      expect(secondLease).toMatchObject({ message: lostTurn.message, merged: lostTurn.merged, crashes: 1 })
+      expect(wordsOfTurn(secondLease)).toEqual(['words of m1', 'words of m2'])
+      await expect(store.commit(lostTurn, sketchAnswer(lostTurn, 'late'))).rejects.toThrow(LeaseLost)
+      await store.commit(secondLease, sketchAnswer(secondLease, 'in time'))
       expect((await leaseOnlyTurn(store)).content.id).toBe('m3')
     }),
   )
@@ -283,9 +283,9 @@ function describeMergedEnds(open: OpenStore): void {
       expect(wordsOfTurn(otherTurn)).toEqual(['words of m of one', 'words of m of three'])
       expect(await store.cancelTask(third)).toBe(true)
       await expect(store.commit(otherTurn, sayNothing())).rejects.toThrow(LeaseLost)
-      const left = await leaseOnlyTurn(store)
-      expect(wordsOfTurn(left)).toEqual(['words of m of one'])
-      await store.commit(left, sketchAnswer(left, 'one'))
+      const lastTurn = await leaseOnlyTurn(store)
+      expect(wordsOfTurn(lastTurn)).toEqual(['words of m of one'])
+      await store.commit(lastTurn, sketchAnswer(lastTurn, 'one'))
       const states = await Promise.all(keys.map(async key => (await store.findTask(key))?.state))
       expect(states).toEqual(['completed', 'canceled', 'canceled'])
       expect((await store.count()).messages).toMatchObject({ answered: 1, failed: 2, working: 0, received: 0 })

@@ -55,8 +55,8 @@ function describeLeases(open: OpenStore): void {
         ['m1', 'm2', 'm3', 'm4', 'm5'].map(id => sketchIntake(id)),
       )
       expect(messageIdsOf(await leaseTurns(store, 2))).toEqual(['m1', 'm2'])
-      const both = await Promise.all([leaseTurns(store, 2), leaseTurns(store, 2)])
-      expect(both.flatMap(messageIdsOf)).toEqual(['m3', 'm4', 'm5'])
+      const bothLeases = await Promise.all([leaseTurns(store, 2), leaseTurns(store, 2)])
+      expect(bothLeases.flatMap(messageIdsOf)).toEqual(['m3', 'm4', 'm5'])
       expect(await leaseTurns(store)).toEqual([])
     }),
   )
@@ -98,17 +98,17 @@ function describeOrder(open: OpenStore): void {
   test(
     'turns of one thread come one after another while other threads go on',
     withStore(open, async ({ store, now, advance }) => {
-      const one = ['a1', 'a2', 'a3'].map(id => sketchIntake(id, inThread('a')))
-      await admitAll(store, [...one, sketchIntake('b1', inThread('b'))])
+      const intakes = ['a1', 'a2', 'a3'].map(id => sketchIntake(id, inThread('a')))
+      await admitAll(store, [...intakes, sketchIntake('b1', inThread('b'))])
       const [a1, b1] = await leaseTurns(store)
       expect(messageIdsOf([a1, b1].filter(turn => turn !== undefined))).toEqual(['a1', 'b1'])
       if (!a1) return
       await store.release(a1, { dueAt: now() + 1_000 })
       expect(await leaseTurns(store)).toEqual([])
       advance(1_000)
-      const again = await leaseOnlyTurn(store)
-      expect(again.content.id).toBe('a1')
-      await store.commit(again, sayNothing())
+      const secondLease = await leaseOnlyTurn(store)
+      expect(secondLease.content.id).toBe('a1')
+      await store.commit(secondLease, sayNothing())
       const next = await leaseOnlyTurn(store)
       expect(next.content.id).toBe('a2')
       await admitAll(store, [sketchIntake('a4', inThread('a'))])
@@ -124,21 +124,21 @@ function describeFencing(open: OpenStore): void {
     'another worker takes over a turn after its lease expires, and the first one can no longer change it',
     withStore(open, async ({ store, now, advance }) => {
       await store.admit(sketchIntake('m1'), 'c')
-      const lost = await leaseOnlyTurn(store)
+      const lostTurn = await leaseOnlyTurn(store)
       advance(leaseMs - 1)
       expect(await leaseTurns(store)).toEqual([])
       advance(1)
-      const held = await leaseOnlyTurn(store)
-      expect(held).toMatchObject({ message: lost.message, attempt: 2 })
-      expect(held.token).not.toBe(lost.token)
-      const answer = sketchAnswer(lost, 'too late', ['x'], { state: 1, aliases: ['late alias'] })
-      await expect(store.commit(lost, answer)).rejects.toThrow(LeaseLost)
-      await expect(store.renew(lost, leaseMs)).rejects.toThrow(LeaseLost)
-      await expect(store.release(lost, { dueAt: now() })).rejects.toThrow(LeaseLost)
+      const turn = await leaseOnlyTurn(store)
+      expect(turn).toMatchObject({ message: lostTurn.message, attempt: 2 })
+      expect(turn.token).not.toBe(lostTurn.token)
+      const answer = sketchAnswer(lostTurn, 'too late', ['x'], { state: 1, aliases: ['late alias'] })
+      await expect(store.commit(lostTurn, answer)).rejects.toThrow(LeaseLost)
+      await expect(store.renew(lostTurn, leaseMs)).rejects.toThrow(LeaseLost)
+      await expect(store.release(lostTurn, { dueAt: now() })).rejects.toThrow(LeaseLost)
       expect(await store.findResponse('answer to m1')).toBeUndefined()
       expect(await store.listDeliveries({ limit: 9 })).toEqual([])
-      expect(await store.readState('echo', held.thread)).toBeUndefined()
-      await store.commit(held, sketchAnswer(held, 'in time'))
+      expect(await store.readState('echo', turn.thread)).toBeUndefined()
+      await store.commit(turn, sketchAnswer(turn, 'in time'))
       expect(await store.findMessage('m1')).toMatchObject({ state: 'answered' })
     }),
   )
@@ -146,13 +146,13 @@ function describeFencing(open: OpenStore): void {
     'a worker that has given a turn back can neither renew it nor give it back again',
     withStore(open, async ({ store, now, advance }) => {
       await store.admit(sketchIntake('m1'), 'c')
-      const held = await leaseOnlyTurn(store)
-      await store.release(held, { dueAt: now() + 1_000, error: 'busy' })
-      await expect(store.renew(held, leaseMs)).rejects.toThrow(LeaseLost)
-      await expect(store.release(held, { dueAt: now() + leaseMs })).rejects.toThrow(LeaseLost)
+      const turn = await leaseOnlyTurn(store)
+      await store.release(turn, { dueAt: now() + 1_000, error: 'busy' })
+      await expect(store.renew(turn, leaseMs)).rejects.toThrow(LeaseLost)
+      await expect(store.release(turn, { dueAt: now() + leaseMs })).rejects.toThrow(LeaseLost)
       expect((await store.count()).messages).toMatchObject({ received: 1, working: 0 })
       advance(1_000)
-      expect(await leaseOnlyTurn(store)).toMatchObject({ message: held.message, attempt: 2 })
+      expect(await leaseOnlyTurn(store)).toMatchObject({ message: turn.message, attempt: 2 })
     }),
   )
   test(
@@ -188,9 +188,9 @@ function describeBusyAgents(open: OpenStore): void {
       await store.admit(sketchIntake('m1'), 'c')
       const { message } = await store.admit({ ...sketchIntake('m2'), agent: 'help' }, 'c')
       const request = { holder: 'w', limit: 9, leaseMs }
-      const taken = (agents: Record<string, number>) => ({ most: 2, taken: new Map(Object.entries(agents)) })
-      expect(await store.leaseTurns({ ...request, shares: taken({ echo: 2, help: 2 }) })).toEqual([])
-      expect(await store.leaseTurns({ ...request, shares: taken({ echo: 2, help: 1 }) })).toMatchObject([
+      const agentShares = (agents: Record<string, number>) => ({ most: 2, taken: new Map(Object.entries(agents)) })
+      expect(await store.leaseTurns({ ...request, shares: agentShares({ echo: 2, help: 2 }) })).toEqual([])
+      expect(await store.leaseTurns({ ...request, shares: agentShares({ echo: 2, help: 1 }) })).toMatchObject([
         { message, agent: 'help' },
       ])
       expect(await store.leaseTurns(request)).toMatchObject([{ agent: 'echo' }])
@@ -202,8 +202,8 @@ function describeBusyAgents(open: OpenStore): void {
       for (const id of ['m1', 'm2', 'm3', 'm4']) await store.admit(sketchIntake(id), 'c')
       await store.admit({ ...sketchIntake('m5'), agent: 'help' }, 'c')
       const shares = { most: 2, taken: new Map([['echo', 1]]) }
-      const leased = await store.leaseTurns({ holder: 'w', limit: 3, leaseMs, shares })
-      expect(leased.map(({ agent }) => agent)).toEqual(['echo', 'help'])
+      const turns = await store.leaseTurns({ holder: 'w', limit: 3, leaseMs, shares })
+      expect(turns.map(({ agent }) => agent)).toEqual(['echo', 'help'])
     }),
   )
 }
@@ -291,8 +291,8 @@ function describeStates(open: OpenStore): void {
       expect(await store.readState('echo', one.thread)).toEqual({ count: 1 })
       expect(await store.readState('echo', other.thread)).toBeUndefined()
       expect(await store.readState('help', one.thread)).toBeUndefined()
-      const two = await leaseOnlyTurn(store)
-      await store.commit(two, sayNothing())
+      const secondTurn = await leaseOnlyTurn(store)
+      await store.commit(secondTurn, sayNothing())
       expect(await store.readState('echo', one.thread)).toEqual({ count: 1 })
     }),
   )

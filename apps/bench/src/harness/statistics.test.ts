@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { median, quantile } from './median.ts'
+import { median, quantile } from './statistics.ts'
 
 test('median() is the middle value, or the mean of the two middle ones', () => {
   expect(median([9, 1, 5])).toBe(5)

@@ -5,28 +5,31 @@ import type { BenchCase, Contender } from '../harness/rounds.ts'
 import { isOurs } from '../ours/open.ts'
 
 /** A server under measurement whose file the earlier commit may have, too. */
-type Rivalled = Pick<Contender, 'name' | 'note' | 'entry' | 'needs'>
+type ComparableServer = Pick<Contender, 'name' | 'note' | 'entry' | 'requiredFiles'>
 
 /** The lower bound for every later commit: the cost of a message at the earlier commit, divided by the present cost. */
-const aim: Bound = { atLeast: 0.97 }
+const ratioBound: Bound = { atLeast: 0.97 }
 
 /** Pairs each server with the same one of the earlier commit, if that commit has it. */
-export function pairWithEarlier<Server extends Rivalled>(
+export function pairWithEarlier<Server extends ComparableServer>(
   servers: readonly Server[],
   earlier: EarlierTree,
 ): readonly (Server & { readonly against?: string; readonly aim?: Bound })[] {
   return servers.flatMap(server => {
     const entry = earlier.find(server.entry)
-    const hasAll = (server.needs ?? []).every(file => earlier.find(file))
+    const hasAll = (server.requiredFiles ?? []).every(file => earlier.find(file))
     if (!entry || !hasAll) return []
     const name = `${server.name}, ${earlier.commit}`
-    return [server, { ...server, name, note: `the same at ${earlier.commit}`, entry, against: server.name, aim }]
+    return [
+      server,
+      { ...server, name, note: `the same at ${earlier.commit}`, entry, against: server.name, aim: ratioBound },
+    ]
   })
 }
 
 /**
  * Returns the case with only our own servers, each compared with the one of the earlier commit. It has no contenders if that commit has none of them.
  */
-export function rivalCase(benchCase: BenchCase, earlier: EarlierTree): BenchCase {
+export function compareWithEarlier(benchCase: BenchCase, earlier: EarlierTree): BenchCase {
   return { ...benchCase, contenders: pairWithEarlier(benchCase.contenders.filter(isOurs), earlier) }
 }

@@ -1,6 +1,6 @@
 // Parses the id, number or address that an operator asks about.
 import { listIdSpellings, Rejection } from '@postern/message'
-import type { WhyWords } from '@postern/pipeline'
+import type { WhyQuery } from '@postern/pipeline'
 
 /** The names of agents. */
 interface AgentNames {
@@ -16,8 +16,8 @@ const maxAsked = 2_048
  * an
  * address or an agent's name. @throws Rejection `malformed`
  */
-export function parseWhyWords(asked: string, agents: AgentNames): WhyWords {
-  const text = asked.trim()
+export function parseWhyQuery(query: string, agents: AgentNames): WhyQuery {
+  const text = query.trim()
   if (text === '' || text.length > maxAsked) {
     throw new Rejection(
       'malformed',
@@ -39,7 +39,7 @@ export function parseWhyWords(asked: string, agents: AgentNames): WhyWords {
   }
 }
 
-function readAddress(text: string, agents: AgentNames): Pick<WhyWords, 'agent' | 'sender'> {
+function readAddress(text: string, agents: AgentNames): Pick<WhyQuery, 'agent' | 'sender'> {
   const [, local, domain] = /^(?:acct:|mailto:)?@?([^@\s<>]+)@([^@\s<>]+)$/i.exec(text.replace(/^<|>$/g, '')) ?? []
   if (local === undefined || domain === undefined) return agents.has(text) ? { agent: text } : {}
   // The text after a + in an agent’s address names a conversation.

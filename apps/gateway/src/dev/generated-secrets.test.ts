@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import type { ConfigFile } from '../config/read-config.ts'
 import { resolveSecrets } from '../config/secrets.ts'
 import { devConfig } from './dev-configs.ts'
-import { makeUpSecrets } from './made-up-secrets.ts'
+import { generateSecrets } from './generated-secrets.ts'
 
-function read(given: object): ConfigFile {
-  const { value, missing } = resolveSecrets(given, { baseDir: '/nowhere', environment: {} })
+function read(tree: object): ConfigFile {
+  const { value, missing } = resolveSecrets(tree, { baseDir: '/nowhere', environment: {} })
   return { tree: value as ConfigFile['tree'], missing, baseDir: '/nowhere', path: undefined }
 }
 
@@ -14,7 +14,7 @@ const ofKey = (sha256: object) => ({ a2a: { auth: { api_keys: [{ name: 'a', sha2
 
 test('dev mode makes up the digest of an API key in a list, and the key that it lets in', () => {
   const file = read(ofKey({ env: 'KEY' }))
-  const [made, ...others] = makeUpSecrets(file.missing)
+  const [made, ...others] = generateSecrets(file.missing)
   expect(others).toEqual([])
   expect(made).toMatchObject({ source: 'KEY', key: 'a2a.auth.api_keys.0.sha256' })
   expect(made?.value).toBe(hash('sha256', made?.opensFor ?? ''))
@@ -27,10 +27,10 @@ test('dev mode makes up one value for one variable, and keeps it for the next fi
     agents: { a: { secret: { env: 'S' } }, b: { mcp: [{ url: 'http://x.test/', api_key: { env: 'S' } }] } },
   }
   const { missing } = read(tree)
-  const made = makeUpSecrets(missing)
+  const made = generateSecrets(missing)
   expect(made.map(({ key }) => key)).toEqual(['agents.a.secret', 'agents.b.mcp.0.api_key'])
   expect(new Set(made.map(({ value }) => value)).size).toBe(1)
-  expect(makeUpSecrets(missing, made)).toEqual(made)
+  expect(generateSecrets(missing, made)).toEqual(made)
 })
 
 test('a fault of a value that dev mode cannot make up names the variable', () => {

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { mkdtempDisposableSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { AimRow } from '../aims/rows.ts'
+import type { Aim } from '../aims/rows.ts'
 import { rows } from '../aims/rows.ts'
-import { pairWithEarlier } from '../earlier/rivals.ts'
+import { pairWithEarlier } from '../earlier/pairs.ts'
 import type { EarlierTree } from '../harness/earlier-tree.ts'
 import type { Contender } from '../harness/rounds.ts'
 import { gatewayHost } from '../ours/open.ts'
@@ -15,29 +15,29 @@ import { readProcessUsage } from '../servers/process-usage.ts'
 import { buildProgram, installedProgram, readPort, spawnProgram } from '../servers/program.ts'
 
 /** A program that can be started until it listens. */
-interface Starter extends Partial<AimRow> {
+interface StartContender extends Partial<Aim> {
   readonly name: string
   readonly note: string
   /** The name of the starter that it is compared with. Absent for the first one. */
   readonly against?: string
-  start(): Promise<Launched>
+  start(): Promise<StartMeasurement>
 }
 
 const postern = new URL('../../../gateway/bin/postern.mjs', import.meta.url)
 /** The folder of compiled code, which all starters keep between starts. */
 const compileCache = join(tmpdir(), 'postern-bench-compile-cache')
 
-interface ProgramStarter extends Pick<Starter, 'name' | 'note'> {
+interface ProgramContender extends Pick<StartContender, 'name' | 'note'> {
   /** The program. */
   readonly entry: URL
   readonly command: 'start' | 'dev'
-  readonly needs?: readonly URL[]
+  readonly requiredFiles?: readonly URL[]
 }
 
 /** Name of the starter that stands for the program of users. */
 export const packagedName = 'postern start'
 
-const packaged: readonly ProgramStarter[] = [
+const packaged: readonly ProgramContender[] = [
   {
     name: packagedName,
     note: 'the npm package: the whole gateway with all channels, an agent, its store',
@@ -52,12 +52,12 @@ const packaged: readonly ProgramStarter[] = [
   },
 ]
 
-const programs: readonly ProgramStarter[] = [
+const programs: readonly ProgramContender[] = [
   { name: 'start from sources', note: 'a clone of the project', entry: postern, command: 'start' },
   { name: 'dev from sources', note: 'the same with the simulation', entry: postern, command: 'dev' },
 ]
 
-const peers: readonly Pick<Contender, 'name' | 'note' | 'entry' | 'setup' | keyof AimRow>[] = [
+const rivals: readonly Pick<Contender, 'name' | 'note' | 'entry' | 'setup' | keyof Aim>[] = [
   {
     name: 'Fedify 2.3.6',
     note: 'the contender of the ActivityPub case',
@@ -96,39 +96,41 @@ const devConfig = { dev: true, listen: { port: 0 }, email: { listen: { port: 0 }
 const configs = { start: productionConfig, dev: devConfig }
 
 /** Lists our own starters first, then peers; or only our own and those of an earlier commit, which has no built package. */
-export function listStarters(earlier: EarlierTree | undefined): readonly Starter[] {
+export function listStartContenders(earlier: EarlierTree | undefined): readonly StartContender[] {
   if (!earlier) buildProgram()
-  const ours = earlier ? pairWithEarlier(programs, earlier) : [...packaged, ...programs]
-  const own = ours.map(program => ({ ...program, start: () => startPostern(program) }))
-  return earlier ? own : [...own, ...peers.map(peer => ({ ...peer, start: () => startPeer(peer) }))]
+  const posternPrograms = earlier ? pairWithEarlier(programs, earlier) : [...packaged, ...programs]
+  const posternStarters = posternPrograms.map(program => ({ ...program, start: () => startPostern(program) }))
+  return earlier
+    ? posternStarters
+    : [...posternStarters, ...rivals.map(peer => ({ ...peer, start: () => startRival(peer) }))]
 }
 
 /** Starts a program, waits until it reports that it listens, and ends it. */
-async function startPostern({ entry, command }: ProgramStarter): Promise<Launched> {
+async function startPostern({ entry, command }: ProgramContender): Promise<StartMeasurement> {
   using workingDir = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))
   writeFileSync(join(workingDir.path, 'postern.config.json'), JSON.stringify(configs[command]))
-  const begun = performance.now()
+  const startedAt = performance.now()
   const environment = { NODE_COMPILE_CACHE: compileCache }
   const child = spawnProgram(entry, [command], { cwd: workingDir.path, environment })
   const exited = once(child, 'exit')
   try {
     await readPort(child.stdout)
-    return { startMs: performance.now() - begun, ...readProcessUsage(child.pid ?? 0) }
+    return { startMs: performance.now() - startedAt, ...readProcessUsage(child.pid ?? 0) }
   } finally {
     child.kill()
     await exited
   }
 }
 
-async function startPeer({ entry, setup }: Pick<Contender, 'entry' | 'setup'>): Promise<Launched> {
+async function startRival({ entry, setup }: Pick<Contender, 'entry' | 'setup'>): Promise<StartMeasurement> {
   const server = await startServer({ entry, setup, core: undefined, environment: { NODE_COMPILE_CACHE: compileCache } })
-  const taken = readProcessUsage(server.pid)
+  const usage = readProcessUsage(server.pid)
   await server.stop()
-  return { startMs: server.startMs, ...taken }
+  return { startMs: server.startMs, ...usage }
 }
 
 /** The measurements of a start. CPU time and memory are those at the moment of the ready message. */
-export interface Launched extends Usage {
+export interface StartMeasurement extends Usage {
   /** The time from spawn to the ready message, ms. */
   readonly startMs: number
 }

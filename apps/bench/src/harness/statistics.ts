@@ -9,10 +9,10 @@ export function quantile(values: readonly number[], share: number): number {
 /** Returns the median of the ratios of each round. */
 export function medianRatio<Round>(
   rounds: readonly Round[],
-  beside: readonly Round[],
+  baseline: readonly Round[],
   pick: (round: Round) => number,
 ): number {
-  return median(rounds.map((each, index) => pick(each) / pick(beside[index] ?? each)))
+  return median(rounds.map((round, index) => pick(round) / pick(baseline[index] ?? round)))
 }
 
 /** Returns the median, which is the mean of the two middle values for an even count. */

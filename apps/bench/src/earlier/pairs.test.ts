@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { EarlierTree } from '../harness/earlier-tree.ts'
-import { pairWithEarlier } from './rivals.ts'
+import { pairWithEarlier } from './pairs.ts'
 
 const [now, then, agent] = ['file:///now/gateway.ts', 'file:///then/gateway.ts', 'file:///now/agent.ts'].map(
   text => new URL(text),
@@ -28,6 +28,6 @@ test('pairWithEarlier() puts the earlier server beside its present rival', () =>
 
 test('pairWithEarlier() leaves out what the earlier commit has not, or has without a file that it needs', () => {
   const unknown = { name: 'new case', note: '', entry: agent }
-  const unable = { name: 'new agent', note: '', entry: now, needs: [agent] }
+  const unable = { name: 'new agent', note: '', entry: now, requiredFiles: [agent] }
   expect(pairWithEarlier([unknown, unable], earlier)).toEqual([])
 })

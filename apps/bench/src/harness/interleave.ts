@@ -1,5 +1,5 @@
 // Measures several things in turns, every other round in reverse order, to spread the noise of the machine.
-interface TurnOptions {
+interface InterleaveOptions {
   /** The prefix of the progress messages. */
   readonly title: string
   readonly rounds: number
@@ -11,9 +11,9 @@ interface TurnOptions {
  * all of them alike. Round 0 only warms up.
  * @returns the results of the other rounds, for each item
  */
-export async function measureByTurns<Item, Result>(
+export async function measureInterleaved<Item, Result>(
   items: readonly Item[],
-  { title, rounds, progress }: TurnOptions,
+  { title, rounds, progress }: InterleaveOptions,
   measure: (item: Item, round: number) => Promise<Result>,
 ): Promise<readonly (readonly Result[])[]> {
   const measured = items.map(item => ({ item, results: [] as Result[] }))

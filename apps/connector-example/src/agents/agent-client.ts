@@ -8,7 +8,7 @@ import type { ConnectorConfig } from '../config.ts'
 import type { ConnectorKeyRing } from '../issuer/key-ring.ts'
 import { issueToken } from '../issuer/vouch.ts'
 
-export type LineSystem = Pick<System, 'fetch' | 'openStream' | 'now' | 'sleep' | 'log'>
+export type ClientSystem = Pick<System, 'fetch' | 'openStream' | 'now' | 'sleep' | 'log'>
 
 /** An agent whose card was found and verified. */
 export interface KnownAgent {
@@ -26,7 +26,7 @@ interface AgentCall extends Pick<FollowTaskDeps, 'configuration' | 'onPartialAns
 }
 
 /** The connection to agents: WebFinger, card, token, message, stream. */
-export interface AgentLine {
+export interface AgentClient {
   /** Finds an agent and verifies its card. @throws Unavailable, Undeliverable */
   find(address: string): Promise<KnownAgent>
   /** @throws Unavailable, Undeliverable */
@@ -38,7 +38,7 @@ export interface AgentLine {
 interface LineDeps {
   readonly config: Pick<ConnectorConfig, 'origin'>
   readonly keys: ConnectorKeyRing
-  readonly system: LineSystem
+  readonly system: ClientSystem
   /** Aborts when the connector closes. */
   readonly closing: AbortSignal
 }
@@ -47,7 +47,7 @@ const times = { lookupMs: 20_000, callMs: 5 * 60_000, keptMs: 5 * 60_000 } as co
 const maxKnown = 500
 const maxAnswer = 2 * 1024 * 1024
 
-export function createAgentLine({ config, keys, system, closing }: LineDeps): AgentLine {
+export function createAgentClient({ config, keys, system, closing }: LineDeps): AgentClient {
   const knownAgents = createExpiringMap<KnownAgent>(maxKnown, system.now)
 
   async function resolve(address: string, signal: AbortSignal): Promise<KnownAgent> {
@@ -100,18 +100,18 @@ export function createAgentLine({ config, keys, system, closing }: LineDeps): Ag
   }
 }
 
-export interface Pace<Value> {
+export interface Throttle<Value> {
   /** Shows the value after its pause, unless a newer one replaces it. */
   push(value: Value): void
   /** Drops the values that have not been shown. */
   stop(): void
 }
 
-/** Shows the newest of the arriving values, at most once every `paceMs`. */
-export function createPace<Value>(
-  show: (value: Value) => void,
-  { paceMs, system }: { readonly paceMs: number; readonly system: Pick<LineSystem, 'now' | 'sleep'> },
-): Pace<Value> {
+/** Shows the newest of the arriving values, at most once every `intervalMs`. */
+export function createThrottle<Value>(
+  publish: (value: Value) => void,
+  { paceMs: intervalMs, system }: { readonly paceMs: number; readonly system: Pick<ClientSystem, 'now' | 'sleep'> },
+): Throttle<Value> {
   let waiting: { readonly value: Value } | undefined
   let shownAt = Number.NEGATIVE_INFINITY
 
@@ -121,14 +121,14 @@ export function createPace<Value>(
     const { value } = waiting
     waiting = undefined
     shownAt = system.now()
-    show(value)
+    publish(value)
   }
 
   return {
     push(value) {
       const isAwaited = waiting !== undefined
       waiting = { value }
-      if (!isAwaited) void showLater(Math.max(0, shownAt + paceMs - system.now()))
+      if (!isAwaited) void showLater(Math.max(0, shownAt + intervalMs - system.now()))
     },
     stop() {
       waiting = undefined

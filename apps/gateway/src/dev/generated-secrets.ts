@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto'
 import type { MissingSetting } from '../config/secrets.ts'
 import { setAt } from '../config/set-at.ts'
 
-export interface MadeUpSecret {
+export interface GeneratedSecret {
   /** The variable or file that has no value. */
   readonly source: string
   /** Key of the secret in the configuration: `agents.py.secret`. */
@@ -21,23 +21,23 @@ const notMadeUp = new Set(['operator_token', 'public_key'])
 const digestName = 'sha256'
 
 /**
- * Makes a random value for each missing secret, for this run only. One source gives one value in all places, and `earlier` secrets
+ * Makes a random value for each missing secret, for this run only. One source gives one value in all places, and `earlierSecrets` secrets
  * keep theirs.
  */
-export function makeUpSecrets(
+export function generateSecrets(
   missing: readonly MissingSetting[],
-  earlier: readonly MadeUpSecret[] = [],
-): readonly MadeUpSecret[] {
-  const made = new Map(earlier.map(secret => [secret.source, secret]))
+  earlierSecrets: readonly GeneratedSecret[] = [],
+): readonly GeneratedSecret[] {
+  const secretsBySource = new Map(earlierSecrets.map(secret => [secret.source, secret]))
   return missing.filter(isSecret).map(({ path, source }) => {
-    const { value, opensFor } = made.get(source) ?? makeUp({ isDigest: path.at(-1) === digestName })
+    const { value, opensFor } = secretsBySource.get(source) ?? makeUp({ isDigest: path.at(-1) === digestName })
     const secret = { source, key: path.join('.'), path, value, ...(opensFor !== undefined && { opensFor }) }
-    made.set(source, secret)
+    secretsBySource.set(source, secret)
     return secret
   })
 }
 
-function makeUp({ isDigest }: { readonly isDigest: boolean }): Pick<MadeUpSecret, 'value' | 'opensFor'> {
+function makeUp({ isDigest }: { readonly isDigest: boolean }): Pick<GeneratedSecret, 'value' | 'opensFor'> {
   const secret = randomBytes(32).toString('base64url')
   return isDigest ? { value: hash('sha256', secret), opensFor: secret } : { value: secret }
 }
@@ -50,6 +50,6 @@ function isSecret({ path }: MissingSetting): boolean {
 type Tree = Readonly<Record<string, unknown>>
 
 /** Returns the configuration with these secrets. */
-export function fillSecrets(tree: Tree, secrets: readonly MadeUpSecret[]): Tree {
-  return secrets.reduce((filled, { path, value }) => setAt(filled, path, value) as Tree, tree)
+export function fillSecrets(tree: Tree, secrets: readonly GeneratedSecret[]): Tree {
+  return secrets.reduce((filledTree, { path, value }) => setAt(filledTree, path, value) as Tree, tree)
 }

@@ -3,13 +3,13 @@ import { password } from '@postern/testing/postgres-cluster'
 import { openAgentIssuer } from '../a2a/issuer.ts'
 import { createCallMaker } from '../a2a/make-calls.ts'
 import { rows } from '../aims/rows.ts'
+import { measureInterleaved } from '../harness/interleave.ts'
 import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
-import { measureByTurns } from '../harness/turns.ts'
 import { openCpuShare } from '../servers/cpu-share.ts'
+import type { LimitedRound } from './cpu-limited-figures.ts'
+import { toLimitedFigures } from './cpu-limited-figures.ts'
 import type { PostgresContender, PostgresPlan } from './gateways.ts'
 import { measureRate, startCluster, startGateways, warmUpGateways } from './gateways.ts'
-import type { HeldRound } from './held-figures.ts'
-import { toHeldFigures } from './held-figures.ts'
 import { readServerCpu, sumCpu } from './server-cpu.ts'
 
 /** The share of a core that each gateway has. Four of them then share the database, not the cores. */
@@ -19,10 +19,17 @@ const connections = 32
 /** The calls to each gateway for each second of a round, which is about its capacity. */
 const callsPerSecond = 300
 
-export const heldPlans: readonly PostgresPlan[] = [
+export const limitedPlans: readonly PostgresPlan[] = [
   { name: 'one gateway', note: '', gateways: 1, schema: 'held1' },
-  { name: 'two gateways', note: '', gateways: 2, schema: 'held2', against: 'one gateway', ...rows.twoHeldGateways },
-  { name: 'four gateways', note: '', gateways: 4, schema: 'held4', against: 'one gateway', ...rows.fourHeldGateways },
+  { name: 'two gateways', note: '', gateways: 2, schema: 'held2', against: 'one gateway', ...rows.twoLimitedGateways },
+  {
+    name: 'four gateways',
+    note: '',
+    gateways: 4,
+    schema: 'held4',
+    against: 'one gateway',
+    ...rows.fourLimitedGateways,
+  },
 ]
 
 /**
@@ -36,7 +43,7 @@ export async function probeHeldGateways(options: ProbeOptions): Promise<readonly
   const cluster = await startCluster(ends, cores?.server)
   const makeCalls = createCallMaker(ends.use(await openAgentIssuer()), 'SendMessage')
   const contenders: PostgresContender[] = []
-  for (const plan of heldPlans) {
+  for (const plan of limitedPlans) {
     // The groups outlive the gateways in them.
     const shares = Array.from({ length: plan.gateways }, () => ends.use(openCpuShare(share)))
     const store = `postgres:///postgres?host=${cluster.directory}&port=${cluster.port}&user=postern&schema=${plan.schema}`
@@ -47,17 +54,19 @@ export async function probeHeldGateways(options: ProbeOptions): Promise<readonly
     contenders.push({ ...plan, servers })
   }
   const count = Math.ceil(callsPerSecond * seconds)
-  const measured = await measureByTurns(contenders, { title: 'postgres-held', rounds, progress }, async ({ servers }) =>
-    measureHeld(servers, await makeCalls(count * servers.length), cluster.directory),
+  const measured = await measureInterleaved(
+    contenders,
+    { title: 'postgres-held', rounds, progress },
+    async ({ servers }) => measureHeld(servers, await makeCalls(count * servers.length), cluster.directory),
   )
-  return toHeldFigures(heldPlans, measured)
+  return toLimitedFigures(limitedPlans, measured)
 }
 
 async function measureHeld(
   servers: PostgresContender['servers'],
   calls: readonly Uint8Array[],
   directory: string,
-): Promise<HeldRound> {
+): Promise<LimitedRound> {
   const readGateways = async () =>
     (await Promise.all(servers.map(server => server.sample()))).reduce((sum, { cpu }) => sum + cpu, 0)
   const [gateways, database] = [await readGateways(), readServerCpu(directory)]

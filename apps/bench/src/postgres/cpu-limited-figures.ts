@@ -1,11 +1,11 @@
 // Computes the figures of gateways that are held to a share of a core.
 import { rows } from '../aims/rows.ts'
-import { median, medianRatio } from '../harness/median.ts'
+import { median, medianRatio } from '../harness/statistics.ts'
 import type { Figure } from '../harness/tables/figure.ts'
 import type { PostgresPlan } from './gateways.ts'
 
 /** One round of one plan. */
-export interface HeldRound {
+export interface LimitedRound {
   /** The calls per second of all gateways. */
   readonly perSecond: number
   /** The CPU time of the database for one call, µs. */
@@ -17,23 +17,23 @@ export interface HeldRound {
 const title = 'PostgreSQL, gateways held to 20 % of a core each'
 
 /** Computes the rates, their ratios to one gateway, and the calls that one core of the database carries. */
-export function toHeldFigures(
+export function toLimitedFigures(
   plans: readonly PostgresPlan[],
-  rounds: readonly (readonly HeldRound[])[],
+  rounds: readonly (readonly LimitedRound[])[],
 ): readonly Figure[] {
-  const rateOf = ({ perSecond }: HeldRound) => perSecond
+  const rateOf = ({ perSecond }: LimitedRound) => perSecond
   const figures = plans.map(({ name, row, aim, against }, index): Figure => {
-    const own = rounds[index] ?? []
-    const beside = rounds[plans.findIndex(plan => plan.name === against)]
+    const planRounds = rounds[index] ?? []
+    const baselineRounds = rounds[plans.findIndex(plan => plan.name === against)]
     return {
       case: title,
       name: row ?? name,
-      note: `A2A calls, answered by an agent, durable; ${name}, ${describeRounds(own)}`,
-      value: median(own.map(rateOf)),
+      note: `A2A calls, answered by an agent, durable; ${name}, ${describeRounds(planRounds)}`,
+      value: median(planRounds.map(rateOf)),
       unit: 'calls/s',
-      ...(beside && {
-        beside: median(beside.map(rateOf)),
-        ratio: medianRatio(own, beside, rateOf),
+      ...(baselineRounds && {
+        beside: median(baselineRounds.map(rateOf)),
+        ratio: medianRatio(planRounds, baselineRounds, rateOf),
         against: `÷ ${against}`,
       }),
       ...(row && { row }),
@@ -44,7 +44,7 @@ export function toHeldFigures(
 }
 
 /** Computes the calls that a core of the database carries from the cost of one, because gateways this slow leave that core idle at times. */
-function toDatabaseCore(rounds: readonly HeldRound[]): Figure {
+function toDatabaseCore(rounds: readonly LimitedRound[]): Figure {
   return {
     ...rows.databaseCore,
     case: title,
@@ -55,7 +55,7 @@ function toDatabaseCore(rounds: readonly HeldRound[]): Figure {
   }
 }
 
-function describeRounds(rounds: readonly HeldRound[]): string {
-  const [share, micros] = [median(rounds.map(each => each.share)), median(rounds.map(each => each.databaseMicros))]
+function describeRounds(rounds: readonly LimitedRound[]): string {
+  const [share, micros] = [median(rounds.map(round => round.share)), median(rounds.map(each => each.databaseMicros))]
   return `each used ${(100 * share).toFixed(0)} % of a core; ${micros.toFixed(0)} µs of CPU time of the database a call`
 }
