@@ -20,7 +20,7 @@ const user = (content: string) => ({ id: uniqueName('msg'), role: 'user', conten
 
 interface Reading {
   readonly text: () => string
-  /** Waits until the text so far contains or matches `words`. */
+  /** Waits until the text so far contains or matches `pattern`. */
   until(pattern: string | RegExp): Promise<void>
   leave(): Promise<void>
 }

@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Polls until there is an answer. @throws Error saying that `what` has not happened within `timeoutMs` */
+/** Polls until there is an answer. @throws Error saying that `label` has not happened within `timeoutMs` */
 export async function waitUntil<Value>(
   label: string,
   probe: () => Promise<Value | undefined> | Value | undefined,
