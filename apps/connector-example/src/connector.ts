@@ -152,7 +152,7 @@ interface CallbackDeps {
 function createCallbackRoutes({ tasks, dispatch, log, now }: CallbackDeps): Hono {
   const rate = createRateLimit({ perMinute: 600 }, now)
   return new Hono().post(callbackPath, async context => {
-    rate.take(peerAddress(context.env))
+    rate.consume(peerAddress(context.env))
     const task = tasks.find(context.req.header('x-a2a-notification-token') ?? '')
     await context.req.raw.body?.cancel()
     // The answer is the same for everybody: nothing new can be learned about a task that is busy or over.

@@ -54,7 +54,7 @@ export function createSignInRoutes({ sessions, codes, token, origin, now }: Sign
       const credentials = await readSignIn(context)
       const isKnown = 'code' in credentials ? codes.use(credentials.code) : isOperator(`Bearer ${credentials.token}`)
       if (!isKnown) {
-        failures.take(clientNetwork)
+        failures.consume(clientNetwork)
         throw new Rejection('forbidden', describeFailure('code' in credentials))
       }
       const { secret, seconds } = await sessions.begin()

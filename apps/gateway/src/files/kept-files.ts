@@ -23,7 +23,7 @@ export function createFileFetcher(
   const [rules] = slices.flatMap(({ module, config }) => module.fileRules?.(config) ?? [])
   if (!isKeeping || !rules) return undefined
   const dailyBytes = createDayBudget(now)
-  const semaphore = createKeyedSemaphore({ width: atOnce, queue: Number.POSITIVE_INFINITY })
+  const semaphore = createKeyedSemaphore({ maxRunning: atOnce, maxWaiting: Number.POSITIVE_INFINITY })
   return async (url, signal) => {
     const { host } = new URL(url)
     if (dailyBytes.of(host) >= maxBytesOfHost) return undefined
