@@ -15,8 +15,8 @@ function openFeed() {
     context: 'c',
     state: 'working',
     updatedAt: 0,
-    earlier: [],
-    heard: [],
+    earlierResponses: [],
+    canceledAnswers: [],
   } as unknown
   let announce: (notice: unknown) => void = () => {}
   const store = {

@@ -23,7 +23,7 @@ test.each([
   ['a price that was struck out', 'Price: <del>12 EUR</del> 10 EUR', 'Price: ~~12 EUR~~ 10 EUR'],
   ['joiners', 'नमस्\u200dते 👩\u200d💻', 'नमस्\u200dते 👩\u200d💻'],
 ])('readPostText() reads %s', (_, html, text) => {
-  expect(readPostText(html)).toEqual({ text, hadHidden: false })
+  expect(readPostText(html)).toEqual({ text, hasHiddenText: false })
 })
 
 test.each([

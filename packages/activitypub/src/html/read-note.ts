@@ -212,7 +212,7 @@ function readLink(json: JsonObject, url: string): Attachment {
 const hidingClasses: ReadonlySet<string> = new Set(['invisible', 'hidden', 'sr-only', 'visually-hidden', 'd-none'])
 
 /**
- * Reads the plain text of a post. Paragraphs and lists become lines, and links keep their address. Hidden text is removed, and then `hadHidden`
+ * Reads the plain text of a post. Paragraphs and lists become lines, and links keep their address. Hidden text is removed, and then `hasHiddenText`
  * is true.
  */
 export function readPostText(html: string, { isOwnMention }: Pick<HtmlTextOptions, 'isOwnMention'> = {}) {

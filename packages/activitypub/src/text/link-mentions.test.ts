@@ -3,11 +3,11 @@ import { readInlineMentions } from './inline-mentions.ts'
 import { linkInline } from './link-mentions.ts'
 import { partsToHtml } from './post-html.ts'
 
-test('an escaped sign of a name or tag calls nobody, makes no tag, and shows as the sign', () => {
+test('an escaped @ or # mentions nobody, creates no hashtag, and is displayed unescaped', () => {
   const parts = [
     { kind: 'text', mime: 'text/markdown', content: 'Write \\#help or \\@guest@elsewhere.test, #tag' } as const,
   ]
-  expect(readInlineMentions(parts)).toEqual({ names: [], tags: ['tag'] })
+  expect(readInlineMentions(parts)).toEqual({ mentions: [], hashtags: ['tag'] })
   const options = { mentions: [], tagIri: (tag: string) => `https://agents.test/tags/${tag}`, memoKey: 'test' }
   const { html, tags } = linkInline(partsToHtml({ parts, status: 'completed' }), options)
   expect(html).toContain('<p>Write #help or @guest@elsewhere.test, <a href="https://agents.test/tags/tag"')
