@@ -16,7 +16,7 @@ interface RateLimitOptions {
 export interface RateLimit {
   /** Uses one token of the key. @throws Rejection `rate_limited` with `retryAfter` in seconds */
   consume(key: string): void
-  /** Does the same check as `take`, but uses no token. */
+  /** Does the same check as `consume`, but uses no token. */
   check(key: string): void
 }
 

@@ -22,11 +22,11 @@ test('the quota counts separately for each person behind a connector, without na
   expect(one).toEqual(again)
   expect(one?.sender).not.toBe(other?.sender)
   expect(one?.sender).not.toBe(quotaOf('@slack@connector.test')?.sender)
-  expect(one).toMatchObject({ isProven: true, most: 10, sender: expect.stringMatching(/^[\w-]{43}$/) })
+  expect(one).toMatchObject({ isProven: true, maxBytes: 10, sender: expect.stringMatching(/^[\w-]{43}$/) })
 })
 
 test('evidence about others changes nothing for a sender who proves nothing', () => {
   const [one, other] = ['U1', 'U2'].map(person => quotaOf('@slack@connector.test', [person], false))
   expect(one).toEqual(other)
-  expect(one).toMatchObject({ isProven: false, most: 1 })
+  expect(one).toMatchObject({ isProven: false, maxBytes: 1 })
 })
