@@ -60,7 +60,7 @@ interface CachedDocument {
 
 /** The key documents of issuers. Each trusted issuer has one, so their number is bounded. */
 interface DocumentCache {
-  /** Returns the result of `pick` in the document. If there is none, it fetches the document again. @throws EvidenceFault `key-unavailable` */
+  /** Returns the result of `select` in the document. If there is none, it fetches the document again. @throws EvidenceFault `key-unavailable` */
   find<Found>(url: string, select: (document: unknown) => Found | undefined): Promise<Found | undefined>
 }
 

@@ -24,7 +24,7 @@ type NewObject = Pick<StoredObject, 'bucket' | 'path' | 'owner' | 'mime'> & { re
 export interface ObjectStore {
   /**
    * Stores an object and resolves once it is durable. @throws Rejection forbidden if the path exists already, too_large if its owner would have more
-   * than `most` bytes (each object counts at least `leastObjectBytes`); Unavailable
+   * than `maxBytes` bytes (each object counts at least `minObjectBytes`); Unavailable
    */
   putObject(object: NewObject, maxBytes?: number): Promise<StoredObject>
   findObject(bucket: string, path: string): Promise<StoredObject | undefined>

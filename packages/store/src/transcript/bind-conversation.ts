@@ -12,7 +12,7 @@ export interface ConversationBinding {
   /**
    * Makes a conversation of the store part of the thread, with all earlier and later messages. The thread does not copy them, so that it follows
    * edits and deletions. Returns false if there is no such conversation yet.
-   * With `reader` the thread has only the messages of these principals and the answers to them. @throws Rejection forbidden
+   * With `readers` the thread has only the messages of these principals and the answers to them. @throws Rejection forbidden
    */
   bindStore(thread: ThreadKey, conversation: StoreThreadName | number, readers?: readonly string[]): Promise<boolean>
   /** Returns true if the store has such a conversation. It writes nothing. */

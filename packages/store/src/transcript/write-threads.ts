@@ -12,7 +12,7 @@ import type { StoreBindings } from './store-bindings.ts'
 import type { ThreadExtent, TranscriptThread, TranscriptThreadTable } from './threads/transcript-thread-table.ts'
 import type { UsageTable } from './threads/usage-table.ts'
 
-/** Writes to threads and counts what their owner stores, up to `most`. The members run synchronously, inside a write. */
+/** Writes to threads and counts what their owner stores, up to the quota. The members run synchronously, inside a write. */
 export interface ThreadWriter {
   open(batch: Batch, thread: NewThread): ThreadKey
   /** Adds new entries of bound conversations to a thread, as many as fit into one transaction. */

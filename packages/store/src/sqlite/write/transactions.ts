@@ -6,7 +6,7 @@ export class OperationFailed extends Error {}
 
 /** Waits for the commits so far to reach the disk, beside the event loop. */
 export interface DurabilityPoint {
-  /** Calls `tell` when the disk has the commits. With `error` they may be lost. A callback costs less than a promise, and each transaction needs one. */
+  /** Calls `onSynced` when the disk has the commits. With `error` they may be lost. A callback costs less than a promise, and each transaction needs one. */
   reach(onSynced: (error: Error | undefined) => void): void
 }
 

@@ -44,10 +44,10 @@ export interface StoreEntries {
    */
   read(seq: number, thread_id: string, isExact?: boolean): readonly EntryBody[] | undefined
   /**
-   * Lists the first `most` entries of a conversation that a thread does not have yet, by position. A `reader` limits them to messages of some
+   * Lists the first entries of a conversation that a thread does not have yet, by position. A `reader` limits them to messages of some
    * principals and the answers to these.
    */
-  listNew(bound: BoundConversation, most: number): readonly EntryPosition[]
+  listNew(bound: BoundConversation, limit: number): readonly EntryPosition[]
   /** Finds the position from which open turns may still add entries. */
   findOpenPosition(storeThread: number): number
 }
@@ -97,16 +97,16 @@ export function createStoreEntries(
       const diffOf = (said: EntryRun) => (isExact ? findDiff(seq, said) : { of: said.length })
       return row && writeEntries(row, thread_id, { diffOf, chats: channels.chats })
     },
-    listNew(bound, most) {
+    listNew(bound, limit) {
       const { thread, store_thread, position: from, reader } = bound
       const said =
         reader === null
           ? mergeByPosition(
-              listNew.all(store_thread, from, thread, most),
-              notes.listNew(store_thread, from, thread, most),
+              listNew.all(store_thread, from, thread, limit),
+              notes.listNew(store_thread, from, thread, limit),
             )
-          : listOwn.all(store_thread, from, thread, most, reader)
-      return mergeByPosition(said, listGatewayReplies(bound, most)).slice(0, most)
+          : listOwn.all(store_thread, from, thread, limit, reader)
+      return mergeByPosition(said, listGatewayReplies(bound, limit)).slice(0, limit)
     },
     findOpenPosition(storeThread) {
       const firstOpenTurn = findFirstOpen.get(storeThread)?.message ?? Number.MAX_SAFE_INTEGER

@@ -93,7 +93,7 @@ function createRowFinder(context: StoreContext, { find }: ReturnType<typeof prep
   }
 }
 
-/** Lists the conflict keys of a write. With `most` it includes the owner's totals, which the write compares with the quota. */
+/** Lists the conflict keys of a write. With `quota` it includes the owner's totals, which the write compares with the quota. */
 function listConflicts({ kind, owner, key }: RecordKey, quota?: RecordQuota): readonly string[] {
   return [JSON.stringify(['record', kind, owner, key]), ...(quota ? [JSON.stringify(['kept', owner])] : [])]
 }

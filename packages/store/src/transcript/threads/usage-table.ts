@@ -9,11 +9,11 @@ import { endZeroTotals } from '../../transaction/zero-totals.ts'
 
 /** Running totals of transcripts, so that a quota check reads no thread. All members run synchronously, and those that write inside a write. */
 export interface UsageTable {
-  /** Adds to the totals of an owner. `most` bounds those that grow. @throws Rejection too_large */
+  /** Adds to the totals of an owner. `quota` bounds those that grow. @throws Rejection too_large */
   add(owner: string, amounts: OwnerQuota, quota?: OwnerQuota): void
   /** Reads the totals of an owner, with those of their tasks and of the records that agents keep for them. */
   read(owner: string): OwnerQuota
-  /** Checks whether an owner may store `by` more. @throws Rejection too_large */
+  /** Checks whether an owner may store these amounts in addition. @throws Rejection too_large */
   check(owner: string, amounts: OwnerQuota, quota: OwnerQuota): void
   /** Checks whether an owner may begin one more thread, also against other writers at the same time. @throws Rejection too_large */
   requireThread(batch: Batch, owner: string, quota: { readonly used: number; readonly quota: number }): void
