@@ -83,7 +83,7 @@ interface JoinedThread {
   readonly key: string
 }
 
-/** The most turns of one thread within a period. With `swiftMs`, each author has a quota of their own. */
+/** The most turns of one thread within a period. With `automatedReplyMs`, each author has a quota of their own. */
 export interface TurnQuota {
   readonly turns: number
   readonly withinMs: number
@@ -103,7 +103,7 @@ export interface StorageQuota {
 }
 
 /** The most turns within a period for all messages of a channel that name the same key. */
-export interface TurnBudget extends Omit<TurnQuota, 'swiftMs'> {
+export interface TurnBudget extends Omit<TurnQuota, 'automatedReplyMs'> {
   readonly key: string
   /** True if the key is valid only within the message's thread. */
   readonly isPerThread?: true | undefined

@@ -82,7 +82,7 @@ async function flagsOf(store: Store, ids: readonly string[]): Promise<readonly u
 }
 
 function describeSwiftQuotas(open: OpenStore): void {
-  const quota = { turns: 2, withinMs: 60_000, swiftMs: 3_000 }
+  const quota = { turns: 2, withinMs: 60_000, automatedReplyMs: 3_000 }
   const swift = { quota, disposition: 'answer' } as const
   test(
     'only messages right after an answer count for the rapid quota',
@@ -153,7 +153,7 @@ function describeSharedQuotas(open: OpenStore): void {
       await store.admit(sketchIntake('first', inThread('u')), 'c')
       const first = (await leaseTurns(store)).find(({ content }) => content.id === 'first')
       if (first) await store.commit(first, sketchAnswer(first, 'yes'))
-      const swift = { quota: { ...quota, swiftMs: 3_000 }, disposition: 'answer' } as const
+      const swift = { quota: { ...quota, automatedReplyMs: 3_000 }, disposition: 'answer' } as const
       for (const [at, author] of authors.entries())
         await store.admit(sketchIntake(`swift ${at}`, fromSender(author, inThread('u', swift))), 'c')
       expect(await flagsOf(store, ['swift 0', 'swift 1', 'swift 2'])).toEqual(['received', 'received', 'received'])
@@ -166,7 +166,7 @@ function describeSharedQuotas(open: OpenStore): void {
       expect(await flagsOf(store, ['none'])).toEqual(['ignored loop_guard'])
       await converse(store, 'first', 'u')
       advance(3_000)
-      const swift = { quota: { turns: 1, withinMs: 60_000, swiftMs: 3_000 }, disposition: 'answer' } as const
+      const swift = { quota: { turns: 1, withinMs: 60_000, automatedReplyMs: 3_000 }, disposition: 'answer' } as const
       for (const id of ['m1', 'm2']) await store.admit(sketchIntake(id, inThread('u', swift)), 'c')
       expect(await flagsOf(store, ['m1', 'm2'])).toEqual(['received', 'ignored loop_guard'])
     }),

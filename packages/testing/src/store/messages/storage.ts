@@ -43,20 +43,20 @@ export function storageContract(open: OpenStore): void {
     test(
       'the store refuses what exceeds a sender’s bytes, takes what others send, and a duplicate stays one',
       withStore(open, async ({ store }) => {
-        const most = { ...ada, most: 25_000 }
+        const most = { ...ada, maxBytes: 25_000 }
         for (const id of ['m1', 'm2']) await store.admit(sketchLarge(id, most), 'c')
         const rejection = store.admit(sketchLarge('m3', most), 'c')
         await expect(rejection).rejects.toThrow(senderRefusal)
         await expect(rejection).rejects.toMatchObject({ code: 'rate_limited' })
         expect(await store.admit(sketchLarge('m2', most), 'c')).toMatchObject({ outcome: 'duplicate' })
-        const other = { sender: 'bob', isProven: true, most: 25_000 }
+        const other = { sender: 'bob', isProven: true, maxBytes: 25_000 }
         expect(await store.admit(sketchLarge('m4', other), 'c')).toMatchObject({ outcome: 'accepted' })
       }),
     )
     test(
       'a withdrawn message leaves its bytes to another one of its sender',
       withStore(open, async ({ store }) => {
-        const most = { ...ada, most: 15_000 }
+        const most = { ...ada, maxBytes: 15_000 }
         await store.admit(sketchLarge('m1', most), 'c')
         await expect(store.admit(sketchLarge('m2', most), 'c')).rejects.toThrow(senderRefusal)
         await forget(store, 'm1')
@@ -66,7 +66,7 @@ export function storageContract(open: OpenStore): void {
     test(
       'of messages at the same time the store takes exactly as many as one after another',
       withStore(open, async ({ store }) => {
-        const most = { ...ada, most: 75_000 }
+        const most = { ...ada, maxBytes: 75_000 }
         const ids = Array.from({ length: 40 }, (_, index) => `m${index + 10}`)
         const ends = await Promise.allSettled(ids.map(id => store.admit(sketchLarge(id, most), 'c')))
         expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(7)
@@ -75,10 +75,10 @@ export function storageContract(open: OpenStore): void {
     test(
       'all senders who prove nothing share a bound, whatever names they make up, and proven ones do not use it',
       withStore(open, async ({ store }) => {
-        const storageOf = (sender: string) => ({ ...eve, sender, mostUnproven: 45_000 })
+        const storageOf = (sender: string) => ({ ...eve, sender, maxUnprovenBytes: 45_000 })
         for (const id of ['m1', 'm2', 'm3', 'm4']) await store.admit(sketchLarge(id, storageOf(`eve ${id}`)), 'c')
         await expect(store.admit(sketchLarge('m5', storageOf('another')), 'c')).rejects.toThrow(unprovenRefusal)
-        const proven = { ...ada, mostUnproven: 45_000 }
+        const proven = { ...ada, maxUnprovenBytes: 45_000 }
         expect(await store.admit(sketchLarge('m6', proven), 'c')).toMatchObject({ outcome: 'accepted' })
       }),
     )
@@ -87,7 +87,7 @@ export function storageContract(open: OpenStore): void {
       withStore(open, async ({ store }) => {
         const { storage: _, ...own } = sketchLarge('m1', eve)
         await store.admit(own, 'c')
-        const most = { ...eve, most: 15_000, mostUnproven: 15_000 }
+        const most = { ...eve, maxBytes: 15_000, maxUnprovenBytes: 15_000 }
         expect(await store.admit(sketchLarge('m2', most), 'c')).toMatchObject({ outcome: 'accepted' })
       }),
     )

@@ -96,7 +96,7 @@ export function describeMost(open: OpenStore): void {
   test(
     'an owner has a limited number of open tasks; an ended one frees its slot, and open ones go on',
     withStore(open, async ({ store }) => {
-      const task = (id: string, owner = 'ada') => ({ owner, id, context: id, most: 2 })
+      const task = (id: string, owner = 'ada') => ({ owner, id, context: id, maxOpenTasks: 2 })
       const admit = (id: string, taskOptions: ReturnType<typeof task>) =>
         store.admit(sketchIntake(id, inThread(taskOptions.context, { task: taskOptions })), 'c')
       await admit('m1', task('1'))
