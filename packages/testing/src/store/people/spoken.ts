@@ -37,7 +37,7 @@ export function describeSpoken(open: OpenStore): void {
       )
       expect(await store.findPersonMessages({ agent: 'help', addresses: [adasMail] })).toEqual({
         persons: [],
-        words: [],
+        messages: [],
       })
     }),
   )
