@@ -20,7 +20,7 @@ export function createRelationStore({ db }: Pick<StoreContext, 'db'>): Omit<Rela
     `${select} INDEXED BY relations_oldest WHERE agent = ? AND channel = ? AND relation = ? AND id > ? ORDER BY id LIMIT +?`,
   )
   const listAll = db.prepare<RelationRow>(`${select} WHERE id > ? ORDER BY id LIMIT +?`)
-  const listOfPeer = db.prepare<RelationRow>(`${select} WHERE peer IN (?, ?) AND channel = ? ORDER BY id`)
+  const listOfPeer = db.prepare<RelationRow>(`${select} WHERE peer IN (?, ?) AND channel = ?`)
   const count = prepareAgentTotal(db)
   return {
     async findRelation(key) {
@@ -36,7 +36,8 @@ export function createRelationStore({ db }: Pick<StoreContext, 'db'>): Omit<Rela
     },
     async listPeerRelations({ via, peer }) {
       // A relation that protects a peer may name it by a digest.
-      return listOfPeer.all(peer, digestName(peer), via).map(row => ({ ...readRelation(row), peer }))
+      const rows = listOfPeer.all(peer, digestName(peer), via).toSorted((one, other) => one.id - other.id)
+      return rows.map(row => ({ ...readRelation(row), peer }))
     },
     countRelations: async ({ agent, via, relation }) => count(agent, via, relation),
   }

@@ -4,7 +4,7 @@ import { picture } from '../../swarm/picture.ts'
 
 export type Basket = { readonly items: readonly string[] }
 
-export const putTool: ToolDefinition = {
+export const put: ToolDefinition = {
   description: 'Puts something into the basket',
   parameters: { type: 'object', properties: { item: { type: 'string' } }, required: ['item'] },
   async run({ item }: { readonly item: string }, { swarm }) {
