@@ -82,7 +82,7 @@ export function sketchMessage(dice: Dice, now: number, earlier: readonly Intake[
   const sketch = {
     agent,
     ...sketchLimits(dice),
-    ...(lane && { lane }),
+    ...(lane && { queueMode: lane }),
     ...(via === 'activitypub' && !oneIn(5) && { authorship: { author: identity.subject, object: `object ${id}` } }),
     ...(isTask ? { task } : { aliases: [`alias ${id}`], ...(oneIn(10) && { disposition: 'keep' as const }) }),
     blobs: files.blobs,

@@ -52,7 +52,7 @@ test('a sender without access gets the same refusal however often they write, an
 })
 
 test('a message for the operator alone waits in its mode, and counts as no turn for a loop limit', () => {
-  expect(take('desk', 'letters')).toMatchObject({ disposition: 'keep', lane: expect.anything() })
+  expect(take('desk', 'letters')).toMatchObject({ disposition: 'keep', queueMode: expect.anything() })
   expect(take('desk', 'letters')).not.toHaveProperty('loop')
   expect(take('open', 'letters')).toMatchObject({ disposition: 'answer', loop: expect.anything() })
 })

@@ -49,7 +49,7 @@ export function addressDirectMessage(
     deliveries: people.map(recipient => ({ to: recipient, target: packTarget({ ...target, recipient }) })),
     aliases: [`${response.id}@${agents.domain}`, replyAlias(response.id)],
     ...(also_to.length === 0 && { scope: `v:${mailbox}` }),
-    ...(omission && { leftOut: omission }),
+    ...(omission && { refusal: omission }),
   }
 }
 

@@ -78,7 +78,7 @@ async function answerRun(c: Context, deps: WebDeps, openStream: OpenRuns): Promi
   try {
     const run = showRun({ owner, agent, threadId: task.context }, id)
     const snapshots = [await createSnapshot(run, isOver, deps)]
-    const startedRun = { ...beginAgain(run, message, deps), snapshots, isTold: isOver }
+    const startedRun = { ...beginAgain(run, message, deps), snapshots, isReported: isOver }
     return new Response(streamRun(run, startedRun, deps, releaseStream), { headers: sseHeaders })
   } catch (error) {
     releaseStream()
