@@ -8,7 +8,14 @@ import type { AgentIcon } from './config/profile.ts'
 import { readIcon } from './config/profile.ts'
 import type { AgentConfigInput } from './config.ts'
 import { readAgentConfig } from './config.ts'
-import type { AgentOpenDeps, AgentStores, AgentSystem, CommonAgentConfig, OpenedAgent } from './kind/agent-kind.ts'
+import type {
+  AgentKind,
+  AgentOpenDeps,
+  AgentStores,
+  AgentSystem,
+  CommonAgentConfig,
+  OpenedAgent,
+} from './kind/agent-kind.ts'
 import { createHistoryView } from './kind/history-view.ts'
 import { limitToKinds } from './kind/limit-to-kinds.ts'
 import type { AgentSet, OpenResident, RunningDirectory } from './kind/running-agents.ts'
@@ -120,7 +127,7 @@ async function openResident(name: string, input: unknown, options: AgentDepsOpti
   return {
     profile,
     icon,
-    runningAgent: runAgent(openedAgent.agent, config),
+    runningAgent: { ...runAgent(openedAgent.agent, config), continuesAdmission: continuesAdmission(config, kind) },
     close: createAgentCloser(name, openedAgent, log),
   }
 }
@@ -178,6 +185,11 @@ function runAgent(
     mentions,
     credentials,
   }
+}
+
+/** Returns true if a message need not be durable before its agent gets it. An agent elsewhere has effects that no crash undoes. */
+function continuesAdmission({ durable }: CommonAgentConfig, { runsHere }: AgentKind): boolean {
+  return durable === undefined ? runsHere === true : durable === 'with_answer'
 }
 
 function createHistoryPolicy({

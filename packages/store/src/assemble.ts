@@ -137,7 +137,7 @@ export function assembleStore(deps: StoreDeps): AssembledStore {
     ...createWithdrawalStore(context, tables),
     ...createPruner(context, tables, lookupStore),
     ...createOperatorStore(context, tables, refusals),
-    ...createWhyStore(context, refusals),
+    ...createWhyStore(context, refusals, inProcessTurns),
     ...notices,
     ...stores,
     checkWork: createWorkCheck(context),
@@ -185,6 +185,21 @@ interface HookDeps extends Pick<StoreDeps, 'onDurable'> {
 }
 
 function createHooks({ firstMessages, onDurable }: HookDeps): WriterHooks {
+  let waiting = 0
+
+  /** Sends the notices of a transaction that has the ends of its own turns after its callers have begun to listen, and later notices behind them. */
+  function tell(batch: Batch): void {
+    const send = () => onDurable(batch)
+    if (batch.continuations.length === 0 && waiting === 0) send()
+    else {
+      waiting += 1
+      setImmediate(() => {
+        waiting -= 1
+        send()
+      })
+    }
+  }
+
   return {
     // After the commit a message keeps its number, and a turn its lease.
     onCommitted: batch => firstMessages.keep(batch.firstMessages),
@@ -192,7 +207,7 @@ function createHooks({ firstMessages, onDurable }: HookDeps): WriterHooks {
     // A notice may concern a turn that begins, so the worker gets the turn first.
     onDurable(batch) {
       beginWork(batch)
-      onDurable(batch)
+      tell(batch)
     },
   }
 }

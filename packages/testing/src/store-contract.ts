@@ -34,6 +34,7 @@ import { rememberedContract } from './store/requirements/remembered.ts'
 import { requirementContract } from './store/requirements/requirements.ts'
 import type { OpenStore } from './store/setup/under-test.ts'
 import { taskContract } from './store/tasks/tasks.ts'
+import { continuedTurnContract } from './store/turns/continued-turns.ts'
 import { firstTurnContract } from './store/turns/first-turns.ts'
 import { interruptContract } from './store/turns/interrupting.ts'
 import { noteContract } from './store/turns/notes.ts'
@@ -50,6 +51,7 @@ const contracts: readonly ((open: OpenStore) => void)[] = [
   threadContract,
   turnContract,
   firstTurnContract,
+  continuedTurnContract,
   queueModeContract,
   interruptContract,
   editContract,

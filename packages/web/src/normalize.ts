@@ -83,6 +83,7 @@ export function normalizeRun(run: ProvenRun): Intake {
     ...(content.blobs.length > 0 && { blobs: content.blobs }),
     target: joined?.target ?? { run: runId, thread: threadId },
     disposition: 'answer',
+    isFollowed: true,
     ...(joined && { authorship: { author: owner.owner, object: `run:${runId}` } }),
     task: { owner: owner.owner, id: runId, context: threadId, isNew: true },
   }

@@ -43,7 +43,7 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'alone',
     kind: 'statements',
-    ceilings: { activitypub: 11.5, a2a: 19.5, email: 20, web: 31.5, delivery: 9.5 },
+    ceilings: { activitypub: 9.5, a2a: 19.5, email: 20, web: 31.5, delivery: 9.5 },
     aims: statementAims,
     floor: steady,
   },
@@ -57,7 +57,7 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'alone',
     kind: 'commits',
-    ceilings: { activitypub: 2.2, a2a: 2.2, email: 2.2, web: 3.2, delivery: 1.2 },
+    ceilings: { activitypub: 1.1, a2a: 1.1, email: 1.1, web: 3.2, delivery: 1.2 },
     floor: steady,
   },
   {
@@ -70,7 +70,7 @@ export const ceilings: readonly Ceiling[] = [
     company: 'alone',
     kind: 'kibibytes',
     // A new thread costs one page more, because agents reply in conversations that they name, and those have an index by their ids.
-    ceilings: { activitypub: 95, a2a: 171, email: 95, web: 203, delivery: 110 },
+    ceilings: { activitypub: 70, a2a: 115, email: 70, web: 203, delivery: 110 },
     floor: steady,
   },
   {

@@ -45,6 +45,35 @@ export interface Pair {
   close(): Promise<void>
 }
 
+interface GatewayPlan {
+  /** The folder of its configuration and its data. */
+  readonly directory: string
+  readonly name: string
+  readonly settings: object
+  readonly preload?: string | undefined
+}
+
+/** Makes a gateway in a process of its own, which has not started. Its store is a file unless its settings name another one. */
+export async function makeGateway({ directory, name, settings, preload }: GatewayPlan): Promise<PairedGateway> {
+  const port = await findFreePort()
+  const configPath = join(directory, `${name}.json`)
+  const config = {
+    origin: 'https://agents.test',
+    listen: { port },
+    data: join(directory, name),
+    operator_token: operatorToken,
+    a2a: { auth: { api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }] } },
+    limits: { per_host: 100_000, per_identity: 100_000, per_agent: 100_000 },
+    log: { level: 'error' },
+    ...settings,
+  }
+  writeFileSync(configPath, JSON.stringify(config))
+  return {
+    ...createGatewayProcess(configPath, preload === undefined ? {} : { preload }),
+    ...connect(`http://127.0.0.1:${port}`),
+  }
+}
+
 /** Opens two processes of one gateway on one database, each with ports and a folder of its own. `overrides` holds the settings of each. */
 export async function openPair(
   store: string,
@@ -54,27 +83,8 @@ export async function openPair(
   preloads: readonly (string | undefined)[] = [],
 ): Promise<Pair> {
   const directory = mkdtempSync(join(tmpdir(), 'postern-pair-'))
-  const open = async (name: string, settings: object, preload?: string): Promise<PairedGateway> => {
-    const port = await findFreePort()
-    const configPath = join(directory, `${name}.json`)
-    const config = {
-      origin: 'https://agents.test',
-      listen: { port },
-      data: join(directory, name),
-      store,
-      operator_token: operatorToken,
-      agents,
-      a2a: { auth: { api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }] } },
-      limits: { per_host: 100_000, per_identity: 100_000, per_agent: 100_000 },
-      log: { level: 'error' },
-      ...settings,
-    }
-    writeFileSync(configPath, JSON.stringify(config))
-    return {
-      ...createGatewayProcess(configPath, preload === undefined ? {} : { preload }),
-      ...connect(`http://127.0.0.1:${port}`),
-    }
-  }
+  const open = (name: string, settings: object, preload?: string) =>
+    makeGateway({ directory, name, settings: { store, agents, ...settings }, preload })
   const gateways = [await open('one', overrides[0], preloads[0]), await open('two', overrides[1], preloads[1])] as const
   await Promise.all(gateways.map(gateway => gateway.start()))
   return {

@@ -2,7 +2,7 @@
 import type { Challenger, ScopeTable } from '@postern/http/tokens'
 import { checkScope } from '@postern/http/tokens'
 import { isJsonObject, Rejection } from '@postern/message'
-import type { AdmitResult, Inbound, SettledTask, Store, TaskKey } from '@postern/pipeline'
+import type { AdmitResult, Inbound, Intake, SettledTask, Store, TaskKey } from '@postern/pipeline'
 import { createIntakeSteps, receive, recordRefusal } from '@postern/pipeline'
 import { hasExtendedCard } from '../cards/card.ts'
 import type { Call } from '../endpoint/call.ts'
@@ -164,13 +164,16 @@ const reuseOf: Readonly<Partial<Record<AdmitResult['outcome'], string>>> = {
   forgotten: 'was used for a message whose task is gone: send what is new under a new id',
 }
 
-/** Verifies, normalizes and admits a message. @throws A2aRejection, Rejection, Unavailable */
-type AdmitMessage = (call: Call) => Promise<AdmittedMessage>
+/** Verifies, normalizes and admits a message. `waiting` says how the caller waits for the answer. @throws A2aRejection, Rejection, Unavailable */
+type AdmitMessage = (call: Call, waiting?: Pick<Intake, 'isFollowed'>) => Promise<AdmittedMessage>
 
 function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
   const { gateway, feeds, expiry } = deps
   const { admission, store, system } = gateway
-  const openInbound = (sender: { person?: string | undefined }): Inbound<Call, ResolvedMessage> => ({
+  const openInbound = (
+    sender: { person?: string | undefined },
+    waiting: Pick<Intake, 'isFollowed'>,
+  ): Inbound<Call, ResolvedMessage> => ({
     name: 'a2a',
     async verify(call, steps) {
       const startedAt = steps.now()
@@ -180,15 +183,15 @@ function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
       steps.note({ kind: 'resolve', verdict: 'pass' }, startedAt)
       return resolvedMessage
     },
-    normalize: resolvedMessage => [normalizeMessage(resolvedMessage, gateway.agents.domain)],
+    normalize: resolvedMessage => [{ ...normalizeMessage(resolvedMessage, gateway.agents.domain), ...waiting }],
   })
-  return async call => {
+  return async (call, waiting = {}) => {
     const sender: { person?: string | undefined } = {}
     const steps = call.steps ?? createIntakeSteps(system)
     claimMessage(steps, call.params)
     const origin = describeOrigin({ ...call, steps, request: call.request ?? call })
     const reception = { admission, store, system, steps, ...origin }
-    const [admittedMessage] = await receive(openInbound(sender), call, reception)
+    const [admittedMessage] = await receive(openInbound(sender, waiting), call, reception)
     const reuse = admittedMessage && reuseOf[admittedMessage.outcome]
     if (reuse !== undefined) {
       const conflict = refuseField('Cannot SendMessage', 'message.messageId', reuse)
@@ -208,7 +211,7 @@ function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
 /** Creates SendStreamingMessage (A2A §3.1.2), which stores the message, then streams the task from its submission until it is at rest. */
 function createSendStreamingMessage({ feeds, forms }: A2aOperationDeps, admit: AdmitMessage): A2aOperation {
   return async call => {
-    const { message, task, params, person } = await admit(call)
+    const { message, task, params, person } = await admit(call, { isFollowed: true })
     const caller = listenerKeyOf(call)
     const listener =
       person === undefined ? { listenerKey: caller } : { listenerKey: `${caller} ${person}`, connectorKey: caller }

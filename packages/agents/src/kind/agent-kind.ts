@@ -16,6 +16,9 @@ const windowSchema = durationSchema.refine(
   `must be at most ${maxWindowMs / 1000}s: the sender waits as long`,
 )
 
+/** The times by which a message is durable. */
+const durabilities = ['before_agent', 'with_answer'] as const
+
 /** The limits of concurrent turns, and the treatment of messages that arrive during a turn. */
 const queueConfigShape = {
   /** Turns of the agent at a time; turns that wait for another agent do not count, nor answers that are being stored; default: 32. */
@@ -51,6 +54,8 @@ export const commonAgentSchema = z.strictObject({
   ...profileConfigShape,
   /** Longest time for one turn. */
   deadline: durationSchema.default('60s'),
+  /** Time by which a message is on disk; default: `with_answer` for modules and `builtin:` agents, `before_agent` for others. */
+  durable: z.enum(durabilities).optional(),
   /** Part of a conversation's past that the agent gets. */
   history: z
     .strictObject({

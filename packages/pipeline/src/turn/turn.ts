@@ -38,8 +38,9 @@ export async function workTurn(turn: Turn, turnContext: TurnContext, stop: Abort
   const ending = listenForEnd(turn, turnContext)
   let draft: AnswerDraft | undefined
   try {
-    // The code that admitted the message learns of the lease at the same moment. The wait lets it follow the turn before the first pieces.
-    await new Promise(setImmediate)
+    // The code that admitted the message learns of the lease at the same moment. The wait lets it follow the turn before the first pieces. Nobody
+    // follows a turn that begins before its message is durable, and a wait would be too long for its transaction.
+    if (!turn.stored) await new Promise(setImmediate)
     draft = turn.token > 1 ? await resumeDraft(turn, turnContext) : { id: makeId(system) }
     const { answer, outcome } = await answerTurn(turn, { turnContext, draft, stop, ended: ending.signal, trace })
     const ended = { ...answer, attempt: trace.end(outcome, draft.usage ?? answer.response?.usage) }

@@ -26,7 +26,10 @@ import type { LeaseKeeping } from './lease-keeping.ts'
 import { createLeaseKeeping } from './lease-keeping.ts'
 import type { Sending } from './send.ts'
 import { send } from './send.ts'
+import type { LostLeases } from './turns/lost-leases.ts'
+import { createLostLeases } from './turns/lost-leases.ts'
 import { TurnIsolation } from './turns/turn-isolation.ts'
+import { waitForMessage } from './turns/unstored-turn.ts'
 import { createWaitingTurns } from './turns/waiting-turns.ts'
 import type { WorkPool } from './work-pool.ts'
 import { createWorkPool } from './work-pool.ts'
@@ -56,7 +59,7 @@ export function startWorker(
   const lost = createLostLeases(abandoning.signal)
   const leases = createLeaseKeeping({
     ...{ store, system, leaseMs: options.leaseMs, onLost: lost.end },
-    listRunning: () => pools.leased.flatMap(pool => [...pool.running.keys()]),
+    listRunning: () => pools.leased.flatMap(pool => [...pool.running.keys()]).filter(lost.isStored),
   })
   const pools: WorkerPools = createPools({
     turnContext: { ...turnContext, store },
@@ -152,25 +155,6 @@ interface PoolDeps {
   readonly lost: LostLeases
 }
 
-/** The turns whose lease is lost. They end at once when another worker has leased them, before further tools, calls or posts. */
-interface LostLeases {
-  end(work: object): void
-  /** Runs work with a signal that aborts when its lease is lost or when running turns must end. */
-  run(work: object, begin: (signal: AbortSignal) => Promise<void>): Promise<void>
-}
-
-function createLostLeases(abandoned: AbortSignal): LostLeases {
-  const controllers = new Map<object, AbortController>()
-  return {
-    end: work => controllers.get(work)?.abort(new LeaseLost('Another worker has taken the work over')),
-    run(work, begin) {
-      const controller = new AbortController()
-      controllers.set(work, controller)
-      return begin(AbortSignal.any([abandoned, controller.signal])).finally(() => controllers.delete(work))
-    },
-  }
-}
-
 type AnyPool = Pick<WorkPool<unknown>, 'wake' | 'drain'>
 
 type DeliveryPool = WorkPool<Delivery, DeliveryTicket>
@@ -213,7 +197,8 @@ function createTurnPool(
     if (isWaiting) paused.add(turn)
     else paused.delete(turn)
     // It is only a hint: a worker that misses it runs one turn fewer for a while.
-    store.noteWaiting(turn, isWaiting).catch(() => undefined)
+    const note = () => store.noteWaiting(turn, isWaiting)
+    void (turn.stored?.then(note) ?? note()).catch(() => undefined)
     isolation.noteChange()
     turns.wake()
   })
@@ -229,6 +214,7 @@ function createTurnPool(
     if (mostOf(turn.agent) > 1) turns.freeSlot(turn)
   }
   const workContext = { ...turnContext, results, waiting, noteAnswered }
+  const contextOf = ({ stored }: Turn) => (stored ? waitForMessage(workContext, stored) : workContext)
   const turnShares = { most: turnsPerAgent, mostOf: turnsOf }
   const mostOf = (agent: string) => turnsOf?.get(agent) ?? turnsPerAgent
   const turns: WorkPool<Turn, TurnTicket> = createWorkPool<Turn, TurnTicket>({
@@ -241,10 +227,12 @@ function createTurnPool(
       isolation.isClosed
         ? []
         : lease(deps, request => store.leaseTurns({ ...request, consumer, shares: { ...turnShares, taken } }), limit),
-    run: turn => isolation.run(turn, () => lost.run(turn, signal => workTurn(turn, workContext, signal))),
+    run: turn => isolation.run(turn, () => lost.run(turn, signal => workTurn(turn, contextOf(turn), signal))),
   })
   const hasCapacity: TurnConsumer['hasCapacity'] = ticket => !isolation.isClosed && turns.hasCapacity(ticket)
-  const consumer = { ...createConsumer(turns, options, turnShares), hasCapacity }
+  const continuesAdmission: TurnConsumer['continuesAdmission'] = ({ agent }) =>
+    turnContext.findAgent(agent)?.continuesAdmission === true
+  const consumer = { ...createConsumer(turns, options, turnShares), hasCapacity, continuesAdmission }
   store.setTurnConsumer?.(consumer)
   const countTurns = (agent: string) =>
     [...turns.running.keys()].filter(turn => turn.agent === agent && !paused.has(turn)).length

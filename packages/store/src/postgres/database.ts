@@ -57,6 +57,8 @@ export function openPostgresDatabase(
       skipLocked: 'FOR NO KEY UPDATE SKIP LOCKED',
       wait: 'FOR UPDATE',
       isFree: thread => `pg_try_advisory_xact_lock(${keys.threadKeySql(thread)})`,
+      isRunning: holder =>
+        `EXISTS (SELECT 1 FROM gateways g WHERE g.lease_owner = ${holder} AND NOT pg_try_advisory_xact_lock(g.lock))`,
     },
     readBatch: runner.readBatch,
     now: runner.now,

@@ -3,7 +3,7 @@ import type { Database, RowLocks, SqlValue } from './sql.ts'
 import { sqlOf } from './sql.ts'
 
 /** Row locks of an engine that only this process writes. */
-const noRowLocks: RowLocks = { skipLocked: '', wait: '', isFree: () => '1' }
+const noRowLocks: RowLocks = { skipLocked: '', wait: '', isFree: () => '1', isRunning: () => '1 = 0' }
 
 /** Returns the parts of SQL with which statements lock rows. */
 export function rowLocksOf(db: Database): RowLocks {

@@ -63,4 +63,6 @@ export interface RowLocks {
   readonly wait: string
   /** Returns a condition that is true if no other transaction works on a thread. It keeps others away until the end of the transaction. */
   isFree(thread: string): string
+  /** Returns a condition that is true if the gateway of this name runs. */
+  isRunning(holder: string): string
 }

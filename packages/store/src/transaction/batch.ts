@@ -20,8 +20,12 @@ export interface Batch extends TotalChanges, TransactionNotices {
   readonly ifUnsure: (() => void)[]
   /** Calls for a durable transaction, which begin work that was inserted with its lease. */
   readonly begins: (() => void)[]
+  /** Turns that begin within the transaction. */
+  readonly continuations: Continuation[]
   /** True if work may be inserted with its lease. */
   readonly leasesNew: boolean
+  /** True if turns may begin within the transaction. */
+  readonly continuesTurns: boolean
   /** Digests of files that no row refers to when the transaction is durable. */
   readonly droppedFiles: string[]
   /** True if other operations run at the same time, here or at other gateways. Rows that the operation has read may change before it writes. */
@@ -42,10 +46,26 @@ export interface Batch extends TotalChanges, TransactionNotices {
   readonly checks: Map<string, () => void>
 }
 
-/** Members of a batch that tell an operation about others beside it. */
-type Company = Pick<Batch, 'hasCompany' | 'leasesNew' | 'reserve' | 'standAlone' | 'once'>
+/** A turn that begins before the transaction of its message ends. If its agent answers at once, the transaction has the answer, too. */
+interface Continuation {
+  /** Begins the turn within the transaction. */
+  begin(batch: Batch): void
+  /** Begins the turn when the transaction is durable, as if it had no continuation. */
+  beginLater(batch: Batch): void
+  /** Takes the answer, if there is one by now. The operation stores it; an engine that runs operations again may run it several times. */
+  takeAnswer(): ((batch: Batch) => void) | undefined
+}
 
-const nobody: Company = { hasCompany: false, leasesNew: true, reserve() {}, standAlone() {}, once: decide => decide() }
+/** Members of a batch that tell an operation about others beside it. */
+type Company = Pick<Batch, 'hasCompany' | 'leasesNew' | 'continuesTurns' | 'reserve' | 'standAlone' | 'once'>
+
+const nobody: Company = {
+  ...{ hasCompany: false, leasesNew: true, continuesTurns: true },
+  ...{ reserve() {}, standAlone() {}, once: decide => decide() },
+}
+
+/** The company of an operation that runs by itself after its transaction was undone. No turn begins within it. */
+export const nobodyAgain: Company = { ...nobody, continuesTurns: false }
 
 /** Members of a batch that all operations of a transaction share. */
 type Shared = Pick<Batch, 'firstMessages' | 'atEnd' | 'ifUndone'>
@@ -56,7 +76,7 @@ export function createBatch(
 ): Batch {
   return {
     ...{ totals: new Map(), taskTotals: new Map(), droppedFiles: [], checks: new Map() },
-    ...{ notices: [], readyWork: new Set(), changes: new Map(), begins: [], ifUnsure: [] },
+    ...{ notices: [], readyWork: new Set(), changes: new Map(), begins: [], ifUnsure: [], continuations: [] },
     ...{ firstMessages, atEnd, ifUndone },
     ...company,
   }
@@ -82,5 +102,6 @@ export function mergeBatch(batch: Batch, own: Batch): void {
   batch.notices.push(...own.notices)
   batch.droppedFiles.push(...own.droppedFiles)
   batch.begins.push(...own.begins)
+  batch.continuations.push(...own.continuations)
   batch.ifUnsure.push(...own.ifUnsure)
 }

@@ -76,6 +76,11 @@ interface PollEnd {
 export type TurnTicket = Pick<Turn, 'agent'>
 
 export interface TurnConsumer extends WorkConsumer<Turn, TurnTicket> {
+  /**
+   * Returns true if the turn of a message that begins a thread may begin before the message is durable. The store then stores the answer in the same
+   * transaction, if the agent gives it at once. Default: false.
+   */
+  continuesAdmission?(ticket: TurnTicket): boolean
   /** Returns the number of turns of this agent that may run concurrently, here and elsewhere; Infinity means any number. */
   mostOf(agent: string): number
 }

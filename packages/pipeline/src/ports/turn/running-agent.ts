@@ -11,6 +11,8 @@ export interface RunningAgent {
   readonly history: HistoryPolicy
   /** The longest time for one turn, in ms. */
   readonly deadlineMs: number
+  /** True if the turn of a message that begins a thread may begin before the message is durable; default: false. */
+  readonly continuesAdmission?: boolean | undefined
   /** The kinds of messages that the agent gets; default: only `message`. */
   readonly receives?: readonly MessageKind[] | undefined
   /** The rules for linking addresses; absent if nobody may link addresses. */

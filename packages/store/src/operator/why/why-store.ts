@@ -1,5 +1,6 @@
 // Assembles the queries that explain a message.
 import type { WhyQuery, WhyStore } from '@postern/pipeline'
+import type { InProcessTurns } from '../../queue/turns/in-process-turns.ts'
 import { readAfterWait } from '../../sql/engine-defaults.ts'
 import { formatJson } from '../../sql/json-columns.ts'
 import type { Sql } from '../../sql/sql.ts'
@@ -12,12 +13,16 @@ import { createWhySubjects } from './subjects.ts'
 import { createWhyRecords } from './why-records.ts'
 
 /** Creates the store of everything that explains how a message was answered. */
-export function createWhyStore(context: StoreContext, refusals: Refusals): WhyStore {
+export function createWhyStore(
+  context: StoreContext,
+  refusals: Refusals,
+  inProcessTurns: Pick<InProcessTurns, 'holdContinuations'>,
+): WhyStore {
   return {
     ...createWhySubjects(context.db),
     ...createWhyRecords(context),
     ...createWhyRefusals(context.db, refusals),
-    ...createRunStarter(context),
+    ...createRunStarter(context, inProcessTurns),
     ...createRunNotes(context),
   }
 }

@@ -3,9 +3,10 @@
 import type { WaveMember } from '../../batching/waves.ts'
 import { planWaves } from '../../batching/waves.ts'
 import type { Database } from '../../sql/sql.ts'
-import { OperationFailed } from '../../sqlite/write/transactions.ts'
+import { AnswerFailed, OperationFailed } from '../../sqlite/write/transactions.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { createBatch, mergeBatch } from '../../transaction/batch.ts'
+import { continueTurns, takeAnswers } from '../../transaction/continuations.ts'
 import { createBooking } from '../../transaction/write-totals.ts'
 import type { WriterHooks } from '../../transaction/writer.ts'
 import { createLostConnections } from '../connection/lost-connection.ts'
@@ -39,9 +40,13 @@ export interface Share {
   readonly isDurable: boolean
 }
 
-/** Runs operations in one transaction. @throws OperationFailed if one of them failed, and Unavailable, Outdated */
+/**
+ * Runs operations in one transaction. With `isAgain`, no turn begins within it.
+ * @throws OperationFailed if one of them failed, AnswerFailed if answers of its own turns may be the reason, and Unavailable, Outdated
+ */
 export type RunShares = (
   shares: readonly Share[],
+  isAgain?: boolean,
 ) => Promise<{ readonly results: readonly unknown[]; readonly batch: Batch }>
 
 interface TransactionDeps extends DatabaseDeps {
@@ -72,23 +77,33 @@ export function createTransactions(
   { onUndone, onCommitted, ...options }: TransactionOptions & Pick<WriterHooks, 'onUndone' | 'onCommitted'>,
 ): RunShares {
   const runAll = createAttempt(deps, options)
-  return async shares => {
+  return async (shares, isAgain = false) => {
     const requestedNames = new Set<string>()
     const retryPolicy = createRetryPolicy()
     for (;;) {
       const context = openWriteContext(deps, requestedNames)
       const batch = createBatch()
       try {
-        const results = await runAll(context, shares, { batch, failedAttempts: retryPolicy.countFailedAttempts() })
+        const results = await runAll(context, shares, {
+          batch,
+          failedAttempts: retryPolicy.countFailedAttempts(),
+          isAgain,
+        })
         onCommitted?.(batch)
         return { results, batch }
       } catch (error) {
         context.session.rollback()
         onUndone?.(batch, context.session.isEnding() && !isInterference(error))
-        if (!retryPolicy.mayRetry(error, context.session)) throw error
+        if (!retryPolicy.mayRetry(error, context.session)) throw describeFailure(error, batch)
       }
     }
   }
+}
+
+/** Returns the error of a transaction. Statements of an answer may fail as late as the commit. */
+function describeFailure(error: unknown, { continuations }: Batch): unknown {
+  const isOfAnswers = error instanceof OperationFailed && continuations.length > 0
+  return isOfAnswers ? new AnswerFailed('Cannot commit: an answer cannot be stored', { cause: error.cause }) : error
 }
 
 /** The context in which operations of a transaction send statements. */
@@ -127,6 +142,7 @@ function openWriteContext(
 interface TransactionAttempt {
   readonly batch: Batch
   readonly failedAttempts: number
+  readonly isAgain: boolean
 }
 
 type RunAttempt = (
@@ -140,7 +156,7 @@ function createAttempt(
   { version, onOutdated, hintsOf }: TransactionOptions,
 ): RunAttempt {
   const writeTotals = createBooking(db)
-  const runWaves = createWaves(runner)
+  const { runWaves, runAnswers } = createWaves(runner)
 
   async function runOne(context: WriteContext, operation: () => void): Promise<void> {
     await runner.run([{ operation }], { context: context, sendPending: context.session.flush })
@@ -162,6 +178,10 @@ function createAttempt(
     const { session } = context
     const versionQuery = session.add(transactionStatements.version, [])
     const results = await runWaves(context, shares, attempt)
+    if (batch.continuations.length > 0) {
+      await new Promise<void>(resolve => continueTurns(batch, resolve))
+      await runAnswers(context, attempt)
+    }
     await runOne(context, () => writeTotals(batch))
     // The version has arrived, unless no operation has sent a query.
     if (!versionQuery.result) await session.flushLast()
@@ -183,15 +203,21 @@ function createAttempt(
 
 const decisionStepId = -4
 
+interface WaveRuns {
+  readonly runWaves: RunAttempt
+  /** Stores the answers of the turns that have ended within the transaction. They touch only what their messages began. */
+  runAnswers(context: WriteContext, attempt: TransactionAttempt): Promise<void>
+}
+
 /** Creates the run of operations in waves. Each operation has a batch of its own, which counts once, however often the operation runs. */
-function createWaves(runner: TransactionDeps['runner']): RunAttempt {
+function createWaves(runner: TransactionDeps['runner']): WaveRuns {
   const { runAlone } = runner
   const operationTools = { standAlone: runAlone, once: <T>(decide: () => T) => runner.nextStep(decisionStepId, decide) }
 
   async function runWave(
     context: WriteContext,
-    members: readonly WaveMember<Share>[],
-    { batch, failedAttempts }: TransactionAttempt,
+    members: readonly WaveMember<Pick<Share, 'operation'>>[],
+    { batch, failedAttempts, isAgain }: TransactionAttempt,
   ) {
     const operations = members.map(({ member, names }) => ({
       names,
@@ -200,7 +226,8 @@ function createWaves(runner: TransactionDeps['runner']): RunAttempt {
         const hasCompany = runner.isBatched() || !isExclusive
         // A lease in an insert is checked at the end against those of others. That check does not run in an exclusive transaction.
         const leasesNew = failedAttempts === 0 && !isExclusive
-        const ownBatch = createBatch({ ...{ hasCompany, leasesNew, reserve }, ...operationTools }, batch)
+        const company = { hasCompany, leasesNew, continuesTurns: leasesNew && !isAgain, reserve }
+        const ownBatch = createBatch({ ...company, ...operationTools }, batch)
         return { result: member.operation(ownBatch), ownBatch, member }
       }),
     }))
@@ -209,16 +236,27 @@ function createWaves(runner: TransactionDeps['runner']): RunAttempt {
     return outcomes
   }
 
-  return async (context, shares, attempt) => {
+  async function failAsOperation<T>(run: () => Promise<T>): Promise<T> {
     try {
-      const results = new Map<Share, unknown>()
-      for (const wave of planWaves(shares)) {
-        for (const { member, result } of await runWave(context, wave, attempt)) results.set(member, result)
-      }
-      return shares.map(share => results.get(share))
+      return await run()
     } catch (error) {
       throw new OperationFailed('Cannot commit: an operation of the transaction failed', { cause: error })
     }
+  }
+
+  return {
+    runWaves: (context, shares, attempt) =>
+      failAsOperation(async () => {
+        const results = new Map<unknown, unknown>()
+        for (const wave of planWaves(shares)) {
+          for (const { member, result } of await runWave(context, wave, attempt)) results.set(member, result)
+        }
+        return shares.map(share => results.get(share))
+      }),
+    async runAnswers(context, attempt) {
+      const answers = takeAnswers(attempt.batch).map(operation => ({ member: { operation }, names: [] }))
+      if (answers.length > 0) await failAsOperation(() => runWave(context, answers, attempt))
+    },
   }
 }
 

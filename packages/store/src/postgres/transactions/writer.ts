@@ -1,5 +1,5 @@
 // Groups writes into transactions of PostgreSQL that run at the same time.
-import { OperationFailed } from '../../sqlite/write/transactions.ts'
+import { AnswerFailed, OperationFailed } from '../../sqlite/write/transactions.ts'
 import { batchSize, mostAtOnce } from '../../transaction/bounds.ts'
 import type { Operation, Writer, WriterHooks, WriteTerms } from '../../transaction/writer.ts'
 import { maxLocks } from '../locks/named-locks.ts'
@@ -83,9 +83,9 @@ interface RunningTransactions {
 function createRunningTransactions(runShares: RunShares, { onDurable }: WriterHooks): RunningTransactions {
   const running = new Map<Promise<void>, readonly Job[]>()
 
-  async function writeAll(jobs: readonly Job[]): Promise<void> {
+  async function writeAll(jobs: readonly Job[], isAgain = false): Promise<void> {
     try {
-      const { results, batch } = await runShares(jobs)
+      const { results, batch } = await runShares(jobs, isAgain)
       const resolveJobs = (isLast: boolean) => {
         for (const [index, job] of jobs.entries()) if (job.isLast === isLast) job.resolve(results[index])
       }
@@ -101,8 +101,9 @@ function createRunningTransactions(runShares: RunShares, { onDurable }: WriterHo
   /** Rejects the jobs. If one of them failed, each runs again in a transaction of its own. */
   async function rejectOrSplit(jobs: readonly Job[], error: unknown): Promise<void> {
     const [job, ...otherJobs] = jobs
-    if (otherJobs.length === 0) return job?.reject(error instanceof OperationFailed ? error.cause : error)
-    if (error instanceof OperationFailed) for (const single of jobs) await writeAll([single])
+    if (otherJobs.length === 0 && !(error instanceof AnswerFailed))
+      return job?.reject(error instanceof OperationFailed ? error.cause : error)
+    if (error instanceof OperationFailed) for (const single of jobs) await writeAll([single], true)
     else for (const { reject } of jobs) reject(error)
   }
 

@@ -25,3 +25,12 @@ export function listCommitConflicts(
     ...(personState ? [personConflict(agent, personState.person)] : []),
   ]
 }
+
+/**
+ * Returns true if an answer may be stored in the transaction of its message. That transaction holds no locks for files and for the state of people,
+ * nor for everything.
+ */
+export function mayJoinAdmission(turn: Turn, answer: Answer): boolean {
+  const { blobs = [], personState } = answer
+  return blobs.length === 0 && !personState && listCommitConflicts(turn, answer) !== undefined
+}

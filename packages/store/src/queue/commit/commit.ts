@@ -12,12 +12,13 @@ import type { Batch } from '../../transaction/batch.ts'
 import { noteChange } from '../../transaction/notices.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 import { refuseLostLease } from '../lost-lease.ts'
+import type { InProcessTurns } from '../turns/in-process-turns.ts'
 import type { TurnTable } from '../turns/turn-table.ts'
 import type { ActionWriting } from './action-draft.ts'
 import { blobsOfAction } from './action-draft.ts'
 import type { AnswerColumns } from './answer-draft.ts'
 import { blobsOf, draftAnswer } from './answer-draft.ts'
-import { listCommitConflicts } from './commit-conflicts.ts'
+import { listCommitConflicts, mayJoinAdmission } from './commit-conflicts.ts'
 import type { TurnRow } from './end-turn.ts'
 import { createTurnEnding, tellSettled } from './end-turn.ts'
 import { createTaskFinishing, finishMergedTasks } from './finish-task.ts'
@@ -34,6 +35,7 @@ export interface TurnCommitDeps {
   readonly requirements: RequirementTable
   readonly tasks: TaskTable
   readonly watches: WatchTable
+  readonly inProcessTurns: Pick<InProcessTurns, 'continued'>
 }
 
 export function createCommit(
@@ -64,11 +66,12 @@ export function createCommit(
   return {
     async commit(turn, answer) {
       const draft = draftAnswer(answer, turn.content.recipient, actions)
-      const committed = await writeWith(blobsOf(answer), () =>
-        write(batch => (isCurrent(batch, turn, answer) ? commitDraft(batch, turn, draft) : 'changed'), {
-          conflictKeys: () => listCommitConflicts(turn, answer),
-        }),
-      )
+      const writeRows = (batch: Batch) => (isCurrent(batch, turn, answer) ? commitDraft(batch, turn, draft) : 'changed')
+      const conflictKeys = () => listCommitConflicts(turn, answer)
+      const { continued } = tables.inProcessTurns
+      const joined = mayJoinAdmission(turn, answer) ? continued.join(turn, writeRows) : undefined
+      const committed = await (joined ??
+        continued.afterStored(turn, () => writeWith(blobsOf(answer), () => write(writeRows, { conflictKeys }))))
       if (committed === 'changed') throw new StateChanged(`the person of turn ${turn.message} has another state by now`)
       refuseLostLease(committed === 'committed' ? 1 : 0, `turn ${turn.message}`)
     },

@@ -75,7 +75,10 @@ test('a turn that begins with its lease carries what a worker finds by a poll', 
 
 test.each([
   { name: 'behind an open turn of its thread', sketch: { message: { thread_source: 'thread of m0' } } },
-  { name: 'whose agent merges messages', sketch: { queueMode: { mode: 'merge' } as const, message: { sender: provenAda } } },
+  {
+    name: 'whose agent merges messages',
+    sketch: { queueMode: { mode: 'merge' } as const, message: { sender: provenAda } },
+  },
   { name: 'that is large', sketch: { raw: { bytes: new Uint8Array(20_000), form: 'text' } as const } },
 ])('a message $name begins no turn by itself', async ({ sketch }) => {
   const { store, begun } = await openWorker()

@@ -7,6 +7,8 @@ import type { StoredMessage } from '../../messages/read-message.ts'
 import type { Ownership } from '../../sql/ownership.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
+import type { ContinuedTurns } from '../continued-turns.ts'
+import { createContinuedTurns } from '../continued-turns.ts'
 import type { InProcessQueue, LeasedWork, PollRequest, Slot } from '../in-process-queue.ts'
 import { createInProcessQueue } from '../in-process-queue.ts'
 import type { UnsureLease, UnsureLeases } from '../unsure-leases.ts'
@@ -20,9 +22,13 @@ export interface InProcessTurns
     Pick<InProcessQueue<Turn, TurnTicket, TurnConsumer>, 'limitRequest'> {
   /** Leases that may have been written, for the next poll. */
   readonly unsure: UnsureLeases
+  /** Turns that began within the transactions of their messages. */
+  readonly continued: Pick<ContinuedTurns, 'join' | 'afterStored'>
+  /** Lets no turn begin before its message is durable until this time, ms. */
+  holdContinuations(until: number): void
   /** Keeps a slot for the turn of a message, if it can be inserted with its lease. `thread` is undefined for a message that begins one. */
   keepSlot(batch: Batch, draft: MessageDraft, thread: number | undefined): TurnSlot | undefined
-  /** Begins a turn that was inserted with its lease, when its transaction is durable. */
+  /** Begins a turn that was inserted with its lease: within its transaction, if the agent allows that, or when the transaction is durable. */
   begin(batch: Batch, slot: TurnSlot, first: { readonly draft: MessageDraft; readonly noted: NotedMessage }): void
   /** Tells the worker of the turns that it has leased, and returns them. */
   hold(batch: Batch, request: PollRequest<TurnConsumer>, leased: LeasedWork<Turn>): readonly Turn[]
@@ -38,18 +44,31 @@ export function createInProcessTurns({
   })
   const unsure = createUnsureLeases(db, { table: 'turns', number: 'message' })
   const checkShare = createShareCheck({ db, now })
+  const continued = createContinuedTurns()
+  let heldUntil = Number.NEGATIVE_INFINITY
+
+  function mayContinue(batch: Batch, { intake }: MessageDraft, consumer: TurnConsumer): boolean {
+    if (!batch.continuesTurns || intake.isFollowed || now() < heldUntil) return false
+    return consumer.continuesAdmission?.(intake) === true
+  }
+
   return {
     // Other gateways may lease, too, so a check counts their turns.
     ...((isSoleWriter || db.prepareCheck) && { setTurnConsumer: setConsumer }),
     unsure,
+    continued,
     limitRequest,
+    holdContinuations(until) {
+      heldUntil = until
+    },
     keepSlot(batch, draft, thread) {
       if (thread !== undefined || !isPlain(draft)) return undefined
       return keepSlot(batch, { agent: draft.intake.agent })
     },
     begin(batch, { consumer, begin }, { draft, noted }) {
       const turn = toFirstTurn(toStoredFirst(draft, noted))
-      batch.begins.push(() => begin(turn))
+      if (mayContinue(batch, draft, consumer)) continued.add(batch, turn, begin)
+      else batch.begins.push(() => begin(turn))
       if (isSoleWriter) return
       checkShare(batch, consumer, turn.agent)
       const lease = toLease(turn, { holder: consumer.holder, until: now() + consumer.leaseMs })

@@ -1,35 +1,58 @@
 // Runs jobs in one transaction of SQLite.
 import type { FileDatabase } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
-import { createBatch } from '../../transaction/batch.ts'
+import { createBatch, nobodyAgain } from '../../transaction/batch.ts'
+import { takeAnswers } from '../../transaction/continuations.ts'
 import { createBooking } from '../../transaction/write-totals.ts'
 import type { WriterHooks } from '../../transaction/writer.ts'
 import type { CommittedTransaction, WriteJob } from './jobs.ts'
 import type { Transactions } from './transactions.ts'
-import { OperationFailed } from './transactions.ts'
+import { AnswerFailed, OperationFailed } from './transactions.ts'
 
-export type RunTransaction = (jobs: readonly WriteJob[]) => Omit<CommittedTransaction, 'jobs'>
+/** A transaction that is open, with the results of its jobs. */
+export type OpenTransaction = CommittedTransaction
+
+/** The two halves of a transaction. Between them turns may begin that belong to it. */
+export interface JobTransaction {
+  /** Begins the transaction and runs the jobs. With `isAgain`, no turn begins within it. If it throws, the transaction is undone. */
+  open(jobs: readonly WriteJob[], isAgain: boolean): OpenTransaction
+  /** Stores the answers of turns that have ended by now, and commits. If it throws, the transaction is undone. */
+  end(open: OpenTransaction): void
+}
 
 export function createTransactionRunner(
   db: FileDatabase,
   { begin, commit, rollback }: Transactions,
   { onCommitted, onUndone }: WriterHooks,
-): RunTransaction {
-  const writeTotals = createBooking(db)
-  return jobs => {
-    const batch = createBatch()
+): JobTransaction {
+  const book = createBooking(db)
+
+  function undoIfFailed<T>(batch: Batch, step: () => T): T {
     try {
-      begin()
-      const results = runInOrder(jobs, batch)
-      writeTotals(batch)
-      commit()
-      onCommitted?.(batch)
-      return { results, batch }
+      return step()
     } catch (error) {
       rollback()
       onUndone?.(batch, false)
       throw error
     }
+  }
+
+  return {
+    open(jobs, isAgain) {
+      const batch = isAgain ? createBatch(nobodyAgain) : createBatch()
+      return undoIfFailed(batch, () => {
+        begin()
+        return { jobs, results: runInOrder(jobs, batch), batch }
+      })
+    },
+    end({ batch }) {
+      undoIfFailed(batch, () => {
+        storeAnswers(batch)
+        book(batch)
+        commit()
+      })
+      onCommitted?.(batch)
+    },
   }
 }
 
@@ -38,5 +61,14 @@ function runInOrder(jobs: readonly WriteJob[], batch: Batch): readonly unknown[]
     return jobs.map(({ operation }) => operation(batch))
   } catch (error) {
     throw new OperationFailed('Cannot commit: an operation of the transaction failed', { cause: error })
+  }
+}
+
+function storeAnswers(batch: Batch): void {
+  if (batch.continuations.length === 0) return
+  try {
+    for (const store of takeAnswers(batch)) store(batch)
+  } catch (error) {
+    throw new AnswerFailed('an answer cannot be stored', { cause: error })
   }
 }

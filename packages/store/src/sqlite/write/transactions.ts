@@ -4,6 +4,9 @@ import type { FileDatabase } from '../../sql/sql.ts'
 /** The error of a transaction in which one operation failed. The other operations may be tried without it. */
 export class OperationFailed extends Error {}
 
+/** The error of a transaction with answers of its own turns. The messages may be stored without these answers. */
+export class AnswerFailed extends OperationFailed {}
+
 /** Waits for the commits so far to reach the disk, beside the event loop. */
 export interface DurabilityPoint {
   /** Calls `onSynced` when the disk has the commits. With `error` they may be lost. A callback costs less than a promise, and each transaction needs one. */

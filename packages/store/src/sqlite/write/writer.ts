@@ -1,15 +1,16 @@
 // Groups the writes of one process into transactions of SQLite.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FileDatabase } from '../../sql/sql.ts'
+import { continueTurns } from '../../transaction/continuations.ts'
 import type { Operation, Writer, WriterHooks } from '../../transaction/writer.ts'
 import type { CommittedTransaction, WriteJob, WriteJobOptions } from './jobs.ts'
 import { dequeueJobs, orderJobs, rejectAll } from './jobs.ts'
 import { createLockPatience, lockRetryMs } from './lock-patience.ts'
-import type { RunTransaction } from './run-transaction.ts'
+import type { JobTransaction, OpenTransaction } from './run-transaction.ts'
 import { createTransactionRunner } from './run-transaction.ts'
 import { createJobSettlement } from './settle-jobs.ts'
 import { toStoreError } from './sqlite-errors.ts'
-import { createSqliteTransactions, OperationFailed } from './transactions.ts'
+import { AnswerFailed, createSqliteTransactions, OperationFailed } from './transactions.ts'
 
 /** The time for which writes gather while several arrive at a time, ms. */
 const gatherMs = 2
@@ -25,10 +26,40 @@ export function createWriter(
   transactions = createSqliteTransactions(db),
 ): Writer {
   const { settle, whenSynced } = createJobSettlement(transactions, hooks)
-  const writeAll = createJobWriter(createTransactionRunner(db, transactions, hooks), settle)
+  const queue = createQueue(onEnd => createJobWriting(createTransactionRunner(db, transactions, hooks), settle, onEnd))
+  let isClosed = false
+
+  function enqueue<T>(operation: Operation<T>, terms: WriteJobOptions): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (isClosed) return reject(new Error('the store is closed'))
+      const told = { resolve: resolve as WriteJob['resolve'], reject }
+      queue.add({ isDurable: true, isLast: false, size: 0, ...terms, operation, ...told })
+    })
+  }
+
+  return {
+    write: (operation, terms = {}) => enqueue(operation, terms),
+    writeLightly: (operation, terms = {}) => enqueue(operation, { ...terms, isDurable: false }),
+    writeLast: operation => enqueue(operation, { isDurable: false, isLast: true }),
+    async close() {
+      isClosed = true
+      await queue.empty()
+      await whenSynced()
+    },
+  }
+}
+
+interface WriteQueue {
+  add(job: WriteJob): void
+  /** Writes all waiting jobs. */
+  empty(): Promise<void>
+}
+
+/** Creates the queue of jobs. One transaction takes several of them, and the next one begins after its end. */
+function createQueue(openWriting: (onEnd: (waiting: readonly WriteJob[]) => void) => JobWriting): WriteQueue {
+  const { writeAll, whenEnded } = openWriting(takeUp)
   const queue: WriteJob[] = []
   let isScheduled = false
-  let isClosed = false
   let isBusy = false
 
   // A single write starts at once. Under load writes wait a moment for others, and all share the cost of one commit.
@@ -40,57 +71,69 @@ export function createWriter(
   }
 
   function writeNext(): void {
+    // The transaction that is open takes up the queue at its end.
+    if (whenEnded()) return
     isScheduled = false
     const jobs = orderJobs(dequeueJobs(queue))
     if (jobs.length === 0) return
     isBusy = jobs.length > 1
-    const blockedJobs = writeAll(jobs)
-    queue.unshift(...blockedJobs)
-    if (blockedJobs.length > 0) scheduleRetry()
+    isScheduled = true
+    writeAll(jobs)
+  }
+
+  /** Continues after a transaction. `waiting` has its jobs if another program keeps them waiting. */
+  function takeUp(waiting: readonly WriteJob[]): void {
+    isScheduled = false
+    queue.unshift(...waiting)
+    if (waiting.length > 0) tryAgain()
     else if (queue.length > 0) schedule()
   }
 
-  function scheduleRetry(): void {
+  function tryAgain(): void {
     isScheduled = true
     setTimeout(writeNext, lockRetryMs)
   }
 
-  function enqueue<T>(operation: Operation<T>, terms: WriteJobOptions): Promise<T> {
-    return new Promise((resolve, reject) => {
-      if (isClosed) return reject(new Error('the store is closed'))
-      const callbacks = { resolve: resolve as WriteJob['resolve'], reject }
-      queue.push({ isDurable: true, isLast: false, size: 0, ...terms, operation, ...callbacks })
-      schedule()
-    })
-  }
-
   return {
-    write: (operation, terms = {}) => enqueue(operation, terms),
-    writeLightly: (operation, terms = {}) => enqueue(operation, { ...terms, isDurable: false }),
-    writeLast: operation => enqueue(operation, { isDurable: false, isLast: true }),
-    async close() {
-      isClosed = true
+    add(job) {
+      queue.push(job)
+      schedule()
+    },
+    async empty() {
       for (;;) {
         writeNext()
-        if (queue.length === 0) break
-        await delay(lockRetryMs)
+        const open = whenEnded()
+        if (open) await open
+        else if (queue.length === 0) break
+        else await delay(lockRetryMs)
       }
-      await whenSynced()
     },
   }
 }
 
-/** Writes jobs in one transaction, or each by itself if one of them throws. @returns jobs that still wait for another program */
-type WriteJobs = (jobs: readonly WriteJob[]) => readonly WriteJob[]
+interface JobWriting {
+  /** Writes jobs in one transaction, or each by itself if one of them throws. */
+  writeAll(jobs: readonly WriteJob[]): void
+  /** Resolves when the transaction that waits for its turns has ended; undefined if there is none. */
+  whenEnded(): Promise<void> | undefined
+}
 
-function createJobWriter(transaction: RunTransaction, settle: (committed: CommittedTransaction) => void): WriteJobs {
+/** Creates the writing of jobs. `onEnd` gets the jobs that still wait for another program. */
+function createJobWriting(
+  transaction: JobTransaction,
+  settle: (written: CommittedTransaction) => void,
+  onEnd: (waiting: readonly WriteJob[]) => void,
+): JobWriting {
   const patience = createLockPatience()
+  let ended: Promise<void> | undefined
 
-  function writeInOneTransaction(jobs: readonly WriteJob[]): readonly WriteJob[] {
+  /** Ends a transaction, or handles the failure of `step`. @returns jobs that still wait for another program */
+  function endOrFail(jobs: readonly WriteJob[], step: () => void): readonly WriteJob[] {
     try {
-      settle({ jobs, ...transaction(jobs) })
+      step()
     } catch (error) {
-      if (error instanceof OperationFailed && jobs.length > 1) return writeSeparately(jobs)
+      if (error instanceof AnswerFailed || (error instanceof OperationFailed && jobs.length > 1))
+        return writeApart(jobs)
       if (patience.isWorthWaiting(error)) return jobs
       rejectAll(jobs, toStoreError(unwrap(error)))
       return []
@@ -99,12 +142,40 @@ function createJobWriter(transaction: RunTransaction, settle: (committed: Commit
     return []
   }
 
-  function writeSeparately(jobs: readonly WriteJob[]): readonly WriteJob[] {
-    const at = jobs.findIndex(job => writeInOneTransaction([job]).length > 0)
+  function writeApart(jobs: readonly WriteJob[]): readonly WriteJob[] {
+    const writeOne = (job: WriteJob) => endOrFail([job], () => commit(transaction.open([job], true)))
+    const at = jobs.findIndex(job => writeOne(job).length > 0)
     return at < 0 ? [] : jobs.slice(at)
   }
 
-  return writeInOneTransaction
+  function commit(open: OpenTransaction): void {
+    transaction.end(open)
+    settle(open)
+  }
+
+  function waitForTurns(open: OpenTransaction): void {
+    const end = Promise.withResolvers<void>()
+    ended = end.promise
+    continueTurns(open.batch, () => {
+      ended = undefined
+      onEnd(endOrFail(open.jobs, () => commit(open)))
+      end.resolve()
+    })
+  }
+
+  return {
+    whenEnded: () => ended,
+    writeAll(jobs) {
+      let isOpen = false
+      const waiting = endOrFail(jobs, () => {
+        const open = transaction.open(jobs, false)
+        isOpen = open.batch.continuations.length > 0
+        if (isOpen) waitForTurns(open)
+        else commit(open)
+      })
+      if (!isOpen) onEnd(waiting)
+    },
+  }
 }
 
 function unwrap(error: unknown): unknown {

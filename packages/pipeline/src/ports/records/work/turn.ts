@@ -26,6 +26,11 @@ export interface Turn {
   readonly merged?: readonly number[] | undefined
   /** True if its message began its thread, so that nothing precedes it; absent if the store does not know. */
   readonly isFirst?: boolean | undefined
+  /**
+   * Resolves when the message is durable, if the turn began before that. It rejects with `LeaseLost` if the message was not stored. Absent for a turn
+   * whose message is durable.
+   */
+  readonly stored?: Promise<void> | undefined
   /** The number of edits of its content since it arrived; absent if there are none. */
   readonly revision?: number | undefined
 }

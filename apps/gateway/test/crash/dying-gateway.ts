@@ -1,0 +1,70 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { MessageSummary } from '@postern/pipeline'
+import { expect } from 'vitest'
+import type { DeathStep } from '../agents/failing/dying.ts'
+import type { PairedGateway } from '../postgres/pair.ts'
+import { eventually } from '../setup/gateway.ts'
+
+/** The agents of a gateway that dies: one may get a message before it is durable, and one may not. */
+export const dyingAgents = {
+  dying: { use: join(import.meta.dirname, '../agents/failing/dying.ts') },
+  careful: { use: join(import.meta.dirname, '../agents/failing/dying.ts'), durable: 'before_agent' },
+}
+
+export const deathSteps: readonly DeathStep[] = [
+  'before the agent answers',
+  'between its answer and the flush',
+  'before the commit',
+]
+
+/** The files by which a test and its agent know of each other's steps. */
+export function openDeathFiles(directory: string) {
+  const [step, runs] = [join(directory, 'step'), join(directory, 'runs')]
+  return {
+    dieAt: (at: DeathStep) => writeFileSync(step, at),
+    /** Lists the messages of all runs so far, and forgets them. */
+    takeRuns(): readonly string[] {
+      const names = existsSync(runs) ? readFileSync(runs, 'utf8').trim().split('\n') : []
+      rmSync(runs, { force: true })
+      return names
+    },
+  }
+}
+
+type DeathFiles = ReturnType<typeof openDeathFiles>
+
+const listMessages = async (gateway: PairedGateway, id: string) =>
+  (await gateway.ask<{ items: MessageSummary[] }>('/messages?limit=500')).items.filter(({ id: its }) => its === id)
+
+/** Kills a gateway at a step, and checks that its peer loses nothing: the message is new when it comes again, and is answered once. */
+export async function checkLostMessage(gateway: PairedGateway, files: DeathFiles, step: DeathStep): Promise<void> {
+  const id = `killed ${step}`
+  await killAt(gateway, files, { id, step })
+  expect(await listMessages(gateway, id)).toEqual([])
+  expect((await gateway.send({ id, text: 'hello' })).text).toContain('answered')
+  expect((await gateway.send({ id, text: 'hello' })).text).toContain('answered')
+  expect(await listMessages(gateway, id)).toMatchObject([{ state: 'answered' }])
+  expect(files.takeRuns()).toEqual([id, id])
+}
+
+/** Kills a gateway while its agent has a message, and checks that the message is answered without its peer. */
+export async function checkKeptMessage(gateway: PairedGateway, files: DeathFiles): Promise<void> {
+  const id = 'killed in an agent'
+  await killAt(gateway, files, { id, step: 'before the agent answers' })
+  await eventually(async () => (await listMessages(gateway, id))[0]?.state === 'answered', 100_000)
+  expect((await gateway.send({ id, text: 'hello' })).text).toContain('answered')
+  expect(await listMessages(gateway, id)).toHaveLength(1)
+  expect(files.takeRuns()).toEqual([id, id])
+}
+
+async function killAt(
+  gateway: PairedGateway,
+  files: DeathFiles,
+  { id, step }: { readonly id: string; readonly step: DeathStep },
+): Promise<void> {
+  files.dieAt(step)
+  await expect(gateway.send({ id, text: 'hello' })).rejects.toThrow()
+  await gateway.ended()
+  await gateway.start()
+}

@@ -1,0 +1,37 @@
+// Ends the turns whose lease is lost.
+import { LeaseLost } from '@postern/message'
+import type { Turn } from '../../ports/records/work/turn.ts'
+
+/** The turns whose lease is lost. They end at once when another worker has leased them, before further tools, calls or posts. */
+export interface LostLeases {
+  end(work: object): void
+  /** Runs a turn with a signal that aborts when its lease is lost, when its message was not stored, or when running turns must end. */
+  run(turn: Turn, begin: (signal: AbortSignal) => Promise<void>): Promise<void>
+  /** Returns false for a turn whose message, and so its lease, is not durable yet. */
+  isStored(work: object): boolean
+}
+
+export function createLostLeases(abandoned: AbortSignal): LostLeases {
+  const controllers = new Map<object, AbortController>()
+  const unstored = new Set<object>()
+  const end = (work: object, reason: LeaseLost) => controllers.get(work)?.abort(reason)
+  return {
+    end: work => end(work, new LeaseLost('Another worker has taken the work over')),
+    isStored: work => !unstored.has(work),
+    run(turn, begin) {
+      const controller = new AbortController()
+      controllers.set(turn, controller)
+      if (turn.stored) {
+        unstored.add(turn)
+        turn.stored.then(
+          () => unstored.delete(turn),
+          reason => end(turn, reason),
+        )
+      }
+      return begin(AbortSignal.any([abandoned, controller.signal])).finally(() => {
+        controllers.delete(turn)
+        unstored.delete(turn)
+      })
+    },
+  }
+}

@@ -1,0 +1,35 @@
+// Keeps a turn away from the store until its message is durable.
+import type { TurnContext } from '../../ports/turn/turn-context.ts'
+
+/** Members that say nothing about stored rows and need no message in the store. */
+const immediate: ReadonlySet<PropertyKey> = new Set(['listen', 'notify', 'now', 'refuse', 'noteLookup'])
+
+/**
+ * Returns the context of a turn that begins before its message is durable. Its agent may answer at once. Everything else that reads or writes rows, or
+ * that calls another agent, waits for the message. If the message is not stored, it fails with `LeaseLost`.
+ */
+export function waitForMessage(context: TurnContext, stored: Promise<void>): TurnContext {
+  const { store, results, readAttachment, callAgent } = context
+  return {
+    ...context,
+    store: waitInMembers(store, stored),
+    results: {
+      // The store decides whether the answer is stored together with the message.
+      commit: results.commit,
+      release: (...args) => stored.then(() => results.release(...args)),
+      keepStreamed: (...args) => stored.then(() => results.keepStreamed(...args)),
+    },
+    readAttachment: (...args) => stored.then(() => readAttachment(...args)),
+    ...(callAgent && { callAgent: (...args) => stored.then(() => callAgent(...args)) }),
+  }
+}
+
+function waitInMembers<Store extends object>(store: Store, stored: Promise<void>): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== 'function' || immediate.has(name)) return member
+      return (...args: unknown[]) => stored.then(() => Reflect.apply(member, target, args))
+    },
+  })
+}

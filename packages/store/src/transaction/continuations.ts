@@ -1,0 +1,22 @@
+// Runs turns that begin within the transaction of their messages.
+import type { Batch } from './batch.ts'
+
+/** The most turns that begin within one transaction, so that their agents do not stop the event loop for long. */
+const mostContinued = 64
+
+/**
+ * Begins the turns of a transaction and calls `then` when all microtasks have run. Timers, sockets and other requests wait until then, so nobody else
+ * runs while the transaction is open.
+ */
+export function continueTurns(batch: Batch, then: () => void): void {
+  const turns = batch.continuations
+  for (const turn of turns.slice(0, mostContinued)) turn.begin(batch)
+  for (const turn of turns.slice(mostContinued)) turn.beginLater(batch)
+  // A tick that a microtask asks for runs when no microtask is left.
+  queueMicrotask(() => process.nextTick(then))
+}
+
+/** Takes the answers of the turns that have ended within the transaction. */
+export function takeAnswers({ continuations }: Batch): readonly ((batch: Batch) => void)[] {
+  return continuations.map(turn => turn.takeAnswer()).filter(answer => answer !== undefined)
+}

@@ -1,0 +1,204 @@
+// Tests turns that begin within the transactions of their messages.
+import { LeaseLost } from '@postern/message'
+import type { Store, Turn, TurnConsumer } from '@postern/pipeline'
+import { describe, expect, test } from 'vitest'
+import { adasTask, ofTask } from '../setup/task-sketches.ts'
+import type { OpenStore } from '../setup/under-test.ts'
+import { inThread, leaseTurns, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
+
+export function continuedTurnContract(open: OpenStore): void {
+  describe('turns that begin within the transactions of their messages', () => {
+    describeAnswers(open)
+    describeLateAnswers(open)
+    describeFailures(open)
+    describeRefusals(open)
+  })
+}
+
+/** Sets a worker that runs every turn at once. @returns the turns in their order */
+function runAtOnce(store: Store, handle: (turn: Turn) => unknown): readonly Turn[] {
+  const begun: Turn[] = []
+  const consumer: TurnConsumer = {
+    holder: 'worker',
+    leaseMs: 60_000,
+    mostOf: () => Number.POSITIVE_INFINITY,
+    hasCapacity: () => true,
+    continuesAdmission: () => true,
+    beginPoll: () => ({ limit: 10, shares: { most: 10, taken: new Map() } }),
+    endPoll() {},
+    hold() {},
+    letGo() {},
+    giveUp() {},
+    begin(turn) {
+      begun.push(turn)
+      void handle(turn)
+    },
+  }
+  store.setTurnConsumer?.(consumer)
+  return begun
+}
+
+const answer = (store: Store) => async (turn: Turn) => {
+  await Promise.resolve()
+  await store.commit(turn, sketchAnswer(turn, 'at once', ['peer']))
+}
+
+function describeAnswers(open: OpenStore): void {
+  test(
+    'the store has the answer and its deliveries with the message of an agent that answers at once',
+    withStore(open, async ({ store }) => {
+      const begun = runAtOnce(store, answer(store))
+      const { message } = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      expect(begun.map(turn => [turn.message, turn.token])).toEqual([[message, 1]])
+      expect(await begun[0]?.stored).toBeUndefined()
+      expect((await store.findAnswer(message))?.response.parts).toMatchObject([{ content: 'at once' }])
+      expect(await store.findTask(adasTask)).toMatchObject({ state: 'completed', response: { in_reply_to: 'm1' } })
+      expect(await store.listDeliveries({ limit: 9 })).toMatchObject([{ message_id: 'm1', to: 'peer' }])
+      expect((await store.count()).messages).toMatchObject({ answered: 1, working: 0, received: 0 })
+      expect(await leaseTurns(store)).toEqual([])
+    }),
+  )
+  test(
+    'callers who begin to listen when they have their acknowledgement hear the end of such a turn',
+    withStore(open, async ({ store }) => {
+      runAtOnce(store, answer(store))
+      const { message } = await store.admit(sketchIntake('m1'), 'c')
+      const settled = Promise.withResolvers<unknown>()
+      store.listen(`message:${message}`, settled.resolve)
+      expect(await settled.promise).toMatchObject({ kind: 'settled' })
+    }),
+  )
+  test(
+    'messages that arrive together each get their own answer, and a duplicate among them gets no second one',
+    withStore(open, async ({ store }) => {
+      const begun = runAtOnce(store, turn => store.commit(turn, sketchAnswer(turn, `to ${turn.content.id}`)))
+      const ids = ['m1', 'm2', 'm1', 'm3', 'm1']
+      const admitted = await Promise.all(ids.map(id => store.admit(sketchIntake(id), 'c')))
+      expect(admitted.map(({ outcome }) => outcome)).toEqual([
+        'accepted',
+        'accepted',
+        'duplicate',
+        'accepted',
+        'duplicate',
+      ])
+      expect(new Set(begun.map(({ content }) => content.id))).toEqual(new Set(['m1', 'm2', 'm3']))
+      expect(begun).toHaveLength(3)
+      for (const [at, { message }] of admitted.entries())
+        expect((await store.findAnswer(message))?.response.parts).toMatchObject([{ content: `to ${ids[at]}` }])
+      expect((await store.admit(sketchIntake('m2'), 'c')).outcome).toBe('duplicate')
+      expect((await store.count()).messages).toMatchObject({ answered: 3 })
+    }),
+  )
+}
+
+function describeLateAnswers(open: OpenStore): void {
+  test(
+    'the store has the lease of a turn with the message of an agent that takes its time, and the answer follows',
+    withStore(open, async ({ store }) => {
+      const begun = runAtOnce(store, () => undefined)
+      const { message } = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      expect((await store.count()).messages).toMatchObject({ working: 1 })
+      expect(await store.findTask(adasTask)).toMatchObject({ state: 'working' })
+      expect(await leaseTurns(store)).toEqual([])
+      const [turn] = begun
+      if (!turn) throw new Error('expected a turn')
+      await store.commit(turn, sketchAnswer(turn, 'later'))
+      expect((await store.findAnswer(message))?.response.parts).toMatchObject([{ content: 'later' }])
+      await expect(store.commit(turn, sketchAnswer(turn, 'twice'))).rejects.toThrow(LeaseLost)
+    }),
+  )
+  test(
+    'an answer that comes between the end of the transaction and the disk waits for its message',
+    withStore(open, async ({ store }) => {
+      const committed: Promise<void>[] = []
+      runAtOnce(store, turn =>
+        setImmediate(() => committed.push(store.commit(turn, sketchAnswer(turn, 'soon'))) && undefined),
+      )
+      const { message } = await store.admit(sketchIntake('m1'), 'c')
+      await new Promise(setImmediate)
+      await Promise.all(committed)
+      expect(committed).toHaveLength(1)
+      expect((await store.findAnswer(message))?.response.parts).toMatchObject([{ content: 'soon' }])
+    }),
+  )
+  test(
+    'the turn of a sender who follows it begins when the message is durable',
+    withStore(open, async ({ store }) => {
+      const begun = runAtOnce(store, () => undefined)
+      await store.admit(sketchIntake('m1', { isFollowed: true }), 'c')
+      expect(begun.map(({ stored }) => stored)).toEqual([undefined])
+    }),
+  )
+}
+
+function describeFailures(open: OpenStore): void {
+  test(
+    'an answer that the store refuses harms no message of its transaction, and its turn begins again',
+    withStore(open, async ({ store }) => {
+      const ends: Promise<unknown>[] = []
+      const begun = runAtOnce(store, turn => {
+        const isBroken = turn.content.id === 'm2' && turn.stored !== undefined
+        const recipients = isBroken ? [undefined as never] : ['peer']
+        ends.push(store.commit(turn, sketchAnswer(turn, 'well', recipients)).catch((error: unknown) => error))
+      })
+      const admitted = await Promise.all(['m1', 'm2', 'm3'].map(id => store.admit(sketchIntake(id), 'c')))
+      expect(admitted.map(({ outcome }) => outcome)).toEqual(['accepted', 'accepted', 'accepted'])
+      await expect.poll(() => begun.filter(({ stored }) => stored === undefined).length).toBe(3)
+      // A transaction that is undone may have had only some of the messages.
+      const outcomes = await Promise.all(ends)
+      expect(outcomes.filter(error => error !== undefined && !(error instanceof LeaseLost))).toEqual([])
+      for (const { message } of admitted)
+        expect((await store.findAnswer(message))?.response.parts).toMatchObject([{ content: 'well' }])
+      expect((await store.count()).messages).toMatchObject({ answered: 3, working: 0, received: 0 })
+    }),
+  )
+  test(
+    'the store has a message alone whose answer it refuses, and the turn begins again',
+    withStore(open, async ({ store }) => {
+      const lost: unknown[] = []
+      const begun = runAtOnce(store, turn => {
+        const broken = sketchAnswer(turn, 'broken', [undefined as never])
+        if (turn.stored) store.commit(turn, broken).catch((error: unknown) => lost.push(error))
+      })
+      const { message } = await store.admit(sketchIntake('m1'), 'c')
+      expect(begun.map(turn => turn.stored === undefined)).toEqual([false, true])
+      expect(lost).toEqual([expect.any(LeaseLost)])
+      await expect(begun[0]?.stored).rejects.toThrow(LeaseLost)
+      const [, turn] = begun
+      if (turn) await store.commit(turn, sketchAnswer(turn, 'well'))
+      expect((await store.findAnswer(message))?.response.parts).toMatchObject([{ content: 'well' }])
+    }),
+  )
+}
+
+function describeRefusals(open: OpenStore): void {
+  test(
+    'no turn begins for a message that the store refuses, keeps or blocks, or that follows another one of its thread',
+    withStore(open, async ({ store }) => {
+      const begun = runAtOnce(store, () => undefined)
+      const budget = { key: 'ada', turns: 1, withinMs: 60_000, flag: 'loop_guard' }
+      await store.admit(sketchIntake('m1', { ...inThread('t'), budgets: [budget] }), 'c')
+      await store.admit(sketchIntake('m2', inThread('t')), 'c')
+      await store.admit(sketchIntake('m3', { budgets: [budget] }), 'c')
+      await store.admit(sketchIntake('m4', { disposition: 'keep' }), 'c')
+      const authorship = { author: 'eve', object: 'o1' }
+      const effects = [{ kind: 'relate', relation: 'blocked_by', peer: 'eve', target: null }] as const
+      await store.admit(sketchIntake('m5', { disposition: 'keep', authorship, effects }), 'c')
+      await store.admit(sketchIntake('m6', { authorship: { ...authorship, object: 'o2' } }), 'c')
+      await store.admit(sketchIntake('m7', { task: { ...adasTask, context: 'ctx', maxOpenTasks: 1 } }), 'c')
+      const second = { ...adasTask, id: 'task 2', context: 'ctx', maxOpenTasks: 1 }
+      await expect(store.admit(sketchIntake('m8', { task: second }), 'c')).rejects.toThrow()
+      expect(begun.map(({ content }) => content.id)).toEqual(['m1', 'm7'])
+    }),
+  )
+  test(
+    'messages of one transaction use up a budget before their agents run',
+    withStore(open, async ({ store }) => {
+      const begun = runAtOnce(store, answer(store))
+      const budgets = [{ key: 'ada', turns: 2, withinMs: 60_000, flag: 'loop_guard' }]
+      await Promise.all(['m1', 'm2', 'm3', 'm4'].map(id => store.admit(sketchIntake(id, { budgets }), 'c')))
+      expect(begun).toHaveLength(2)
+      expect((await store.count()).messages).toMatchObject({ answered: 2, ignored: 2 })
+    }),
+  )
+}
