@@ -204,7 +204,7 @@ async function lookUpMentions(
 type ProveOutgoing = (document: Json, key: DocumentKey, queuedAt: number) => Json
 
 /**
- * Creates the function that proves outgoing documents. The proof has the time of the document, so a retry sends the same bytes. `isWanted` is the
+ * Creates the function that proves outgoing documents. The proof has the time of the document, so a retry sends the same bytes. `isEnabled` is the
  * option `object_proofs`.
  */
 export function createOutgoingProof(isEnabled: boolean): ProveOutgoing {

@@ -69,7 +69,7 @@ export function findAudience(activity: JsonObject, post: JsonObject): readonly s
   return [...audience, ...mentions]
 }
 
-/** Reads a post as a message to an agent. The post must have an id. `earlier` is the stored post that this one changes. It is pure. */
+/** Reads a post as a message to an agent. The post must have an id. `earlierMessage` is the stored post that this one changes. It is pure. */
 export function readPost(resolved: ResolvedActivity, agent: string, earlierMessage?: AuthoredMessage): Intake {
   const { activity } = resolved.named
   const post = resolved.createdPost ?? asObject(activity.json.object) ?? {}

@@ -22,7 +22,7 @@ export async function openHttpListener(answer: RequestListener): Promise<TestLis
   return listenOn(server, requests)
 }
 
-/** For what no HTTP server would say: `talk` gets the bare socket. */
+/** Opens a listener for answers that no HTTP server would give: `handleSocket` gets the socket. */
 export async function openTcpListener(handleSocket: (socket: Socket) => void): Promise<TestListener> {
   const server = createTcpServer(socket => {
     socket.on('error', () => undefined)

@@ -47,7 +47,7 @@ describe('findProseFaults()', () => {
 
   test('shows the sentence as it stands, and the line where it begins', () => {
     const [fault] = findProseFaults('README.md', 'First one\nends here. The `x y` is\nsent away.\n')
-    expect(fault).toMatchObject({ line: 2, shown: 'The `x y` is sent away.' })
+    expect(fault).toMatchObject({ line: 2, display: 'The `x y` is sent away.' })
   })
 })
 

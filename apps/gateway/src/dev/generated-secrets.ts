@@ -21,8 +21,8 @@ const notMadeUp = new Set(['operator_token', 'public_key'])
 const digestName = 'sha256'
 
 /**
- * Makes a random value for each missing secret, for this run only. One source gives one value in all places, and `earlierSecrets` secrets
- * keep theirs.
+ * Makes a random value for each missing secret, for this run only. One source gives one value in all places, and `earlierSecrets`
+ * keep their values.
  */
 export function generateSecrets(
   missing: readonly MissingSetting[],

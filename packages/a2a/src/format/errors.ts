@@ -79,7 +79,7 @@ export class MethodNotAllowed extends A2aRejection {
   }
 }
 
-/** Refuses one member of a request. `what` says what cannot be done, as in "Cannot SendMessage". */
+/** Refuses one member of a request. `subject` says which operation failed, as in "Cannot SendMessage". */
 export function refuseField(
   subject: string,
   field: string,

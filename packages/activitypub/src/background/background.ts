@@ -95,7 +95,7 @@ async function fetchParents(
   return (await Promise.all(entries)).filter(entry => entry !== undefined).reverse()
 }
 
-/** Finds the post with an IRI, if the thread does not contain it yet. `seen` holds the IRIs of this walk. */
+/** Finds the post with an IRI, if the thread does not contain it yet. `seenIris` has the IRIs of this walk. */
 async function findNext(
   name: string,
   { turn, deps, time }: Walk,

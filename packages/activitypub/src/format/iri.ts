@@ -11,7 +11,7 @@ export interface Iri {
 }
 
 /**
- * Parses an https IRI. `what` names it in the refusal.
+ * Parses an https IRI. `label` names it in the refusal.
  * @throws Rejection `malformed`: no IRI, another scheme, user-info (which only serves to deceive readers), or too long
  */
 export function parseIri(text: string, label: string): Iri {

@@ -65,7 +65,7 @@ const breaks: ReadonlyMap<string, number> = new Map([
   ...'p ul ol blockquote pre h1 h2 h3 h4 h5 h6'.split(' ').map(name => [name, 2] as const),
 ])
 
-/** Reads the lines of HTML with known elements only, until `take` returns false. Lines without text are skipped. */
+/** Reads the lines of HTML with known elements only, until `onLine` returns false. Lines without text are skipped. */
 function readVisibleLines(html: string, onLine: (line: VisibleLine) => boolean): void {
   const pieces: string[] = []
   const pending = { breaks: 0, marks: 0 }

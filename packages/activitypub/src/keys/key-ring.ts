@@ -50,7 +50,7 @@ export function createKeyRing({ store, origin, now }: KeyRingDeps): KeyRing {
     return { ...current, listed, actorMadeAt: times[0] ?? current.madeAt }
   }
 
-  /** Creates the next generation after `before` has settled, because a search for the next generation must not run while it is created. */
+  /** Creates the next generation after `previous` has settled, because a search for the next generation must not run while it is created. */
   async function renew(
     actor: string,
     previous: Promise<unknown> | undefined,

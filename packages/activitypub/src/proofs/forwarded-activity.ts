@@ -76,7 +76,7 @@ export async function verifyForwarded(
   return proven as unknown as ProvenActivity
 }
 
-/** The record of the digest check, which every proven activity has passed. */
+/** The record of a digest check that the activity has passed. */
 export const digestProof: Proof = { kind: 'digest', verdict: 'pass' }
 
 /**

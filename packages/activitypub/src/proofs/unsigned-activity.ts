@@ -23,7 +23,7 @@ export function mayProveItself(bytes: Uint8Array): boolean {
 }
 
 /**
- * Verifies an activity by its own proof alone (FEP-8b32), as Fedify does. The proof covers every octet of the document, so no digest is needed,
+ * Verifies an activity by its own proof alone (FEP-8b32), as Fedify does. The proof covers the content of the whole document, so no digest is needed,
  * but a digest that is present must be correct. The age of the proof is limited like the signed time of a request. Target and host are not
  * covered, so the addressing of the activity alone says whom it is for, and its id admits it once.
  * @throws Rejection `signature_invalid`, `signer_mismatch`; Unavailable

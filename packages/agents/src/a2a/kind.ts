@@ -11,7 +11,7 @@ const secret = z.string().min(1)
 
 /** The credentials with which the gateway authenticates to the peer. If there are none, it sends a token of its own. */
 const credentialShape = {
-  /** Fetch the answer whole, although the peer can stream. */
+  /** True if the answer arrives piece by piece from a peer that can stream. */
   stream: z.boolean().default(true),
   /** A bearer token that the peer gave. */
   token: secret.optional(),

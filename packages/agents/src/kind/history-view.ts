@@ -6,7 +6,7 @@ import { createSlidingWindowPolicy } from '@postern/pipeline'
 import type { TranscriptEntry, ViewConfig } from '@postern/transcript'
 import { buildHistory, contentOfText, scopeOfKind } from '@postern/transcript'
 
-/** The views of a conversation's past in addition to the sliding window: those of message stores and of swarms. */
+/** The views of a conversation's past: the sliding window, and those of message stores and of swarms. */
 export const historyViews = ['sliding', 'role:orchestrator', 'role:manager', 'role:worker', 'swarm'] as const
 type HistoryViewName = (typeof historyViews)[number]
 

@@ -39,12 +39,12 @@ export function withReloadedModules<T>(work: () => Promise<T>): Promise<T> {
   return moduleScope.run({ preloaded: new Map(), ...moduleScope.getStore(), generation: lastGeneration }, work)
 }
 
-/** Substitutes modules that are already loaded for the files that `work` imports. `given` is keyed by the URLs of the files. */
+/** Substitutes modules that are already loaded for the files that `work` imports. The keys of `preloaded` are the URLs of the files. */
 export function withPreloadedModules<T>(preloaded: ReadonlyMap<string, unknown>, work: () => Promise<T>): Promise<T> {
   return moduleScope.run({ generation, ...moduleScope.getStore(), preloaded }, work)
 }
 
-/** Returns true if the module of this file is given. */
+/** Returns true if the module of this file is loaded already. */
 export function isPreloaded(url: string): boolean {
   return moduleScope.getStore()?.preloaded.has(url) === true
 }

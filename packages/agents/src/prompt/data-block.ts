@@ -43,7 +43,7 @@ export function formatDataBlock(name: Delimiter, data: Json): string {
   return `<${name}>\n${text}\n</${name}>`
 }
 
-/** Clips a text to `most` UTF-16 code units, without splitting a character. */
+/** Clips a text to `maxChars` UTF-16 code units, without splitting a character. */
 export function clipText(text: string, maxChars: number): string {
   return text.length > maxChars
     ? `${text

@@ -2,7 +2,7 @@
 
 const [LF, CR] = [0x0a, 0x0d]
 
-/** Copies octets with CRLF line ends. `bare` is the number of LF without a CR before them. */
+/** Copies octets with CRLF line ends. `bareCount` is the number of LF without a CR before them. */
 function copyWithCrlf(octets: Buffer, bareCount: number): Buffer {
   const result = Buffer.allocUnsafe(octets.length + bareCount)
   let length = 0

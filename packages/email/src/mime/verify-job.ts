@@ -11,7 +11,7 @@ import type { MimeJob, ReadingDeps } from './job.ts'
 
 /**
  * Returns the message of a job with CRLF line ends, without the ignored fields, and with its signatures and limits.
- * `scanned` is the header of the original octets, if it is known.
+ * `scannedHeader` is the header of the original octets, if it is known.
  */
 export function verifyJob(job: MimeJob, { limits, readKey }: ReadingDeps, scannedHeader?: HeaderBlock) {
   // The limits hold for the original octets, which CRLF for LF makes longer.

@@ -12,7 +12,7 @@ export interface AnswerStream {
   finish(answer: string): string
 }
 
-/** Creates the stream of an answer; `hear` gets the text in order. An empty line separates earlier models from the one that answers. */
+/** Creates the stream of an answer; `onText` gets the text in order. An empty line separates earlier models from the one that answers. */
 export function createAnswerStream(onText: (text: string) => void): AnswerStream {
   let precedingText = ''
   let semaphore: StreamedAnswerCheck | undefined

@@ -66,7 +66,7 @@ export const nothingDecided: DecidedInterrupts = {
 }
 const unknown: DecidedInterrupts = { ...nothingDecided, warnings: ['an interrupt that is not open was not decided'] }
 
-/** A run with one of its decisions. `isBegun` is true if the run has already decided something. */
+/** A run with one of its decisions. `hasBegun` is true if the run has already decided something. */
 type DecidingRun = RequestedRun & { readonly hasBegun: boolean }
 
 async function decideInterrupt(

@@ -21,7 +21,7 @@ import type { StartedRun } from './started-run.ts'
 /** A run with its owner, in the form that its stream needs. */
 export type RunReference = Pick<RequestedRun, 'owner' | 'agent' | 'input'>
 
-/** Streams a run until its end. `leave` is called when the client has disconnected or has read everything. */
+/** Streams a run until its end. `release` is called when the client has disconnected or has read everything. */
 export function streamRun(
   request: RunReference,
   startedRun: StartedRun,

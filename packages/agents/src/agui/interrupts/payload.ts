@@ -4,7 +4,7 @@ import { isJsonObject, parseIfJson } from '@postern/message'
 
 type Schema = { readonly [name: string]: unknown }
 
-/** Returns the value with which a message answers. `words` is the text of its parts. */
+/** Returns the value with which a message answers. `text` is the text of its parts. */
 export function readPayload(
   message: Pick<NormalizedMessage, 'parts' | 'received_via' | 'raw'>,
   text: string,

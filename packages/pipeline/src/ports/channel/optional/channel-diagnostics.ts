@@ -21,7 +21,7 @@ export interface ChannelDiagnostics {
   probe?(): Promise<string>
   /**
    * Calls one of our agents at its public address like a peer, once with a valid proof and once with a forged one. The calls reach nobody and change
-   * nothing. `ways` are the routes from outside, one for each call.
+   * nothing. `fetches` has the routes from outside, one for each call.
    */
   rehearse?(agent: string, fetches: SelfTestFetches): Promise<SelfTestResult>
 }
