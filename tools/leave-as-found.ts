@@ -18,5 +18,5 @@ afterAll(async () => {
   const checkServers = () => {
     if (countServers() > servers) throw new Error('this file leaves a server open: close what it opens')
   }
-  await vi.waitFor(checkServers, { timeout: 20_000 })
+  await vi.waitFor(checkServers, { timeout: 8_000 })
 })

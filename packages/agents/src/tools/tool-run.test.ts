@@ -33,11 +33,11 @@ test.each([true, false])('the turn records tools and models when `show_tools` is
   const { host } = new URL(server.baseUrl)
   const model = { kind: 'model', name: 'test-model', server: host }
   expect(steps).toEqual([
-    { ...model, end: expect.objectContaining({ finish: 'tool_calls' }) },
+    { ...model, end: expect.objectContaining({ finishReason: 'tool_calls' }) },
     { kind: 'tool', name: 'look', id: 'a', end: {} },
-    { ...model, end: expect.objectContaining({ finish: 'tool_calls' }) },
-    { kind: 'tool', name: 'explode', id: 'b', end: { fault: 'failed' } },
-    { ...model, end: expect.objectContaining({ finish: 'stop' }) },
+    { ...model, end: expect.objectContaining({ finishReason: 'tool_calls' }) },
+    { kind: 'tool', name: 'explode', id: 'b', end: { failureCode: 'failed' } },
+    { ...model, end: expect.objectContaining({ finishReason: 'stop' }) },
   ])
   expect(answer?.parts?.some(({ kind }) => kind === 'tool_call')).toBe(show_tools)
   expect(textOfAnswer(answer)).toContain('Well.')
@@ -47,7 +47,7 @@ test('the turn records a request that fails with the name of its error', async (
   const { steps, context } = createRecorder()
   const { ask } = await openModelAgent([{ status: 503, body: {} }])
   await expect(ask('hello', context)).rejects.toThrow()
-  expect(steps).toMatchObject([{ kind: 'model', end: { fault: 'Unavailable' } }])
+  expect(steps).toMatchObject([{ kind: 'model', end: { failureCode: 'Unavailable' } }])
 })
 
 test('a call that waits for approval is no run', async () => {
