@@ -12,6 +12,9 @@ const copied = [
   'examples/**/*',
 ]
 
+/** A page about the files of the repository, which the package does not have. */
+const omitted: ReadonlySet<string> = new Set(['docs/reference/path-files.md'])
+
 /**
  * Copies the documents and examples that git tracks, without the environments and data that runs have left beside examples. Links to files
  * outside of the package become plain text.
@@ -29,7 +32,7 @@ export function copyDocuments(root: string, folder: string): void {
 
 function listTracked(root: string): readonly string[] {
   const paths = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
-  return paths.split('\0').filter(path => copied.some(pattern => matchesGlob(path, pattern)))
+  return paths.split('\0').filter(path => !omitted.has(path) && copied.some(pattern => matchesGlob(path, pattern)))
 }
 
 function write(file: string, content: string | Uint8Array): void {

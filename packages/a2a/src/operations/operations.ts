@@ -183,7 +183,9 @@ function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
       steps.note({ kind: 'resolve', verdict: 'pass' }, startedAt)
       return resolvedMessage
     },
-    normalize: resolvedMessage => [{ ...normalizeMessage(resolvedMessage, gateway.agents.domain), ...waiting }],
+    normalize: resolvedMessage => [
+      { ...normalizeMessage(resolvedMessage, gateway.agents.domain), ...waiting, ...readFollowing(resolvedMessage) },
+    ],
   })
   return async (call, waiting = {}) => {
     const sender: { person?: string | undefined } = {}
@@ -206,6 +208,14 @@ function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
     expiry.note(task.owner, call.bytes.byteLength)
     return { ...admittedMessage, task, params, person: sender.person }
   }
+}
+
+/**
+ * Returns the mark of a caller that wants the task at once and polls it. The agent gets such a message when the task can be polled, because some
+ * callers read only what a poll shows: CrewAI 1.15.30 continues no conversation whose first task is complete in the reply.
+ */
+function readFollowing({ params }: Pick<ResolvedMessage, 'params'>): Pick<Intake, 'isFollowed'> {
+  return params.configuration?.returnImmediately ? { isFollowed: true } : {}
 }
 
 /** Creates SendStreamingMessage (A2A §3.1.2), which stores the message, then streams the task from its submission until it is at rest. */

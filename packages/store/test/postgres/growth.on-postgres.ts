@@ -11,7 +11,7 @@ const atOnce = 100
 /** Admits and answers messages as tasks of one owner, which are stored. */
 async function passMessages(store: GatewayStore, from: number): Promise<void> {
   const ids = Array.from({ length: atOnce }, (_, at) => `m${from + at}`)
-  const task = (id: string) => ({ owner: 'peer', id, context: id, most: 1_000_000 })
+  const task = (id: string) => ({ owner: 'peer', id, context: id, maxOpenTasks: 1_000_000 })
   await Promise.all(ids.map(id => store.admit({ ...sketchIntake(id), task: task(id) }, 'c')))
   for (;;) {
     const turns = await store.leaseTurns({ holder: 'worker', limit: atOnce, leaseMs: 30_000 })

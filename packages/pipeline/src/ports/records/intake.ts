@@ -64,7 +64,7 @@ export interface Intake {
   readonly loop?: LoopLimits | undefined
   /** The mode in which it waits in its thread; default: in order. */
   readonly queueMode?: QueueMode | undefined
-  /** True if its sender follows the turn from its beginning. The turn then begins when the message is durable, so that the sender misses nothing. */
+  /** True if its sender follows or polls the turn from its beginning. The turn then begins when the message is durable, so that they miss nothing. */
   readonly isFollowed?: boolean | undefined
   /** The readers of an answer to it, in a thread with messages to different circles, which are never answered together. */
   readonly audience?: string | undefined

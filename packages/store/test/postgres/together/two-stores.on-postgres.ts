@@ -70,7 +70,7 @@ test('a lease passes over a task that somebody else changes, so that they cannot
 test('two gateways together store exactly what a sender may have', async () => {
   const { store, other, findUnsound, close } = await openTwo()
   const raw = { bytes: new TextEncoder().encode(JSON.stringify('x'.repeat(10_000))), form: 'json' } as const
-  const storage = { sender: 'ada', isProven: true, most: 75_000 }
+  const storage = { sender: 'ada', isProven: true, maxBytes: 75_000 }
   const ids = Array.from({ length: 40 }, (_, at) => `m${at + 10}`)
   const admitting = ids.map((id, at) => (at % 2 ? store : other).admit(sketchIntake(id, { raw, storage }), 'c'))
   const ends = await Promise.allSettled(admitting)

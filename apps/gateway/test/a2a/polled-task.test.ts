@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually, openTestGateway } from '../setup/gateway.ts'
+
+let gateway: Awaited<ReturnType<typeof openTestGateway>>
+beforeAll(async () => {
+  gateway = await openTestGateway(() => ({ agents: { echo: { use: 'builtin:echo' } } }))
+})
+afterAll(() => gateway.close())
+
+interface WireTask {
+  readonly id: string
+  readonly status: { readonly state: string }
+  readonly history?: readonly { readonly role: string }[]
+}
+
+async function call(method: string, params: object): Promise<WireTask> {
+  const headers = {
+    'content-type': 'application/json',
+    'a2a-version': '1.0',
+    authorization: `Bearer ${await gateway.simulation.a2a.token({ sub: 'caller' })}`,
+  }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const response = await fetch(`${gateway.url()}/agents/echo/a2a`, { method: 'POST', headers, body })
+  const { result } = (await response.json()) as { readonly result: WireTask & { readonly task?: WireTask } }
+  return result.task ?? result
+}
+
+// Some callers, such as CrewAI 1.15.30, go on in a conversation only if a poll has shown them its first task.
+test('a caller that wants the task at once gets it open, also from an agent that answers at once, and polls the answer', async () => {
+  const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'hello' }] }
+  const { id, status } = await call('SendMessage', { message, configuration: { returnImmediately: true } })
+  expect(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']).toContain(status.state)
+  await eventually(async () => (await call('GetTask', { id })).status.state === 'TASK_STATE_COMPLETED')
+  const { history } = await call('GetTask', { id, historyLength: 10 })
+  expect(history?.map(({ role }) => role)).toContain('ROLE_USER')
+})
