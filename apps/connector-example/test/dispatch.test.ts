@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Unavailable } from '@postern/message'
-import { silentLog } from '@postern/testing'
+import { noLog, Unavailable } from '@postern/message'
 import { expect, test } from 'vitest'
 import type { KnownAgent } from '../src/agents/agent-client.ts'
 import { createDispatch } from '../src/agents/dispatch.ts'
@@ -26,7 +25,7 @@ test('agents elsewhere that never answer do not block local ones', async () => {
       queries.push(address)
       hanging.push(() => reject(new Unavailable('nobody is there')))
     })
-  const system = { fetch: nobody, now: Date.now, sleep: () => Promise.resolve(), log: silentLog }
+  const system = { fetch: nobody, now: Date.now, sleep: () => Promise.resolve(), log: noLog }
   const rooms = createRooms(limits, Date.now)
   const room = rooms.open('lobby')
   const line = { find, call: nobody, read: nobody }

@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createGuardedFetch } from '@postern/http'
 import type { NormalizedMessage } from '@postern/message'
-import { createSenderIdentity, mintTransportEvidence, normalizedMessageSchema } from '@postern/message'
+import { createSenderIdentity, mintTransportEvidence, noLog, normalizedMessageSchema } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 import { createRequirementList } from '@postern/pipeline'
-import { silentLog } from '@postern/testing'
 import type { AgentConfigInput, AgentDeps, AgentSystem } from '../src/index.ts'
 import { openAgents } from '../src/index.ts'
 
@@ -35,7 +34,7 @@ export function openAgentGateway(
       version: '1.2.3',
       system: { ...testSystem, ...system },
       baseDir,
-      log: silentLog,
+      log: noLog,
     },
   )
 }
@@ -89,7 +88,7 @@ export function testContext(members: Partial<AgentContext> = {}): AgentContext {
     state: { get: async () => undefined, set() {} },
     identity: createSenderIdentity({}),
     isPublic: async () => false,
-    log: silentLog,
+    log: noLog,
     call: async () => {
       throw new Error('nobody is there to be called')
     },

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { silentLog } from '@postern/testing'
+import { noLog } from '@postern/message'
 import { expect, test } from 'vitest'
 import { openAgents } from '../src/index.ts'
 import { testContext, testMessage, testSystem } from './gateway.ts'
@@ -13,6 +13,6 @@ function runExample(code: string, names: Readonly<Record<string, unknown>>): Pro
 test('the example of the README of agents answers a message', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
-  const moduleDeps = { message: testMessage('hello'), context: testContext(), system: testSystem, log: silentLog }
+  const moduleDeps = { message: testMessage('hello'), context: testContext(), system: testSystem, log: noLog }
   expect(await runExample(code, { openAgents, ...moduleDeps })).toMatch(/^> hello\n/)
 })

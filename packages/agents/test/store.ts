@@ -1,7 +1,8 @@
+import { noLog } from '@postern/message'
 import type { Intake, PlannedDelivery, RetryPolicy, RunningAgent, Store, Turn, TurnContext } from '@postern/pipeline'
 import { createSlidingWindowPolicy, workTurn } from '@postern/pipeline'
 import { openSqliteStore } from '@postern/store'
-import { silentLog, sketchedChannels } from '@postern/testing'
+import { sketchedChannels } from '@postern/testing'
 import { onTestFinished } from 'vitest'
 import { testMessage } from './gateway.ts'
 
@@ -27,7 +28,7 @@ const start = Date.UTC(2026, 0, 1)
 export async function openAgentStore({ maxCrashes = 3 } = {}): Promise<TestStore> {
   let time = start
   const now = () => time
-  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now, log: silentLog })
+  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now, log: noLog })
   onTestFinished(() => store.close())
   const deliveries: readonly PlannedDelivery[] = [{ to: 'https://peer.test/inbox', target: null }]
   let messageCount = 0
@@ -38,7 +39,7 @@ export async function openAgentStore({ maxCrashes = 3 } = {}): Promise<TestStore
   const turnContext: TestStore['turnContext'] = running => ({
     store,
     results: store,
-    system: { now, log: silentLog, randomBytes },
+    system: { now, log: noLog, randomBytes },
     retry,
     maxCrashes,
     findAgent: name => (name === 'subject' ? running : undefined),

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { noLog } from '@postern/message'
 import { openSqliteStore } from '@postern/store'
-import { silentLog, sketchedChannels } from '@postern/testing'
+import { sketchedChannels } from '@postern/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { attestationForm } from '../src/connector/attestation.ts'
 import { createEvidenceUses } from '../src/evidence/evidence-uses.ts'
@@ -12,7 +13,7 @@ const evidence = attestationForm.read(good?.evidence as Record<string, unknown>,
 
 let store: Awaited<ReturnType<typeof openSqliteStore>>
 beforeEach(async () => {
-  store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => now, log: silentLog })
+  store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => now, log: noLog })
 })
 afterEach(() => store.close())
 

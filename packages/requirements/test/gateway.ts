@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { toProblem } from '@postern/http'
 import type { Policy, RequirementKind, System } from '@postern/message'
-import { isForOperator, operatorSubject, subjectOf } from '@postern/message'
+import { isForOperator, noLog, operatorSubject, subjectOf } from '@postern/message'
 import type { AgentDirectory, PlannedRequirement, Store, Turn } from '@postern/pipeline'
 import { openSqliteStore } from '@postern/store'
-import { silentLog, sketchedChannels, sketchIntake, sketchResponse } from '@postern/testing'
+import { sketchedChannels, sketchIntake, sketchResponse } from '@postern/testing'
 import type { FindCall, PaymentsConfig, Requirements } from '../src/index.ts'
 import { openRequirements, requirementsConfigSchema } from '../src/index.ts'
 
@@ -48,8 +48,8 @@ export async function openRequirementsGateway(
   let passed = 0
   let held: number | undefined
   const now = () => (held ?? Date.now()) + passed
-  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now, log: silentLog })
-  const system = { now, randomBytes: (count: number) => randomBytes(count), log: silentLog }
+  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now, log: noLog })
+  const system = { now, randomBytes: (count: number) => randomBytes(count), log: noLog }
   const requirements = await openRequirements({
     config: requirementsConfigSchema.parse({}),
     payments,

@@ -1,7 +1,9 @@
 // Tests the behaviour that every kind of agent must have, whatever produces its answers.
+
 import type { FilePart, HistoricalMessage, Json, NormalizedMessage, PartialResponse } from '@postern/message'
 import {
   createSenderIdentity,
+  noLog,
   normalizedMessageSchema,
   normalizedResponseSchema,
   plainTextOf,
@@ -10,7 +12,6 @@ import {
 import type { Agent, AgentContext, AttachmentBytes, HistoryView } from '@postern/pipeline'
 import { collectAnswer, completeResponse, createRequirementList } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
-import { silentLog } from './silent-log.ts'
 
 interface AgentSubject {
   readonly agent: Agent
@@ -226,7 +227,7 @@ function createContext(signal: AbortSignal, storedState: Json | undefined) {
     },
     identity: createSenderIdentity({}),
     isPublic: async () => false,
-    log: silentLog,
+    log: noLog,
     call: async () => {
       throw new Error('nobody is there to be called')
     },

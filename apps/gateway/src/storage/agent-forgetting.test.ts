@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { noLog } from '@postern/message'
 import { openSqliteStore } from '@postern/store'
-import { silentLog } from '@postern/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { parseConfig } from '../config/read-config.ts'
 import { createSystem } from '../system/system.ts'
@@ -10,10 +10,10 @@ type Deps = Parameters<typeof createAgentForgetting>[0]
 
 /** Watches the calls of agents with these `forget()` functions until the test ends. */
 async function openWatch(forgets: Readonly<Record<string, () => Promise<void>>>) {
-  const store = await openSqliteStore({ path: ':memory:', now: Date.now, log: silentLog, channels: [] })
+  const store = await openSqliteStore({ path: ':memory:', now: Date.now, log: noLog, channels: [] })
   const system = createSystem(
     parseConfig({ origin: 'https://agents.test', agents: { desk: { use: 'builtin:echo' } } }),
-    { log: silentLog, slices: [] },
+    { log: noLog, slices: [] },
   )
   const leaving = new AbortController()
   const agents = {

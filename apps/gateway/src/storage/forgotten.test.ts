@@ -1,10 +1,11 @@
 import fs, { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { noLog } from '@postern/message'
 import type { PersonAddress } from '@postern/pipeline'
 import type { GatewayStore } from '@postern/store'
 import { openSqliteStore } from '@postern/store'
-import { silentLog, sketchedChannels, sketchIntake } from '@postern/testing'
+import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createPeopleForgetting } from './forgotten.ts'
 
@@ -31,7 +32,7 @@ async function say(store: GatewayStore, id: string, { via, address, subject }: P
 
 /** Opens a store from before anybody asked to be forgotten, and the forgetting for it. */
 async function openEarlier() {
-  const store = await openSqliteStore({ path: ':memory:', channels: sketchedChannels, now: Date.now, log: silentLog })
+  const store = await openSqliteStore({ path: ':memory:', channels: sketchedChannels, now: Date.now, log: noLog })
   open.push(store)
   await say(store, 'm1', ada)
   await say(store, 'm2', ada, 'help')
@@ -41,7 +42,7 @@ async function openEarlier() {
   store.refuse({ ...refused, at: '2026-01-01T00:00:00.000Z', claimed_sender: 'Eve <eve@mail.test>' })
   await store.listRefusals({ limit: 1 })
   const idsOf = async () => (await store.listMessages({ limit: 10 })).map(({ id }) => id).sort()
-  return { store, idsOf, forgetting: createPeopleForgetting({ store, directory, log: silentLog }) }
+  return { store, idsOf, forgetting: createPeopleForgetting({ store, directory, log: noLog }) }
 }
 
 test('an earlier store forgets the people of the list again: by principal, by address, as an owner, and as a claim', async () => {
@@ -76,21 +77,21 @@ test('a restored ban stays in force without the name after its person said forge
 test('a start completes what a crash cut off, and reads a list whose last line is half', async () => {
   const { store, idsOf } = await openEarlier()
   const fails = { ...store, forgetPerson: () => Promise.reject(new Error('the process ends')) }
-  const cut = createPeopleForgetting({ store: fails, directory, log: silentLog })
+  const cut = createPeopleForgetting({ store: fails, directory, log: noLog })
   await expect(cut.forgetPerson({ addresses: [bob] })).rejects.toThrow('the process ends')
   appendFileSync(join(directory, 'forgotten'), '\n{"digests":["half')
-  const again = createPeopleForgetting({ store, directory, log: silentLog })
+  const again = createPeopleForgetting({ store, directory, log: noLog })
   expect(await again.obeyList()).toBe(1)
   expect(await idsOf()).toEqual(['m1', 'm2'])
   await again.forgetPerson({ addresses: [ada] })
-  expect(await createPeopleForgetting({ store, directory, log: silentLog }).obeyList()).toBe(0)
+  expect(await createPeopleForgetting({ store, directory, log: noLog }).obeyList()).toBe(0)
 })
 
 const failing = () => Promise.reject(new Error('the store is busy'))
 
 /** Returns the forgetting for a store in which some parts fail. */
 const forgetWith = (store: GatewayStore, part: object) =>
-  createPeopleForgetting({ store: { ...store, ...part }, directory, log: silentLog })
+  createPeopleForgetting({ store: { ...store, ...part }, directory, log: noLog })
 
 test.each([
   ['the same word', { agent: 'echo', addresses: [bob], isOwn: true }],
@@ -152,7 +153,7 @@ test('a start warns of lines of the list that it cannot read', async () => {
   await forgetting.forgetPerson({ addresses: [bob] })
   appendFileSync(join(directory, 'forgotten'), '\n{"digests":["half')
   const warn = vi.fn()
-  await createPeopleForgetting({ store, directory, log: { ...silentLog, warn } }).obeyList()
+  await createPeopleForgetting({ store, directory, log: { ...noLog, warn } }).obeyList()
   expect(warn).toHaveBeenCalledExactlyOnceWith({ lines: 1 }, expect.stringContaining('cannot be read'))
 })
 
@@ -167,7 +168,7 @@ test('a start forgets once whoever asked many times', async () => {
 
 test('a list without a folder stops no forgetting', async () => {
   const { store, idsOf } = await openEarlier()
-  const elsewhere = createPeopleForgetting({ store, directory: join(directory, 'gone'), log: silentLog })
+  const elsewhere = createPeopleForgetting({ store, directory: join(directory, 'gone'), log: noLog })
   expect(await elsewhere.forgetPerson({ addresses: [bob] })).toMatchObject({ messages: 1 })
   expect(await idsOf()).toEqual(['m1', 'm2'])
 })

@@ -1,11 +1,11 @@
-import { silentLog } from '@postern/testing'
+import { noLog } from '@postern/message'
 import { expect, test } from 'vitest'
 import { createFreeSpace } from './free-space.ts'
 
 function openSpace(floor: number | undefined) {
   let [time, free] = [0, 2_000]
   const told: string[] = []
-  const log = { ...silentLog, warn: (_: object, line: string) => void told.push(line) }
+  const log = { ...noLog, warn: (_: object, line: string) => void told.push(line) }
   const space = createFreeSpace({ minFreeBytes: floor, readFree: () => free, now: () => time, log })
   return {
     told,

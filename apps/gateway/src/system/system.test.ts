@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { silentLog } from '@postern/testing'
+import { noLog } from '@postern/message'
 import { expect, onTestFinished, test } from 'vitest'
 import { createSystem } from './system.ts'
 
@@ -15,7 +15,7 @@ async function openService(): Promise<string> {
 test('a private origin opens for the addresses that its list is about, and for no others', async () => {
   const [own, receiver] = [await openService(), await openService()]
   const network = { allow_private: [own], allow_private_push: [receiver], loopback: {} }
-  const system = createSystem({ origin: 'https://agents.test', network }, { log: silentLog, slices: [] })
+  const system = createSystem({ origin: 'https://agents.test', network }, { log: noLog, slices: [] })
   onTestFinished(() => system.close())
   const { fetch, openStream, configured, push, fetchFor } = system
   const ways = {

@@ -1,8 +1,8 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { noLog } from '@postern/message'
 import { openSqliteStore } from '@postern/store'
-import { silentLog } from '@postern/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../../test/setup/gateway.ts'
 import { openPausedAgents } from './paused-agents.ts'
@@ -11,7 +11,7 @@ import { openPausedAgents } from './paused-agents.ts'
 async function openTwo() {
   const path = join(mkdtempSync(join(tmpdir(), 'postern-paused-')), 'postern.db')
   const open = async () => {
-    const store = await openSqliteStore({ path, now: Date.now, log: silentLog, channels: [] })
+    const store = await openSqliteStore({ path, now: Date.now, log: noLog, channels: [] })
     const paused = await openPausedAgents({ store, concurrency: new Map([['desk', 4]]), everyMs: 50 })
     onTestFinished(async () => {
       paused.close()

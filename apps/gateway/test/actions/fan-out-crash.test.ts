@@ -3,11 +3,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { noLog } from '@postern/message'
 import type { Store } from '@postern/pipeline'
 import type { Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import { openSqliteStore } from '@postern/store'
-import { silentLog, sketchedChannels } from '@postern/testing'
+import { sketchedChannels } from '@postern/testing'
 import { findFreePort } from '@postern/testing/free-port'
 import { isLongRun } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -90,7 +91,7 @@ beforeAll(async () => {
     channels: sketchedChannels,
     path: join(directory, file),
     now: Date.now,
-    log: silentLog,
+    log: noLog,
   })
   await follow(store)
   await store.close()

@@ -39,7 +39,7 @@ export async function openCalledGateway(): Promise<CalledGateway> {
   const setup = await openOperatorGateway({
     settings: { activitypub: { follows: 'manual' } },
     agents: ({ base_url }) => ({
-      failing: { use: '../agents/asking/failing-desk.ts' },
+      failing: { use: '../agents/asking/failing-refund.ts' },
       strict: {
         ...describeSwarm(String(base_url), { human: { operator: true, timeout: '10m' } }),
         deadline: '11m',

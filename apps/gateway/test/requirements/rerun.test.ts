@@ -12,7 +12,7 @@ import { openWebGateway } from '../setup/web-gateway.ts'
 
 // These tests let an operator rerun a turn that failed after its requirement was decided.
 
-const failing = { use: '../agents/asking/failing-desk.ts' }
+const failing = { use: '../agents/asking/failing-refund.ts' }
 let web: WebGateway
 let gateway: TestGateway
 beforeAll(async () => {

@@ -1,14 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { noLog } from '@postern/message'
 import { openSimulation } from '@postern/simulation'
-import { silentLog } from '@postern/testing'
 import { expect, test, vi } from 'vitest'
 import { parseConfig } from '../../src/config/read-config.ts'
 import { openGateway } from '../../src/gateway.ts'
 import { describeTestConfig, operatorToken } from '../setup/gateway.ts'
 
-const options = { baseDir: import.meta.dirname, log: silentLog, operatorToken }
+const options = { baseDir: import.meta.dirname, log: noLog, operatorToken }
 
 test('a gateway that has stopped repeats nothing, neither after a reload nor after one that failed', async () => {
   const simulation = await openSimulation()

@@ -1,5 +1,5 @@
+import { noLog } from '@postern/message'
 import { createPublisher } from '@postern/pipeline'
-import { silentLog } from '@postern/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
@@ -26,7 +26,7 @@ function reply(thread: string, text: string) {
     actingAgent: { agent: 'echo', address: '@echo@agents.test' },
     gateway: { store, system, channels: [channel] },
     signal: new AbortController().signal,
-    log: silentLog,
+    log: noLog,
   })
   return publisher.reply(thread, text)
 }

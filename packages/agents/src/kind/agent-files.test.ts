@@ -4,10 +4,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createGuardedFetch } from '@postern/http'
 import type { Part } from '@postern/message'
-import { Unavailable, Undeliverable } from '@postern/message'
+import { noLog, Unavailable, Undeliverable } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 import { collectAnswer } from '@postern/pipeline'
-import { silentLog } from '@postern/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
 
@@ -157,7 +156,7 @@ describe('a file at the own origin of an agent', () => {
 })
 
 describe('a file of an a2a agent', () => {
-  async function callPeer(card: string, partsOf: (origin: string) => Part[], log = silentLog) {
+  async function callPeer(card: string, partsOf: (origin: string) => Part[], log = noLog) {
     const { origin, fetched } = await openServer(() => ({}), { '/plans.pdf': servePdf })
     // The public host of these tests resolves to the same server.
     const loopback = { 'peer.test': Number(new URL(origin).port) }
@@ -183,7 +182,7 @@ describe('a file of an a2a agent', () => {
   })
 
   test('stays a link if everybody can reach it and the gateway cannot have its bytes', async () => {
-    const log = { ...silentLog, warn: vi.fn() }
+    const log = { ...noLog, warn: vi.fn() }
     const file = fileAt('https://peer.test/missing.pdf')
     const { parts, fetched } = await callPeer('https://peer.test/card', () => [file], log)
     expect(parts).toEqual([file, file])

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { createGuardedFetch } from '@postern/http'
-import { silentLog } from '@postern/testing'
+import { noLog } from '@postern/message'
 import { expect, onTestFinished, test } from 'vitest'
 import { createMcpConnection } from './connection.ts'
 
@@ -36,7 +36,7 @@ async function openActingServer(first: Answer, structuredContent?: object) {
   const system = {
     fetchFor: (origin: string) => createGuardedFetch({ allowPrivate: [origin], userAgent: 'Postern tests' }),
   }
-  const connection = createMcpConnection({ url }, { system, baseDir: '.', log: silentLog })
+  const connection = createMcpConnection({ url }, { system, baseDir: '.', log: noLog })
   onTestFinished(() => connection.close())
   return { runs, connection, call: () => connection.use(client => client.callTool({ name: 'pay', arguments: {} })) }
 }

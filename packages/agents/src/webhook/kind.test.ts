@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { NormalizedMessage } from '@postern/message'
-import { normalizedMessageSchema, Unavailable, Undeliverable } from '@postern/message'
-import { silentLog } from '@postern/testing'
+import { noLog, normalizedMessageSchema, Unavailable, Undeliverable } from '@postern/message'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { AgentGatewayOptions } from '../../test/gateway.ts'
 import { aliceSender, openAgentGateway, openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
@@ -46,8 +45,7 @@ describe('a webhook agent', () => {
     const config = { use: 'webhook', url: server.url, secret, receives: ['message', 'forget'] }
     const { agent } = await openTestAgent(config)
     const forgotten = { person: 'p1', addresses: [{ via: 'email', address: '@a@b.test' }], threads: ['t1'] }
-    const forget = async () =>
-      agent.forget?.(forgotten, { id: 'f1', signal: new AbortController().signal, log: silentLog })
+    const forget = async () => agent.forget?.(forgotten, { id: 'f1', signal: new AbortController().signal, log: noLog })
     await expect(forget()).rejects.toMatchObject({ name: 'Unavailable', retryAfter: 7 })
     await expect(forget()).rejects.toThrow('422')
     await forget()

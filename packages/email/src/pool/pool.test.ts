@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { Unavailable } from '@postern/message'
-import { silentLog } from '@postern/testing'
+import { noLog, Unavailable } from '@postern/message'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { mailLimitsSchema } from '../config/limits.ts'
 import type { MimeJob } from '../mime/job.ts'
@@ -12,7 +11,7 @@ import type { MimePool } from './pool.ts'
 import { createMimePool } from './pool.ts'
 
 const system = {
-  log: silentLog,
+  log: noLog,
   sleep: (ms: number, signal?: AbortSignal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
 }
 /** A memory limit that no other thread of the process has. */
@@ -59,7 +58,7 @@ test('a message that takes too long costs only itself', async () => {
     const closed = new Promise(resolve => signal?.addEventListener('abort', resolve))
     await Promise.race([hanging.promise, closed])
   }
-  const terminated = { ...silentLog, warn: () => (hanging = Promise.withResolvers()) }
+  const terminated = { ...noLog, warn: () => (hanging = Promise.withResolvers()) }
   pool = createMimePool({ limits, system: { log: terminated, sleep }, file })
   const results = await Promise.all([pool.run(job('hang')), pool.run(job('last'))])
   expect(results).toEqual([undefined, 'last'])
@@ -140,7 +139,7 @@ describe('a further thread', () => {
     const sleep = () => calm.promise.then(() => turn())
     const hangs = new BroadcastChannel('hangs')
     const hanging = once(hangs, 'message')
-    pool = createMimePool({ limits: { ...limits, parsers: 2 }, system: { log: silentLog, sleep }, file })
+    pool = createMimePool({ limits: { ...limits, parsers: 2 }, system: { log: noLog, sleep }, file })
     const stuck = pool.run(job('hang'))
     await hanging
     hangs.close()
@@ -175,7 +174,7 @@ test('mails of one network occupy one thread, so that those of others do not wai
     rounds.left -= 1
     await turn()
   }
-  pool = createMimePool({ limits: { ...limits, parsers: 2, waiting: 9 }, system: { log: silentLog, sleep }, file })
+  pool = createMimePool({ limits: { ...limits, parsers: 2, waiting: 9 }, system: { log: noLog, sleep }, file })
   const order: string[] = []
   const run = async (what: string, network: string) => {
     await pool.run(job(what), { network })

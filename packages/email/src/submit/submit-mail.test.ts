@@ -1,9 +1,8 @@
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
-import { Unavailable, Undeliverable } from '@postern/message'
+import { noLog, Unavailable, Undeliverable } from '@postern/message'
 import type { Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
-import { silentLog } from '@postern/testing'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { submitConfigSchema } from '../config/servers.ts'
@@ -19,7 +18,7 @@ let submit: MailSubmitter
 
 beforeAll(async () => {
   simulation = await openSimulation()
-  submit = createMailSubmitter(simulation.mail.submit, silentLog)
+  submit = createMailSubmitter(simulation.mail.submit, noLog)
 })
 afterAll(async () => {
   submit.close()
@@ -63,7 +62,7 @@ test.each([
 })
 
 test('a smarthost that is not listening is a temporary failure', async () => {
-  const nowhere = createMailSubmitter({ host: '127.0.0.1', port: 1 }, silentLog)
+  const nowhere = createMailSubmitter({ host: '127.0.0.1', port: 1 }, noLog)
   await expect(nowhere(envelope, octets)).rejects.toThrow(
     new Unavailable('the mail server could not be reached (ESOCKET)'),
   )
@@ -74,7 +73,7 @@ test('a smarthost that refuses the connection says nothing about the mail, which
   const server = createServer(socket => socket.on('error', () => undefined).end('554 5.7.1 not you\r\n'))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const refused = createMailSubmitter({ host: '127.0.0.1', port }, silentLog)
+  const refused = createMailSubmitter({ host: '127.0.0.1', port }, noLog)
   await expect(refused(envelope, octets)).rejects.toMatchObject({
     name: 'Unavailable',
     message: 'the mail server put it off: 554 5.7.1',
@@ -107,7 +106,7 @@ describe('over LMTP (RFC 2033)', () => {
     })
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.server.address() as AddressInfo
-    lmtp = createMailSubmitter(submitConfigSchema.parse({ host: '127.0.0.1', port, protocol: 'lmtp' }), silentLog)
+    lmtp = createMailSubmitter(submitConfigSchema.parse({ host: '127.0.0.1', port, protocol: 'lmtp' }), noLog)
   })
   afterAll(async () => {
     lmtp.close()

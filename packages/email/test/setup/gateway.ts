@@ -1,16 +1,18 @@
 // Opens the mail channel with a store, agents and the simulation.
+
 import { randomBytes } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { createGuardedFetch } from '@postern/http'
 import type { NormalizedMessage, SubmitMail, System } from '@postern/message'
+import { noLog } from '@postern/message'
 import type { Agent, AgentDirectory, Channel, ChannelContext, Listening, MessageRecord, Store } from '@postern/pipeline'
 import { createSlidingWindowPolicy, defaultRetryPolicy, startWorker } from '@postern/pipeline'
 import type { ComposedMail, MailPlan, Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import { openSqliteStore } from '@postern/store'
-import { silentLog, sketchedChannels } from '@postern/testing'
+import { sketchedChannels } from '@postern/testing'
 import type { Hono } from 'hono'
 import type { z } from 'zod'
 import type { MailLimits } from '../../src/config/limits.ts'
@@ -103,14 +105,14 @@ let sharedPool: MimePool | undefined
 function findSharedPool(limits: MailLimits): MimePool | undefined {
   const usual = mailLimitsSchema.parse({})
   if (!isDeepStrictEqual(limits, usual)) return undefined
-  sharedPool ??= createMimePool({ limits: usual, system: { sleep, log: silentLog } })
+  sharedPool ??= createMimePool({ limits: usual, system: { sleep, log: noLog } })
   return { run: sharedPool.run, close: async () => undefined }
 }
 
 export async function openMailGateway(options: MailGatewayOptions = {}): Promise<MailGateway> {
   const simulation = await openSimulation()
   let shift = 0
-  const log = silentLog
+  const log = noLog
   const submit = createMailSubmitter(simulation.mail.submit, log)
   const fetch = createGuardedFetch({ userAgent: 'test', ...(options.loopback && { loopback: options.loopback }) })
   const resolver = new Resolver({ timeout: 5_000, tries: 2 })

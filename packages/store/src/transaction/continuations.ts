@@ -1,8 +1,8 @@
 // Runs turns that begin within the transaction of their messages.
 import type { Batch } from './batch.ts'
 
-/** The most turns that begin within one transaction, so that their agents do not stop the event loop for long. */
-const mostContinued = 64
+/** The maximum number of turns that begin within one transaction, so that their agents do not stop the event loop for long. */
+const maxContinued = 64
 
 /**
  * Begins the turns of a transaction and calls `then` when all microtasks have run. Timers, sockets and other requests wait until then, so nobody else
@@ -10,8 +10,8 @@ const mostContinued = 64
  */
 export function continueTurns(batch: Batch, then: () => void): void {
   const turns = batch.continuations
-  for (const turn of turns.slice(0, mostContinued)) turn.begin(batch)
-  for (const turn of turns.slice(mostContinued)) turn.beginLater(batch)
+  for (const turn of turns.slice(0, maxContinued)) turn.begin(batch)
+  for (const turn of turns.slice(maxContinued)) turn.beginLater(batch)
   // A tick that a microtask asks for runs when no microtask is left.
   queueMicrotask(() => process.nextTick(then))
 }

@@ -1,6 +1,6 @@
 import type { NormalizedResponse } from '@postern/message'
+import { noLog } from '@postern/message'
 import type { ResponseRecord, TaskRecord } from '@postern/pipeline'
-import { silentLog } from '@postern/testing'
 import { expect, test } from 'vitest'
 import type { TurnEnding } from './follow-turn.ts'
 import { followTurn } from './follow-turn.ts'
@@ -35,7 +35,7 @@ test('followTurn() ends with the answer, though the turn commits between two of 
     fail: ignore,
     end: resolve,
   }
-  const system = { sleep: async () => undefined, log: silentLog }
+  const system = { sleep: async () => undefined, log: noLog }
   const watched = { message: 1, task: { owner: 'ann', id: 'run-1' }, askedAt: 0 }
   followTurn(watched, watcher, { store: openCommittingStore(), system })
   expect(await promise).toEqual({ response, isCanceled: false })

@@ -1,13 +1,14 @@
 // Opens the surroundings of a public installation on this machine.
+
 import { mkdtempSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo, Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { noLog } from '@postern/message'
 import type { DoctorDeps, Outside } from '@postern/operator'
 import { readMachineFacts } from '@postern/operator'
-import { silentLog } from '@postern/testing'
 import { onTestFinished } from 'vitest'
 import { minimumNode } from '../../../bin/launch.mjs'
 import { describeInstallation } from '../../../src/compose/doctor-deps.ts'
@@ -43,7 +44,7 @@ export function openDoctorBench(options: BenchOptions = {}): DoctorDeps & { read
   const { ports = {}, loopback = {}, dns } = options
   const network = { loopback, ...(dns !== undefined && { dns: [dns] }) }
   const config = parseConfig({ ...settings, network, ...options.settings })
-  const system = createSystem(config, { log: silentLog, slices: [] })
+  const system = createSystem(config, { log: noLog, slices: [] })
   onTestFinished(() => system.close())
   const outside: Outside = {
     ...openOutside(system, config),

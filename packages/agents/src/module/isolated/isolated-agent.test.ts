@@ -1,9 +1,8 @@
 import { resolve } from 'node:path'
 import type { PartialResponse } from '@postern/message'
-import { Rejection, Unavailable } from '@postern/message'
+import { noLog, Rejection, Unavailable } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 import { collectAnswer } from '@postern/pipeline'
-import { silentLog } from '@postern/testing'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { aliceSender, openAgentGateway, openTestAgent, testContext, testMessage } from '../../../test/gateway.ts'
 
@@ -70,10 +69,7 @@ describe('an isolated agent', () => {
   test('forgets people in its thread, or says why not, and ends with its time', async () => {
     const info = vi.fn()
     const forget = async (person: string, signal = new AbortController().signal) =>
-      subject.agent.forget?.(
-        { person, addresses: [], threads: ['t1'] },
-        { id: 'f1', signal, log: { ...silentLog, info } },
-      )
+      subject.agent.forget?.({ person, addresses: [], threads: ['t1'] }, { id: 'f1', signal, log: { ...noLog, info } })
     await forget('p1')
     expect(info).toHaveBeenCalledExactlyOnceWith({ id: 'f1', person: 'p1', threads: ['t1'] }, 'forgotten')
     await expect(forget('locked')).rejects.toThrow('the database is locked')

@@ -1,7 +1,7 @@
 import { activityPubDescriptor } from '@postern/activitypub'
 import { toProblem } from '@postern/http'
+import { noLog } from '@postern/message'
 import type { PlannedAction } from '@postern/pipeline'
-import { silentLog } from '@postern/testing'
 import { beforeEach, expect, test } from 'vitest'
 import { requireOperator } from '../../sign-in/operator-token.ts'
 import type { OperatorOptions } from '../routes.ts'
@@ -24,7 +24,7 @@ const acting = {
   system: {
     now: () => 0,
     randomBytes: (count: number) => crypto.getRandomValues(new Uint8Array(count)),
-    log: silentLog,
+    log: noLog,
   },
   channels: [channel],
 } as unknown as OperatorOptions['acting']

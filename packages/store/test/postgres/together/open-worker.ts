@@ -1,7 +1,8 @@
 // Opens a gateway's worker on PostgreSQL, with a channel that a test drives.
+import { noLog } from '@postern/message'
 import type { Agent, Channel } from '@postern/pipeline'
 import { createSlidingWindowPolicy, startWorker } from '@postern/pipeline'
-import { silentLog, sketchedChannels } from '@postern/testing'
+import { sketchedChannels } from '@postern/testing'
 import { onTestFinished } from 'vitest'
 import type { GatewayStore } from '../../../src/index.ts'
 import { openPostgresStore } from '../../../src/postgres/index.ts'
@@ -22,10 +23,10 @@ export async function openWorker(
   url: string,
   { holder, deliver = async () => {}, handle = () => 'hi', aheadMs = 0, isDeaf = false }: WorkerSketch,
 ): Promise<GatewayStore> {
-  const store = await openPostgresStore({ channels: sketchedChannels, url, log: silentLog, holder })
+  const store = await openPostgresStore({ channels: sketchedChannels, url, log: noLog, holder })
   const now = () => Date.now() + aheadMs
   const system = {
-    ...{ now, log: silentLog, randomBytes: (size: number) => new Uint8Array(size) },
+    ...{ now, log: noLog, randomBytes: (size: number) => new Uint8Array(size) },
     sleep: (ms: number, signal?: AbortSignal) =>
       new Promise<void>(resolve => {
         const timer = setTimeout(resolve, ms)

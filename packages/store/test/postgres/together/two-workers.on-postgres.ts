@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { silentLog, sketchDeletion, sketchedChannels, sketchIntake, sketchPost } from '@postern/testing'
+import { noLog } from '@postern/message'
+import { sketchDeletion, sketchedChannels, sketchIntake, sketchPost } from '@postern/testing'
 import { expect, test, vi } from 'vitest'
 import { openPostgresStore } from '../../../src/postgres/index.ts'
 import { makeDatabase } from '../open-postgres-test-store.ts'
@@ -72,7 +73,7 @@ test('a turn ends within seconds when another gateway cancels its task, although
   const task = { owner: 'ada', id: 'task 1' }
   await one.admit(sketchIntake('m1', { task: { ...task, context: 'c' } }), 'c')
   await begun.promise
-  const two = await openPostgresStore({ channels: sketchedChannels, url, log: silentLog })
+  const two = await openPostgresStore({ channels: sketchedChannels, url, log: noLog })
   expect(await two.cancelTask(task)).toBe(true)
   expect(await Promise.race([ended.promise.then(() => 'ended'), setTimeout(8_000, 'runs on')])).toBe('ended')
   await two.close()
