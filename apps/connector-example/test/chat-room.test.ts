@@ -15,7 +15,7 @@ const idOf = (cookie: string) =>
   JSON.parse(Buffer.from(cookie.split('=')[1]?.split('.')[0] ?? '', 'base64url').toString()).id as string
 
 describe('what a person says in a room', () => {
-  test('MN-11: reaches the agent that it names, with proof of its author and inline mentions', async () => {
+  test('reaches the agent that it names, with proof of its author and inline mentions (MN-11)', async () => {
     const ann = await deps.comeIn('Ann')
     expect(await ann.say('@teller@agents.test hello')).toBe(303)
     await deps.connector.idle()
@@ -97,7 +97,7 @@ describe('what a person says in a room', () => {
 })
 
 describe('an agent that brings in another', () => {
-  test('MN-8.1 inline: works by its text alone, without evidence', async () => {
+  test('works by its text alone, without evidence (MN-8.1 inline)', async () => {
     const ann = await deps.comeIn('Ann')
     await ann.say('@convener please')
     await deps.connector.idle()
@@ -108,7 +108,7 @@ describe('an agent that brings in another', () => {
     )
   })
 
-  test('MN-8.3: no further than the last hop, and not by what it quotes', async () => {
+  test('no further than the last hop, and not by what it quotes (MN-8.3)', async () => {
     const ann = await deps.comeIn('Ann')
     const sendAndRead = async (text: string) => {
       const before = (await deps.messages()).length
@@ -140,7 +140,7 @@ describe('an agent that brings in another', () => {
 })
 
 describe('what an agent requires', () => {
-  test('MN-7.2: only its recipient may decide, in their chat room, and once', async () => {
+  test('only its recipient may decide, in their chat room, and once (MN-7.2)', async () => {
     const ann = await deps.comeIn('Ann')
     const bob = await deps.comeIn('Bob')
     const entries = await bob.watch()
@@ -172,7 +172,7 @@ describe('what an agent requires', () => {
     expect(await ann.press(requirement)).toBe(404)
   })
 
-  test('MN-7.2: a no reaches the agent, too', async () => {
+  test('a no reaches the agent, too (MN-7.2)', async () => {
     const ann = await deps.comeIn('Ann')
     await ann.say('@clerk order')
     await deps.connector.idle()
@@ -183,7 +183,7 @@ describe('what an agent requires', () => {
     expect(record?.message.policy_resolution).toMatchObject({ outcome: 'declined', kind: 'consent_required' })
   })
 
-  test('MN-11: only the payer sees the link to a payment, and the room hears of it', async () => {
+  test('only the payer sees the link to a payment, and the room hears of it (MN-11)', async () => {
     const ann = await deps.comeIn('Ann')
     const bob = await deps.comeIn('Bob')
     await ann.say('@clerk pay')
@@ -205,7 +205,7 @@ describe('what an agent requires', () => {
     expect((await ann.entries()).at(-2)?.html).toContain('This is over.')
   })
 
-  test('MN-11: a refusal is words, and so is what nobody knows', async () => {
+  test('a refusal is words, and so is what nobody knows (MN-11)', async () => {
     const ann = await deps.comeIn('Ann')
     await ann.say('@clerk secret')
     await deps.connector.idle()
@@ -219,7 +219,7 @@ describe('what an agent requires', () => {
     for (const entry of [refused, unknown]) expect(entry?.html).not.toMatch(/<form|<a /)
   })
 
-  test('MN-7.2: a person may repeat a decision that did not arrive', async () => {
+  test('a person may repeat a decision that did not arrive (MN-7.2)', async () => {
     const ann = await deps.comeIn('Ann')
     await ann.say('@clerk order')
     await deps.connector.idle()

@@ -82,13 +82,13 @@ describe('renderMail() with quotes', () => {
 })
 
 describe('renderMail() keeps to lines that every server accepts', () => {
-  test('EM-57: no subject of an agent is longer than a line, nor more than one', () => {
+  test('no subject of an agent is longer than a line, nor more than one (EM-57)', () => {
     const { subject } = render({ subject: `a\r\nBcc: v@evil.test\u2028${'z'.repeat(5000)}` })
     expect(subject).toMatch(/^a Bcc: v@evil\.test z+$/)
     expect(subject.length).toBe(900)
   })
 
-  test('EM-55: quotes only ids in ASCII, since others would need SMTPUTF8', () => {
+  test('quotes only ids in ASCII, since others would need SMTPUTF8 (EM-55)', () => {
     const wire = render({}, { aim: { message_id: 'ü@a.test', references: ['root@a.test', 'ä@a.test'] } })
     expect([wire.inReplyTo, wire.references]).toEqual([undefined, ['root@a.test']])
   })

@@ -56,7 +56,7 @@ test('the page shows arguments that are too long for a form, and the operator ca
   }
 })
 
-test('E-39: an operator cannot decide an expired approval, and the page says that it is over', async () => {
+test('an operator cannot decide an expired approval, and the page says that it is over (E-39)', async () => {
   const { path, planned } = await ask()
   const approval = await find(planned.id)
   gateway.advance(3_600_000)

@@ -136,7 +136,7 @@ export function transcriptContract(engine: string, openGatewayStore: OpenTranscr
       await store.close()
     })
 
-    it('E-37: hides a thread from another owner and refuses their write', async () => {
+    it('hides a thread from another owner and refuses their write (E-37)', async () => {
       const { transcripts, store } = await openTranscript()
       const thread = await transcripts.openThread('ann', alias)
       await transcripts.append(thread, [makeEntry({})])
@@ -152,7 +152,7 @@ export function transcriptContract(engine: string, openGatewayStore: OpenTranscr
       await store.close()
     })
 
-    it('E-35: refuses a second writer while somebody holds a lock, and a stale token releases nothing', async () => {
+    it('refuses a second writer while somebody holds a lock, and a stale token releases nothing (E-35)', async () => {
       const { transcripts, store, pass } = await openTranscript()
       const thread = await transcripts.openThread('ann', alias)
       const first = await transcripts.acquireLock(thread, 300)

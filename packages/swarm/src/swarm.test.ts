@@ -136,7 +136,7 @@ describe('a connection', () => {
 })
 
 describe('words in the name of an agent', () => {
-  it('W-17: do nothing when that agent is not active any more, unless the caller forces them', async () => {
+  it('do nothing when that agent is not active any more, unless the caller forces them (W-17)', async () => {
     const { gateway, bus, events } = openGateway('never')
     await gateway.makeConnection(() => {}, 'c')
     const client = await gateway.open('c')
@@ -162,7 +162,7 @@ describe('words in the name of an agent', () => {
     expect((await client.history.listRaw())[0]?.mode).toBe('tool')
   })
 
-  it('W-30: leave no row and see none in a stateless run', async () => {
+  it('leave no row and see none in a stateless run (W-30)', async () => {
     const { gateway, model, bus, events } = openGateway('one', 'pong')
     await (await gateway.session('c')).complete('hi')
     await bus.drain()

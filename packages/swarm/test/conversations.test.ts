@@ -13,7 +13,7 @@ import {
 import { agentSpec, callOf, formatRows, openMemorySwarm, scripted, swarmSpec, toolOf } from './memory-swarm.ts'
 
 describe('the input of a model', () => {
-  it('W-32: clients whose ids look like paths share nothing', async () => {
+  it('clients whose ids look like paths share nothing (W-32)', async () => {
     const { deps } = openMemorySwarm()
     const ids = ['a', '../a', 'a/../a', 'a:b', '["desk","a"]']
     for (const id of ids) {
@@ -26,7 +26,7 @@ describe('the input of a model', () => {
     }
   })
 
-  it('W-32: nor do two swarms whose names and ids together look the same', async () => {
+  it('nor do two swarms whose names and ids together look the same (W-32)', async () => {
     const { deps } = openMemorySwarm()
     const policies = [{ policyName: 'p', banMessage: 'No.' }]
     const open = (swarmName: string, clientId: string) =>
@@ -43,7 +43,7 @@ describe('the input of a model', () => {
     expect((await open('desk', 'a/b')).navigation.active).toBe('y')
   })
 
-  it('W-12 to W-16: prompts in front, own system rows, the newest shared rows since the last flush', async () => {
+  it('prompts in front, own system rows, the newest shared rows since the last flush (W-12 to W-16)', async () => {
     const { deps } = openMemorySwarm()
     const b = scripted('ok')
     const spec = swarmSpec(
@@ -69,7 +69,7 @@ describe('the input of a model', () => {
     expect(formatRows(await client.history.listRaw())[0]).toBe('user/a:old')
   })
 
-  it('W-15: keeps fifteen messages by default', async () => {
+  it('keeps fifteen messages by default (W-15)', async () => {
     const { deps } = openMemorySwarm()
     const model = scripted('ok')
     const client = await openSwarmClient(swarmSpec([agentSpec('a', model)]), deps, 'c')
@@ -79,7 +79,7 @@ describe('the input of a model', () => {
     expect(formatRows(model.seen[0] ?? [])).toEqual(['system/a:You are a', ...newest])
   })
 
-  it('W-16: holds both halves of a call, or none', async () => {
+  it('holds both halves of a call, or none (W-16)', async () => {
     const { deps } = openMemorySwarm()
     const model = scripted('ok', 'ok')
     const client = await openSwarmClient(swarmSpec([agentSpec('a', model, { keepMessages: 3 })]), deps, 'c')
@@ -95,7 +95,7 @@ describe('the input of a model', () => {
     expect(await client.history.listRaw()).toHaveLength(8)
   })
 
-  it('W-15: 0 messages are none, and the prompts are there', async () => {
+  it('0 messages are none, and the prompts are there (W-15)', async () => {
     const { deps } = openMemorySwarm()
     const model = scripted('ok')
     const client = await openSwarmClient(swarmSpec([agentSpec('a', model, { keepMessages: 0 })]), deps, 'c')
@@ -129,7 +129,7 @@ describe('turns', () => {
     expect(warnings).toEqual(['a tool of the swarm failed'])
   })
 
-  it('W-07: two calls of one id are an error to the caller, and the history stays whole', async () => {
+  it('two calls of one id are an error to the caller, and the history stays whole (W-07)', async () => {
     const { deps } = openMemorySwarm()
     const twins = {
       content: '',
@@ -171,7 +171,7 @@ describe('turns', () => {
     expect(ran).toEqual(['1', '1', '2'])
   })
 
-  it('W-28: the swarm answers two messages at once one after the other', async () => {
+  it('the swarm answers two messages at once one after the other (W-28)', async () => {
     const { deps } = openMemorySwarm()
     let isRunning = false
     const answer = (text: string) => async () => {
@@ -193,7 +193,7 @@ describe('turns', () => {
     ])
   })
 
-  it('W-29: late results of a cancelled answer reach nobody, and answer no later message', async () => {
+  it('late results of a cancelled answer reach nobody, and answer no later message (W-29)', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const late = Promise.withResolvers<ModelAnswer>()
     const asked = Promise.withResolvers<void>()
@@ -215,7 +215,7 @@ describe('turns', () => {
     expect(events.filter(({ type }) => type === 'emit-output').map(({ output }) => output.result)).toEqual(['fresh'])
   })
 
-  it('W-30: a stateless run leaves no row, and only its caller gets the result', async () => {
+  it('a stateless run leaves no row, and only its caller gets the result (W-30)', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const model = scripted('pong')
     const client = await openSwarmClient(swarmSpec([agentSpec('a', model)]), deps, 'c')
@@ -252,7 +252,7 @@ describe('rescue', () => {
     ['markup', '<tool_call>{"name":"x"}</tool_call>'],
     ['a call in JSON', '{"name": "look", "arguments": {}}'],
     ['an unknown tool', callOf('nope')],
-  ] as const)('W-25: %s starts the strategy, and the user gets an answer', async (_, bad) => {
+  ] as const)('%s starts the strategy, and the user gets an answer (W-25)', async (_, bad) => {
     const { deps } = openMemorySwarm()
     const model = scripted(bad, 'Hello!')
     const client = await openSwarmClient(swarmSpec([agentSpec('a', model)], { texts }), deps, 'c')
@@ -269,7 +269,7 @@ describe('rescue', () => {
     expect(rows[2]?.content).toContain('hi')
   })
 
-  it('W-25: braces do, where the swarm looks for them', async () => {
+  it('braces do, where the swarm looks for them (W-25)', async () => {
     const { deps } = openMemorySwarm()
     const answers = ['Here: {"a":1}', 'Hello!']
     const open = (id: string, overrides: Partial<SwarmSpec>) =>
@@ -279,7 +279,7 @@ describe('rescue', () => {
     expect(await (await open('none', { answerChecks: [] })).complete('hi')).toBe('Here: {"a":1}')
   })
 
-  it('W-25: where the strategy fails, too, the user gets a placeholder and never raw markup', async () => {
+  it('where the strategy fails, too, the user gets a placeholder and never raw markup (W-25)', async () => {
     const { deps } = openMemorySwarm()
     const custom = async () => ({ content: '<tool_call>' })
     for (const rescue of ['flush', 'recomplete', 'custom'] as const) {
@@ -305,7 +305,7 @@ describe('navigation', () => {
     return await openSwarmClient(swarmSpec(agents, overrides), deps, 'c')
   }
 
-  it('W-18: the swarm refuses an agent outside of it', async () => {
+  it('the swarm refuses an agent outside of it (W-18)', async () => {
     const { deps, warnings } = openMemorySwarm()
     const { navigation } = await openThree(deps)
     expect(await navigation.changeToAgent('Z')).toBe(false)
@@ -313,7 +313,7 @@ describe('navigation', () => {
     expect(warnings).toEqual(['an agent outside of the swarm was asked for'])
   })
 
-  it('W-19: the same agent twice in a turn is a recursion; a new message allows it again, and the way back always works', async () => {
+  it('the same agent twice in a turn is a recursion; a new message allows it again, and the way back always works (W-19)', async () => {
     const { deps } = openMemorySwarm()
     const client = await openThree(deps)
     const { navigation } = client
@@ -329,14 +329,14 @@ describe('navigation', () => {
     expect(await navigation.changeToAgent('B')).toBe(true)
   })
 
-  it('W-19: or by false, where so configured', async () => {
+  it('or by false, where so configured (W-19)', async () => {
     const { deps } = openMemorySwarm()
     const { navigation } = await openThree(deps, { throwsOnRecursion: false })
     await navigation.changeToAgent('A')
     expect(await navigation.changeToAgent('A')).toBe(false)
   })
 
-  it('W-20: previous goes down the stack to the default, and then nowhere', async () => {
+  it('previous goes down the stack to the default, and then nowhere (W-20)', async () => {
     const { deps } = openMemorySwarm()
     const { navigation } = await openThree(deps)
     await navigation.changeToAgent('A')
@@ -350,7 +350,7 @@ describe('navigation', () => {
     ])
   })
 
-  it('W-20: a conversation with years of hand-overs remembers the last hundred steps', async () => {
+  it('a conversation with years of hand-overs remembers the last hundred steps (W-20)', async () => {
     const { deps } = openMemorySwarm()
     const { navigation } = await openThree(deps)
     for (let turn = 0; turn < 120; turn += 1) {
@@ -360,7 +360,7 @@ describe('navigation', () => {
     expect([navigation.stack.length, navigation.stack.at(-1)]).toEqual([100, 'B'])
   })
 
-  it('W-20: the conversation never goes back to an agent that the swarm no longer has', async () => {
+  it('the conversation never goes back to an agent that the swarm no longer has (W-20)', async () => {
     const { deps } = openMemorySwarm()
     const { navigation } = await openThree(deps)
     await navigation.changeToAgent('A')
@@ -373,7 +373,7 @@ describe('navigation', () => {
     expect(await client.complete('hi')).toBe('D here')
   })
 
-  it('W-20: previous at an empty stack goes to the new default after a change, and then nowhere', async () => {
+  it('previous at an empty stack goes to the new default after a change, and then nowhere (W-20)', async () => {
     const { deps } = openMemorySwarm()
     const before = (await openThree(deps)).navigation
     await before.changeToAgent('A')
@@ -384,7 +384,7 @@ describe('navigation', () => {
     expect([await navigation.changeToPrevious(), navigation.active]).toEqual([false, 'B'])
   })
 
-  it('W-20: previous also steps back from the default after a hand-over to it', async () => {
+  it('previous also steps back from the default after a hand-over to it (W-20)', async () => {
     const { deps } = openMemorySwarm()
     const { navigation } = await openThree(deps)
     await navigation.changeToDefault()
@@ -393,7 +393,7 @@ describe('navigation', () => {
     expect(await navigation.changeToPrevious()).toBe(false)
   })
 
-  it('W-21: a hand-over ends its call, changes the agent and lets it answer: one answer for the user', async () => {
+  it('a hand-over ends its call, changes the agent and lets it answer: one answer for the user (W-21)', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const b = scripted(messages => ({ content: `refunding: ${messages.at(-1)?.content}` }))
     const spec = swarmSpec([
@@ -417,7 +417,7 @@ describe('navigation', () => {
     expect((await client.history.listRaw())[2]?.tool_call_id).toBe('id-navigate_to_refunds')
   })
 
-  it('W-20: a tool hands back to the previous agent, and finally asks to repeat', async () => {
+  it('a tool hands back to the previous agent, and finally asks to repeat (W-20)', async () => {
     const { deps } = openMemorySwarm()
     const back = () => callOf('navigate_back')
     const tools = [createNavigateBackTool()]
@@ -438,7 +438,7 @@ describe('navigation', () => {
     expect(await client.complete('hi')).toBe('Please repeat what you would like.')
   })
 
-  it('W-21: when the hand-over fails, the swarm flushes the history and asks the user to repeat', async () => {
+  it('when the hand-over fails, the swarm flushes the history and asks the user to repeat (W-21)', async () => {
     const { deps } = openMemorySwarm()
     const spec = swarmSpec([
       agentSpec('triage', scripted(callOf('go')), { tools: [createNavigateTool({ to: 'nobody', name: 'go' })] }),
@@ -454,7 +454,7 @@ describe('navigation', () => {
     ])
   })
 
-  it('W-31: what a chat shows is the active agent and the stack, and a change of them', async () => {
+  it('what a chat shows is the active agent and the stack, and a change of them (W-31)', async () => {
     const { deps } = openMemorySwarm()
     const { navigation } = await openThree(deps)
     const before = readSwarmState(navigation)
@@ -463,7 +463,7 @@ describe('navigation', () => {
     expect(readSwarmState(navigation)).toEqual({ activeAgent: 'A', navigationStack: ['A'] })
   })
 
-  it('W-22: a restart finds the active agent, the stack and the history', async () => {
+  it('a restart finds the active agent, the stack and the history (W-22)', async () => {
     const { deps } = openMemorySwarm()
     const before = await openThree(deps)
     await before.navigation.changeToAgent('A')
@@ -477,7 +477,7 @@ describe('navigation', () => {
 })
 
 describe('operators and policies', () => {
-  it('W-26: a human answers in an agent’s place', async () => {
+  it('a human answers in an agent’s place (W-26)', async () => {
     const { deps } = openMemorySwarm()
     const asked: unknown[] = []
     const operator = {
@@ -491,7 +491,7 @@ describe('operators and policies', () => {
     expect(asked).toEqual([['desk', 'help']])
   })
 
-  it('W-26: after 90 seconds without an answer the user gets a message, and the swarm drops a later answer', async () => {
+  it('after 90 seconds without an answer the user gets a message, and the swarm drops a later answer (W-26)', async () => {
     const { deps, pass } = openMemorySwarm()
     const asked = Promise.withResolvers<AbortSignal>()
     const late = Promise.withResolvers<string>()
@@ -515,7 +515,7 @@ describe('operators and policies', () => {
     expect(await client.history.listRaw()).toHaveLength(2)
   })
 
-  it('W-27: a banned client gets the fixed refusal without a call of the model, and listeners get one ban event', async () => {
+  it('a banned client gets the fixed refusal without a call of the model, and listeners get one ban event (W-27)', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const model = scripted('hello')
     const policy = {
@@ -584,7 +584,7 @@ describe('createSwarmAgent()', () => {
     return { signal: new AbortController().signal, state, attachment: async () => ({ bytes: new Uint8Array(png) }) }
   }
 
-  it('W-21 and W-22: triage hands over, and the specialist still speaks at the next message', async () => {
+  it('triage hands over, and the specialist still speaks at the next message (W-21, W-22)', async () => {
     const { deps } = openMemorySwarm()
     const refunds = scripted('Which order?', 'Done.')
     const triage = agentSpec('triage', scripted(callOf('navigate_to_refunds')), {

@@ -18,7 +18,7 @@ const read = (format: FormatName, ...messages: readonly object[]): readonly Entr
   codecs[format].read(messages, context)
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
 
-describe('TR-03 ids of calls', () => {
+describe('ids of calls (TR-03)', () => {
   it('come from the reader where they are absent, and pair observations by their order within agent and turn', () => {
     const action = (tool: string, agent_key: string, turn_id = '1') => ({
       type: 'action',
@@ -45,7 +45,7 @@ describe('TR-03 ids of calls', () => {
   })
 })
 
-describe('TR-05 the end of a run', () => {
+describe('the end of a run (TR-05)', () => {
   const final = { schema: 'agents-api.message', version: 1, type: 'final_result', role: 'assistant', payload: {} }
 
   it('is no second bubble when it only says the last answer again', () => {
@@ -57,7 +57,7 @@ describe('TR-05 the end of a run', () => {
   })
 })
 
-describe('TR-06 errors', () => {
+describe('errors (TR-06)', () => {
   it('of a message, a trace, a rescue and a tool are four kinds with one shape', () => {
     const kinds = [
       ...read('envelope', { content: 'boom', metadata: { error: true } }),
@@ -74,7 +74,7 @@ describe('TR-06 errors', () => {
   })
 })
 
-describe('TR-09 times', () => {
+describe('times (TR-09)', () => {
   it.each<[string, FormatName, object, string, unknown]>([
     ['seconds with a fraction', 'store', { timestamp: 1234567890.5 }, '2009-02-13T23:31:30.500Z', 1234567890.5],
     ['text', 'store', { timestamp: '2026-03-13T10:00:01Z' }, '2026-03-13T10:00:01.000Z', '2026-03-13T10:00:01Z'],
@@ -95,7 +95,7 @@ describe('TR-09 times', () => {
   })
 })
 
-describe('TR-11 names of threads', () => {
+describe('names of threads (TR-11)', () => {
   it('belong to an owner: the same name is two threads for two people, and each finds their own', async () => {
     const transcript = createMemoryTranscript({ now: () => 0, randomBytes: size => new Uint8Array(size).fill(++made) })
     const alias = { transport: 'web', key: 'thread-1' }
@@ -106,7 +106,7 @@ describe('TR-11 names of threads', () => {
   })
 })
 
-describe('TR-12, TR-13 groups of work', () => {
+describe('groups of work (TR-12, TR-13)', () => {
   it('a run, a turn by number and a turn by name are three members, and a stage’s name is nobody’s id', () => {
     const [chat] = read('agui', {
       id: 'm1',
@@ -126,7 +126,7 @@ describe('TR-12, TR-13 groups of work', () => {
   })
 })
 
-describe('TR-17, TR-31 spelling', () => {
+describe('spelling (TR-17, TR-31)', () => {
   it('members within metadata and names of a dialect keep their spelling in every other dialect and back', () => {
     const message = {
       id: 'm',

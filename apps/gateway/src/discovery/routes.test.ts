@@ -107,7 +107,7 @@ test('the page of an agent that is no more is gone', async () => {
   expect((await openRoutes().request('/agents/nobody')).status).toBe(404)
 })
 
-test.each([[true], [false]])('MN-1.4: discovery offers mail where it can come in: %s', async isOffered => {
+test.each([[true], [false]])('discovery offers mail where it can come in: %s (MN-1.4)', async isOffered => {
   const app = openRoutes({}, isOffered ? [mail] : [{ ...mail, discovery: undefined }])
   for (const path of ['/.well-known/webfinger?resource=acct:echo@agents.example', '/agents/echo']) {
     expect((await (await app.request(path)).text()).includes('mailto:')).toBe(isOffered)
@@ -118,7 +118,7 @@ test.each([[true], [false]])('MN-1.4: discovery offers mail where it can come in
   expect(directory.includes('"email":"echo@agents.example"')).toBe(isOffered)
 })
 
-test('MN-1.5: the name of an agent cannot end the block of data in the page', async () => {
+test('the name of an agent cannot end the block of data in the page (MN-1.5)', async () => {
   const page = await (
     await openRoutes({ displayName: '</script><script>alert(1)</script>' }).request('/agents/echo')
   ).text()

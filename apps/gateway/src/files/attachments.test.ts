@@ -188,7 +188,7 @@ describe('readAttachment()', () => {
     await expect(reading).rejects.toThrow(new Undeliverable('Cannot fetch attachment: its host answered 404'))
   })
 
-  test('MN-4.1: the reader returns bytes that fit their digest, or none', async () => {
+  test('the reader returns bytes that fit their digest, or none (MN-4.1)', async () => {
     const attachments = createPublishedAttachments({
       store: { findBlob: async () => undefined } as unknown as PublishedAttachmentsOptions['store'],
       origin,

@@ -72,7 +72,7 @@ async function work(steps: readonly unknown[], to = 'manager') {
 
 const typesOf = (rows: readonly Row[]) => rows.map(({ type }) => type)
 
-describe('S-31: a call of an agent to another', () => {
+describe('a call of an agent to another (S-31)', () => {
   test('appears in the caller’s thread with its result, in one turn', async () => {
     const { rows } = await work([{ ask: '@one@agents.test', say: 'count the apples', broadcast: true }])
     const [asked, ...done] = rows

@@ -238,7 +238,7 @@ describe('allow and deny', () => {
     expect((await say({ to: 'club', ...attested })).status).toBe(403)
   })
 
-  test('MN-8.4: a denial also concerns those who act on behalf of the denied person', async () => {
+  test('a denial also concerns those who act on behalf of the denied person (MN-8.4)', async () => {
     const draft = { domain: '@club@agents.test', subject: 'slack:T123/BOT', assurance: 'delegated' }
     const forMember = vouch(randomUUID(), { ...draft, onBehalfOf: ['slack:T123/U456'] })
     expect((await say({ to: 'club', ...forMember })).text).toContain('a member')
@@ -268,7 +268,7 @@ describe('allow and deny', () => {
   })
 })
 
-describe('MN-8.1 mention_relay', () => {
+describe('mention_relay (MN-8.1)', () => {
   test('does not count for a caller that the operator names as a connector (MN-1.1)', async () => {
     const { text } = await say({ sub: 'slack-connector', mentionable: { mention_relay: { kind: 'inline' } } })
     expect(text).toMatch(/^a stranger; inline; slack-connector by /)

@@ -89,14 +89,14 @@ test('agents of two gateways call each other three hops deep, with signed cards 
   expect(await say('@relay@b.test @relay@a.test @relay@b.test')).toEqual(firstHops)
 })
 
-test('A2A-C10 the gateway refuses the fourth hop', async () => {
+test('the gateway refuses the fourth hop (A2A-C10)', async () => {
   expect(await say('@relay@b.test @relay@a.test @relay@b.test @relay@a.test')).toEqual([
     ...firstHops,
     'Rejection: Cannot call agent: agent chain is longer than 3 hops',
   ])
 })
 
-test('A2A-C10 the gateway refuses an incoming call at hop 4, even if the call claims a higher limit', async () => {
+test('the gateway refuses an incoming call at hop 4, even if the call claims a higher limit (A2A-C10)', async () => {
   const metadata = { mentionable: { agent_chain: { hop: 4, max_hops: 9 } } }
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'x' }], metadata }
   const answer = await fetch(`http://127.0.0.1:${ports['a.test']}/a2a`, {
@@ -110,7 +110,7 @@ test('A2A-C10 the gateway refuses an incoming call at hop 4, even if the call cl
   ])
 })
 
-test('S-31: the thread of the caller has the delegation to a worker on another host, and its result, in one turn', async () => {
+test('the thread of the caller has the delegation to a worker on another host, and its result, in one turn (S-31)', async () => {
   await say('@relay@b.test end')
   const operate = async (path: string) => {
     const headers = { authorization: `Bearer ${'x'.repeat(20)}` }

@@ -36,7 +36,7 @@ async function postToInbox(activity: object): Promise<Response> {
   return fetch(`${gateway.url()}/inbox`, { method: 'POST', headers, body })
 }
 
-describe('E-41: an own message that comes back', () => {
+describe('an own message that comes back (E-41)', () => {
   test('through the fediverse gets a silent acceptance, and no answer', async () => {
     const { id } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'say it' })
     const create = gateway.simulation.fediverse.received.findLast(({ activity }) => activity.type === 'Create')
@@ -69,7 +69,7 @@ describe('E-41: an own message that comes back', () => {
   })
 })
 
-describe('E-42: the same external message twice', () => {
+describe('the same external message twice (E-42)', () => {
   test('through the fediverse takes effect once, and gets one answer', async () => {
     const { id } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'once' })
     const { message } = await gateway.show(id)
@@ -104,7 +104,7 @@ async function ask(method: string, path: string, body?: object) {
 
 const names = ['a/b', 'a:b', 'a', '../a', 'a/../b', 'a%2Fb', 'web:["echo","a"]', 'ä\u0000b'] as const
 
-test('S-14: locations share nothing, whatever characters they have', async () => {
+test('locations share nothing, whatever characters they have (S-14)', async () => {
   const path = (name: string) => `/v1/store/${encodeURIComponent(name)}`
   for (const name of names) {
     const messages = [{ type: 'user_message', content: `in ${name}` }]
@@ -119,7 +119,7 @@ test('S-14: locations share nothing, whatever characters they have', async () =>
   expect((await ask('GET', `${path('a%2Fb')}/conversation`)).text).toContain('in a%2Fb')
 })
 
-test('W-32: a thread whose name has characters of a path stays in its own', async () => {
+test('a thread whose name has characters of a path stays in its own (W-32)', async () => {
   const threads = names.filter(name => !name.includes('\u0000'))
   for (const [index, threadId] of threads.entries()) {
     const messages = [{ id: `m${index}`, role: 'user', content: `said in ${threadId}` }]
@@ -135,7 +135,7 @@ test('W-32: a thread whose name has characters of a path stays in its own', asyn
   expect((await ask('GET', '/api/v1/agent/history?threadId=a')).status).toBe(200)
 })
 
-test('E-33: an import of a call without its result, or a result without its call, names it', async () => {
+test('an import of a call without its result, or a result without its call, names it (E-33)', async () => {
   const query = new URLSearchParams({ owner, thread: 'copy:halves', format: 'swarm' })
   const call = (id: string) => ({ id, type: 'function', function: { name: 'look', arguments: {} } })
   const common = { agentName: 'desk', mode: 'tool' }

@@ -129,7 +129,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
     reply = await readNext()
   })
 
-  test('MN-2: the agent reads a whole NormalizedMessage, in UTC, for one of our agents', () => {
+  test('the agent reads a whole NormalizedMessage, in UTC, for one of our agents (MN-2)', () => {
     expect(normalizedMessageSchema.safeParse(JSON.parse(JSON.stringify(first))).error).toBeUndefined()
     expect(first.received_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/)
     expect(first.recipient).toBe('@desk@agents.test')
@@ -160,7 +160,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
     expect(text).toContain(marks[via])
     expect(text).not.toMatch(/Bearer |"authorization"|"signature":/i)
   })
-  test('MN-9.1: the endpoint checked the credential, minted evidence of it, and gave the history (MN-1.1, MN-2.1)', () => {
+  test('the endpoint checked the credential, minted evidence of it, and gave the history (MN-9.1, MN-1.1, MN-2.1)', () => {
     const { sender } = reply
     expect(sender.verified).toBe(true)
     const [evidence] = sender.identities ?? []
@@ -171,7 +171,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
     })
     expect(reply.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
   })
-  test('MN-5, MN-2.3: each turn has its own sender, parts, role and time, oldest first', () => {
+  test('each turn has its own sender, parts, role and time, oldest first (MN-5, MN-2.3)', () => {
     const [asked, answered] = reply.history ?? []
     expect(asked).toMatchObject({ id: sent.id, role: 'user', sender: { address: first.sender.address } })
     expect(answered).toMatchObject({ role: 'assistant', sender: { address: '@desk@agents.test' } })
@@ -182,7 +182,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
   })
 })
 
-test('MN-5: the gateway trims by the agent’s policy, before it calls the agent (MN-2.4)', async () => {
+test('the gateway trims by the agent’s policy, before it calls the agent (MN-5, MN-2.4)', async () => {
   const messages: NormalizedMessage[] = []
   for (const text of ['one', 'two', 'three']) {
     void call({ messageId: `trim ${text}`, contextId: 'trim' })
@@ -193,7 +193,7 @@ test('MN-5: the gateway trims by the agent’s policy, before it calls the agent
   expect(messages[2]?.history?.map(({ id, role }) => (role === 'user' ? id : role))).toEqual(['trim two', 'assistant'])
 })
 
-test('MN-4.2, MN-3: a streamed tool call comes twice under one id, at its beginning and its end; words about tools are words', async () => {
+test('a streamed tool call comes twice under one id, at its beginning and its end; words about tools are words (MN-4.2, MN-3)', async () => {
   const { a2a } = gateway.simulation
   const client = await a2a.client(`${gatewayOrigin}/agents/tools/.well-known/agent-card.json`, await a2a.token())
   const toolCalls: { type: string; toolCallId: string }[] = []
@@ -212,7 +212,7 @@ test('MN-4.2, MN-3: a streamed tool call comes twice under one id, at its beginn
   expect((await readNext()).parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'calling search(...)' }])
 })
 
-test('MN-1.3: every discovery document is at the root of the domain, with https addresses only', async () => {
+test('every discovery document is at the root of the domain, with https addresses only (MN-1.3)', async () => {
   for (const path of [
     '/.well-known/webfinger?resource=acct:desk@agents.test',
     '/.well-known/agent-card/desk',
@@ -225,7 +225,7 @@ test('MN-1.3: every discovery document is at the root of the domain, with https 
   }
 })
 
-test('MN-1.3: the gateway never writes the legacy relation and the legacy addresses of specifications (MN-1.6)', async () => {
+test('the gateway never writes the legacy relation and the legacy addresses of specifications (MN-1.3, MN-1.6)', async () => {
   for (const path of ['/.well-known/webfinger?resource=acct:desk@agents.test', '/.well-known/agent-card/desk']) {
     const text = await (await fetch(`${gateway.url()}${path}`)).text()
     expect(text).not.toMatch(/mentionable\.dev\/(agent-card|spec\/)/)
@@ -233,7 +233,7 @@ test('MN-1.3: the gateway never writes the legacy relation and the legacy addres
   }
 })
 
-test('MN-1.4: the card says how to call: endpoint, transport, modes, skills and what proves a caller', async () => {
+test('the card says how to call: endpoint, transport, modes, skills and what proves a caller (MN-1.4)', async () => {
   const card = await (await fetch(`${gateway.url()}/.well-known/agent-card/desk`)).json()
   expect(card).toMatchObject({
     address: '@desk@agents.test',
@@ -253,7 +253,7 @@ test('MN-1.4: the card says how to call: endpoint, transport, modes, skills and 
   })
 })
 
-test('MN-1.5: the host’s own card is the default agent’s, and its endpoint is the host’s', async () => {
+test('the host’s own card is the default agent’s, and its endpoint is the host’s (MN-1.5)', async () => {
   const card = (await (await fetch(`${gateway.url()}/.well-known/agent-card.json`)).json()) as { name: string }
   const ownCard = (await (await fetch(`${gateway.url()}/agents/desk/.well-known/agent-card.json`)).json()) as {
     name: string

@@ -37,7 +37,7 @@ test('the list of threads goes on behind one in which nobody has spoken to the a
   expect(seen).toEqual(['second', 'first'])
 })
 
-describe('C-30: an account that two people have one after the other', () => {
+describe('an account that two people have one after the other (C-30)', () => {
   const account = 'alice@mastodon.test'
 
   test('gives the agent nothing of what the first owner said in their chat', async () => {
@@ -59,7 +59,7 @@ describe('C-30: an account that two people have one after the other', () => {
 })
 
 test.each(['desk', 'quiet'])(
-  'C-30: a waiting run of a person gets no past after the end of their link: %s',
+  'a waiting run of a person gets no past after the end of their link: %s (C-30)',
   async agent => {
     const from = 'bob@mastodon.test'
     await gateway.dm('the safe is behind the picture', { from, to: agent })

@@ -33,14 +33,14 @@ describe('a thread that began on the fediverse', () => {
   const alice = 'https://mastodon.test/users/alice'
   let threadId = ''
 
-  test('C-30: is in nobody’s chat until its owner has linked the account', async () => {
+  test('is in nobody’s chat until its owner has linked the account (C-30)', async () => {
     await gateway.dm('my order is late')
     expect(await gateway.threads()).toEqual([])
     const { text } = await gateway.linkAccount('alice@mastodon.test')
     expect(text).toContain('Done: @alice@mastodon.test is linked with this address.')
   })
 
-  test('C-30: appears to its owner with its messages in order, each with its channel', async () => {
+  test('appears to its owner with its messages in order, each with its channel (C-30)', async () => {
     const thread = (await gateway.threads()).find(({ via }) => via === 'activitypub')
     expect(thread).toMatchObject({
       beginning: 'my order is late',
@@ -55,7 +55,7 @@ describe('a thread that began on the fediverse', () => {
     expect(messages[0]?.content).toBe('my order is late')
   })
 
-  test('C-30: streams a web reply to the chat and delivers it to the fediverse, once, to its author alone', async () => {
+  test('streams a web reply to the chat and delivers it to the fediverse, once, to its author alone (C-30)', async () => {
     const { text, events } = await gateway.chat('is it on its way?', { threadId })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
     expect(readConfided(text).past).toContain('activitypub: my order is late')
@@ -68,7 +68,7 @@ describe('a thread that began on the fediverse', () => {
     expect(notesTo(alice, 'activitypub: my order is late')).toHaveLength(1)
   })
 
-  test('C-30: the next message by either channel finds all earlier words, and C-27: a reload shows them in order', async () => {
+  test('the next message by either channel finds all earlier words, and C-27: a reload shows them in order (C-30)', async () => {
     const { text } = await gateway.chat('and by train?', { threadId })
     expect(readConfided(text).past).toEqual(['activitypub: my order is late', 'activitypub: is it on its way?'])
     const messages = await gateway.read(threadId)
@@ -79,7 +79,7 @@ describe('a thread that began on the fediverse', () => {
     expect(messages[2]).toMatchObject({ role: 'user', content: 'is it on its way?' })
   })
 
-  test('C-26: starts a run of one id once, whatever the thread', async () => {
+  test('starts a run of one id once, whatever the thread (C-26)', async () => {
     const body = {
       threadId,
       runId: uniqueName('run'),
@@ -94,7 +94,7 @@ describe('a thread that began on the fediverse', () => {
     expect((await gateway.postRun(body)).status).toBe(409)
   })
 
-  test('C-07: nobody else reads it, writes in it or learns that it is there', async () => {
+  test('nobody else reads it, writes in it or learns that it is there (C-07)', async () => {
     const body = {
       threadId,
       runId: uniqueName('run'),
@@ -117,7 +117,7 @@ describe('a thread that began on the fediverse', () => {
     })
   })
 
-  test('C-30: leaves the chat with the end of a link, and comes back with the link', async () => {
+  test('leaves the chat with the end of a link, and comes back with the link (C-30)', async () => {
     await gateway.dm('unlink @ann@web.agents.test')
     expect((await gateway.threads()).filter(({ via }) => via === 'activitypub')).toEqual([])
     expect((await gateway.history(threadId)).status).toBe(404)
@@ -145,7 +145,7 @@ describe('a thread that began on the fediverse', () => {
     expect(await gateway.read(threadId)).not.toEqual([])
   })
 
-  test('C-30: shows a later owner of the account the words from there, not those of another person in a chat', async () => {
+  test('shows a later owner of the account the words from there, not those of another person in a chat (C-30)', async () => {
     await gateway.dm('unlink @ann@web.agents.test')
     await gateway.linkAccount('alice@mastodon.test', { as: 'bob' })
     const contents = (await gateway.read(threadId, 'bob')).map(({ content }) => content).join('\n')
@@ -178,7 +178,7 @@ describe('a public thread', () => {
   const bob = 'bob@mastodon.test'
   let threadId = ''
 
-  test('C-30: is its beginner’s, without a word of others or an answer to them', async () => {
+  test('is its beginner’s, without a word of others or an answer to them (C-30)', async () => {
     await gateway.linkAccount(bob, { as: 'bob' })
     const first = await gateway.dm('who knows the way?', { from: bob, visibility: 'public' })
     await gateway.dm('I do, says a stranger', {
@@ -197,7 +197,7 @@ describe('a public thread', () => {
     expect((await gateway.threads()).filter(({ shared }) => shared)).toEqual([])
   })
 
-  test('C-30: answers a message from the chat to its author alone', async () => {
+  test('answers a message from the chat to its author alone (C-30)', async () => {
     const { text } = await gateway.chat('my secret is durian', { threadId, as: 'bob' })
     expect(text).not.toBe('')
     const note = await eventually(async () => notesTo(actor, 'who knows the way?').at(-1))
@@ -226,7 +226,7 @@ describe('a thread that began as mail', () => {
   const threadOf = async (text: string) =>
     (await gateway.threads()).find(({ beginning }) => beginning.includes(text)) ?? { threadId: '', via: '' }
 
-  test('C-30: goes on in the chat, and the answer is a mail in the same thread', async () => {
+  test('goes on in the chat, and the answer is a mail in the same thread (C-30)', async () => {
     await gateway.linkMailbox(from)
     const first = await gateway.write('the invoice is wrong', { from })
     const { text } = await gateway.chat('by 7 euros', await threadOf('the invoice is wrong'))
@@ -239,7 +239,7 @@ describe('a thread that began as mail', () => {
     expect(readConfided(later.text).past.join()).toContain('by 7 euros')
   })
 
-  test('C-30: belongs to the person who began it; an answer in the chat goes by mail to them alone', async () => {
+  test('belongs to the person who began it; an answer in the chat goes by mail to them alone (C-30)', async () => {
     const receipt = await gateway.gateway.simulation.mail.deliver({
       to: 'desk@agents.test',
       cc: ['friend@alice.test'],
@@ -259,7 +259,7 @@ describe('a thread that began as mail', () => {
 })
 
 describe('a conversation over A2A', () => {
-  test('C-30: is in the chat of a caller with a token of the same issuer, and goes on with their client alone', async () => {
+  test('is in the chat of a caller with a token of the same issuer, and goes on with their client alone (C-30)', async () => {
     const { a2a, send } = gateway.gateway.simulation
     await send({ via: 'a2a', to: 'desk', text: 'called by a program', from: 'dora' })
     const token = await a2a.token({ sub: 'dora', audience: 'chat' })

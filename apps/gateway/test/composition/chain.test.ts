@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateways.close())
 
-test('MN-8.3: a conversation of three agents crosses ActivityPub, A2A and email, and ends at the hop limit (MN-8.2, MN-2.1)', async () => {
+test('a conversation of three agents crosses ActivityPub, A2A and email, and ends at the hop limit (MN-8.3, MN-8.2, MN-2.1)', async () => {
   const { simulation } = gateways
   const result = await simulation.send({
     via: 'activitypub',
@@ -41,7 +41,7 @@ test('MN-8.3: a conversation of three agents crosses ActivityPub, A2A and email,
   expect(last?.message.sender).toMatchObject({ verified: true, auth_method: 'email-dmarc' })
 })
 
-test('MN-8.3: on the final hop the dispatcher refuses, and the agent can catch it', async () => {
+test('on the final hop the dispatcher refuses, and the agent can catch it (MN-8.3)', async () => {
   const last = (await gateways.records('b.test', 'two')).at(-1)
   expect(last?.response?.parts).toMatchObject([
     {

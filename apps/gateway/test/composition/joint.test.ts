@@ -25,7 +25,7 @@ afterAll(() => gateways.close())
 
 const streamedAt = (person: string, hop: number) => `${person} heard host@a.test by a2a at hop ${hop} of 5`
 
-test('MN-8.1 none: over A2A the gateway calls each mentioned agent, here and elsewhere, and its joint answer names unreachable ones', async () => {
+test('over A2A the gateway calls each mentioned agent, here and elsewhere, and its joint answer names unreachable ones (MN-8.1 none)', async () => {
   const parts = await gateways.say(
     'a.test',
     'host',
@@ -47,7 +47,7 @@ test('MN-8.1 none: over A2A the gateway calls each mentioned agent, here and els
   )
 })
 
-test('MN-8.1 none: who is too slow was not reachable, and keeps nobody waiting', async () => {
+test('who is too slow was not reachable, and keeps nobody waiting (MN-8.1 none)', async () => {
   expect(await gateways.say('a.test', 'host', 'And @stuck@a.test or @near@a.test?')).toEqual([
     'Let me ask around.',
     '@stuck@a.test was not reachable.',
@@ -56,7 +56,7 @@ test('MN-8.1 none: who is too slow was not reachable, and keeps nobody waiting',
   ])
 }, 60_000)
 
-test('MN-8.3: the final hop asks nobody, and says so', async () => {
+test('the final hop asks nobody, and says so (MN-8.3)', async () => {
   const metadata = { mentionable: { agent_chain: { hop: 5, max_hops: 9 } } }
   expect(await gateways.say('a.test', 'host', 'Ask @near@a.test.', { metadata })).toEqual([
     'Let me ask around.',
@@ -64,7 +64,7 @@ test('MN-8.3: the final hop asks nobody, and says so', async () => {
   ])
 })
 
-test('MN-8.3: the gateway refuses a chain that is too long', async () => {
+test('the gateway refuses a chain that is too long (MN-8.3)', async () => {
   const metadata = { mentionable: { agent_chain: { hop: 6, max_hops: 9 } } }
   await expect(gateways.say('a.test', 'near', 'Hello', { metadata })).rejects.toThrow()
   expect(await gateways.records('a.test', 'near')).toHaveLength(2)

@@ -11,7 +11,7 @@ async function countStopped(host: string): Promise<number> {
   return (await gateways.at(host).store.count()).stopped.loop_guard
 }
 
-test('MN-8.1 addressing: local agents that mention each other on the fediverse wake with all proof, and stop within the budget', async () => {
+test('local agents that mention each other on the fediverse wake with all proof, and stop within the budget (MN-8.1 addressing)', async () => {
   gateways = await openGateways({ 'a.test': { agents: { one: parrot, two: parrot } } })
   const wake = { via: 'activitypub', to: 'one', text: 'wake @two@a.test please', timeoutMs: 60_000 } as const
   const result = await gateways.simulation.send(wake)
@@ -55,7 +55,7 @@ async function letParrotsWrite(plan: Partial<GatewayPlan>): Promise<void> {
 
 const turnsOf = (lines: readonly string[]) => lines.filter(line => line.includes(' answered'))
 
-test('EM-64: two echo agents that mail each other across two gateways stop at the hop limit', async () => {
+test('two echo agents that mail each other across two gateways stop at the hop limit (EM-64)', async () => {
   await letParrotsWrite({})
   const [a, c] = [
     describeRecords(await gateways.records('a.test', 'polly')),
@@ -79,7 +79,7 @@ test('EM-64: two echo agents that mail each other across two gateways stop at th
   expect(toAlice).toHaveLength(1)
 })
 
-test('EM-64: with quota for many hops they stop by their words', async () => {
+test('with quota for many hops they stop by their words (EM-64)', async () => {
   await letParrotsWrite({ limits: { loop: { max_hops: 60 } } })
   const lines = [
     ...describeRecords(await gateways.records('a.test', 'polly')),
@@ -92,7 +92,7 @@ test('EM-64: with quota for many hops they stop by their words', async () => {
   expect((await countStopped('a.test')) + (await countStopped('c.test'))).toBe(1)
 })
 
-test('EM-64: and whatever they say, by the turns that agents have in an hour', async () => {
+test('and whatever they say, by the turns that agents have in an hour (EM-64)', async () => {
   await letParrotsWrite({ limits: { loop: { max_hops: 60, similar_turns: 50 } } })
   const lines = [
     ...describeRecords(await gateways.records('a.test', 'polly')),

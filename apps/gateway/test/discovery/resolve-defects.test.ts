@@ -193,7 +193,7 @@ describe('one defect, one finding', () => {
   })
 })
 
-describe('MN-1.3: redirects of WebFinger', () => {
+describe('redirects of WebFinger (MN-1.3)', () => {
   test('one, to https on another host, works; the subject still counts', async () => {
     pages[webfinger] = { status: 302, location: `https://other.test${webfinger}?resource=x` }
     elsewhere[webfinger] = { type: 'application/jrd+json', body: agent.jrd }
@@ -219,7 +219,7 @@ describe('MN-1.3: redirects of WebFinger', () => {
   })
 })
 
-test('MN-1.3: links without https are named, and not followed', async () => {
+test('links without https are named, and not followed (MN-1.3)', async () => {
   link(1).href = 'http://peer.test/.well-known/agent-card/bot'
   link(0).href = 'http://peer.test/u/bot'
   const { findings, outcome } = await resolve()
@@ -257,7 +257,7 @@ test('the command refuses an invalid address with the reason (MN-1.2)', async ()
   })
 })
 
-test('MN-13.3: an actor on another host has to name the same account', async () => {
+test('an actor on another host has to name the same account (MN-13.3)', async () => {
   const actor = { ...agent.actor, id: 'https://other.test/u/bot', inbox: 'https://other.test/inbox' }
   Object.assign(actor, { publicKey: { ...(actor as { publicKey?: object }).publicKey, owner: actor.id } })
   elsewhere['/u/bot'] = { type: 'application/activity+json', body: actor }

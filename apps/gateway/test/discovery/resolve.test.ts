@@ -85,14 +85,14 @@ describe('postern resolve', () => {
 })
 
 describe('what we publish', () => {
-  test('MN-1.3: holds only the relations that the request names (RFC 7033 §4.3)', async () => {
+  test('holds only the relations that the request names (MN-1.3, RFC 7033 §4.3)', async () => {
     const answer = await ask('/.well-known/webfinger?resource=acct:echo@agents.test&rel=self&rel=mailto')
     const { links } = JSON.parse(answer.body.toString())
     expect(links.map(({ rel }: { rel: string }) => rel)).toEqual(['self', 'mailto'])
     expect(answer.headers.get('content-type')).toBe('application/jrd+json')
   })
 
-  test('MN-1.4: the card lists the extensions that are on, and no other (MN-1.6, MN-7.1)', async () => {
+  test('the card lists the extensions that are on, and no other (MN-1.4, MN-1.6, MN-7.1)', async () => {
     const card = JSON.parse((await ask('/.well-known/agent-card/Echo')).body.toString())
     const a2aCard = JSON.parse((await ask('/agents/echo/.well-known/agent-card.json')).body.toString())
     const uris = (list: readonly { uri: string }[]) => list.map(({ uri }) => uri)
@@ -111,7 +111,7 @@ describe('what we publish', () => {
   test.each([
     ['echo', ['echo', 'help']],
     ['help', ['help']],
-  ])('MN-1.5: the page of %s describes %j; the default agent’s stands for the host', async (agent, names) => {
+  ])('the page of %s describes %j; the default agent’s stands for the host (MN-1.5)', async (agent, names) => {
     const page = (await ask(`/agents/${agent}`, 'text/html')).body.toString()
     const data = JSON.parse(/<script type="application\/ld\+json">(.*)<\/script>/.exec(page)?.[1] ?? '')
     const directory = JSON.parse((await ask('/.well-known/mentionable-agents.json')).body.toString())
@@ -129,7 +129,7 @@ describe('what we publish', () => {
   })
 })
 
-test('MN-1.3: agents whose names differ in case only cannot be configured (MN-1.2)', async () => {
+test('agents whose names differ in case only cannot be configured (MN-1.3, MN-1.2)', async () => {
   const agents = { echo: { use: 'builtin:echo' }, Echo: { use: 'builtin:echo' } }
   await expect(openTestGateway(() => ({ agents }))).rejects.toThrow('agents.Echo')
 })

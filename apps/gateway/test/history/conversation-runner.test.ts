@@ -61,7 +61,7 @@ const envelope = { schema: 'agents-api.message', version: 1, payload: {}, metada
 const textEnvelope = (content: string) => ({ ...envelope, type: 'text', role: 'assistant', content })
 
 describe('a runtime that speaks envelopes', () => {
-  test('E-28, E-31, E-44: gets the conversation as canonical envelopes, and may answer with any mix of rows and envelopes', async () => {
+  test('gets the conversation as canonical envelopes, and may answer with any mix of rows and envelopes (E-28, E-31, E-44)', async () => {
     const threadId = uniqueName('thread')
     answerWith = ({ messages }) => ({
       messages: [
@@ -122,7 +122,7 @@ describe('a runtime that speaks envelopes', () => {
     expect((await web.readHistory(threadId)).at(-1)?.content).toBe('Still there.')
   })
 
-  test('E-40: waits for an answer, which the next message of the thread is', async () => {
+  test('waits for an answer, which the next message of the thread is (E-40)', async () => {
     const threadId = uniqueName('thread')
     answerWith = ({ messages }) => ({
       messages: [...messages, { ...envelope, type: 'input_required', content: 'Which colour?' }],
@@ -185,7 +185,7 @@ describe('a runtime that speaks envelopes', () => {
     },
   )
 
-  test('E-29: over A2A the task has failed, and has no artifact', async () => {
+  test('over A2A the task has failed, and has no artifact (E-29)', async () => {
     answerWith = () => ({ final_content: 'leaked' })
     const { task } = await askShop(web.gateway, 'Hello?')
     expect([task?.status.state, task?.artifacts ?? []]).toEqual(['TASK_STATE_FAILED', []])
@@ -223,7 +223,7 @@ describe('a session in the form for a provider of models', () => {
     expect((await project([row])).messages).toEqual([projected])
   })
 
-  test('E-26: the envelope’s type stands above metadata’s, metadata’s members above the payload’s', async () => {
+  test('the envelope’s type stands above metadata’s, metadata’s members above the payload’s (E-26)', async () => {
     const call = {
       ...envelope,
       type: 'tool_call',
@@ -238,13 +238,13 @@ describe('a session in the form for a provider of models', () => {
     expect(messages[0].metadata).toEqual({ type: 'tool_call', tool_name: 'm', tool_call_id: 'c1', turn: 1 })
   })
 
-  test('E-27: a stored answer projects to the same again', async () => {
+  test('a stored answer projects to the same again (E-27)', async () => {
     const { path, messages } = await project([callRow, resultRow, { role: 'user', content: ['a', 'b'] }])
     await web.ask('PUT', path, { messages: (await web.ask('GET', path)).json.messages })
     expect((await web.ask('GET', `${path}/provider`)).json.messages).toEqual(messages)
   })
 
-  test('E-32: neighbours of one role become one message where the provider refuses them, and the list stays as it is', async () => {
+  test('neighbours of one role become one message where the provider refuses them, and the list stays as it is (E-32)', async () => {
     const text = { role: 'assistant', content: 'Let me look.' }
     const { path, messages } = await project(
       [{ role: 'user', content: 'hi' }, text, callRow, resultRow],
@@ -255,7 +255,7 @@ describe('a session in the form for a provider of models', () => {
     expect((await web.ask('GET', path)).json.messages).toHaveLength(4)
   })
 
-  test('E-33: the projection leaves out single calls and results and names them; the list keeps them', async () => {
+  test('the projection leaves out single calls and results and names them; the list keeps them (E-33)', async () => {
     const otherRow = { ...resultRow, metadata: { ...resultRow.metadata, tool_name: 'other' } }
     const { path, messages, findings } = await project([{ role: 'user', content: 'hi' }, callRow, otherRow])
     expect(messages).toEqual([{ role: 'user', content: 'hi' }])
@@ -266,7 +266,7 @@ describe('a session in the form for a provider of models', () => {
     expect((await web.ask('GET', path)).json.messages).toHaveLength(3)
   })
 
-  test('E-37: nobody else has it', async () => {
+  test('nobody else has it (E-37)', async () => {
     const { path } = await project([{ role: 'user', content: 'hi' }])
     expect((await web.ask('GET', `${path}/provider`, undefined, 'bob')).status).toBe(404)
     expect((await web.ask('GET', '/v1/sessions/none/provider')).status).toBe(404)

@@ -156,7 +156,7 @@ describe('a list with one bad message', () => {
     expect(json.messages.map(({ content }: { content: string }) => content)).toEqual(['kept'])
   })
 
-  test('E-23: the gateway refuses bytes that are not UTF-8 first', async () => {
+  test('the gateway refuses bytes that are not UTF-8 first (E-23)', async () => {
     const bytes = Buffer.concat([Buffer.from('{"messages":[{"role":"user","content":"'), Buffer.from([0xff])])
     const answer = await web.call(path, { method: 'PUT', body: Buffer.concat([bytes, Buffer.from('"}]}')]) })
     expect([answer.status, await answer.json()]).toMatchObject([400, { detail: 'Cannot read body: not valid UTF-8' }])
@@ -164,7 +164,7 @@ describe('a list with one bad message', () => {
 })
 
 describe('a session', () => {
-  test('E-28, E-30: stores and shows envelopes for any mix of rows and envelopes', async () => {
+  test('stores and shows envelopes for any mix of rows and envelopes (E-28, E-30)', async () => {
     const mix = [callRow, { ...form, type: 'text', role: 'user', content: 'x' }, { role: 'user', content: 'y' }]
     await putMessages(mix)
     const { json } = await web.ask('GET', path)
@@ -173,14 +173,14 @@ describe('a session', () => {
     expect(shapes).toEqual([members, members, members])
   })
 
-  test('E-33: keeps a call that nobody answered and a result that nobody asked for', async () => {
+  test('keeps a call that nobody answered and a result that nobody asked for (E-33)', async () => {
     const orphans = [callRow, { content: 'x', metadata: { type: 'tool_result', tool_name: 'other' } }]
     await putMessages(orphans)
     const { json } = await web.ask('GET', path)
     expect(json.messages.map(({ type }: { type: string }) => type)).toEqual(['tool_call', 'tool_result'])
   })
 
-  test('E-34: for one first message is the same for two calls at once, and by its context', async () => {
+  test('for one first message is the same for two calls at once, and by its context (E-34)', async () => {
     const context = uniqueName('context')
     const open = () => web.ask('POST', '/v1/sessions', { context })
     const sessions = await Promise.all([open(), open(), open()])
@@ -192,7 +192,7 @@ describe('a session', () => {
     expect((await web.ask('GET', `/v1/sessions/pending?context=${context}`, undefined, 'bob')).status).toBe(404)
   })
 
-  test('E-36: gets a new list in one step: a reader sees the old or the new one', async () => {
+  test('gets a new list in one step: a reader sees the old or the new one (E-36)', async () => {
     const sessionPath = await openSession()
     const lists = ['a', 'b'].map(word => Array.from({ length: 40 }, () => ({ role: 'user', content: word })))
     await putMessages(lists[0] ?? [], sessionPath)
@@ -214,7 +214,7 @@ describe('a session', () => {
   })
 })
 
-test('E-13, E-16: names the findings of imported envelopes, each by its position', async () => {
+test('names the findings of imported envelopes, each by its position (E-13, E-16)', async () => {
   const messages = [
     { role: 'user', content: 'fine' },
     { schema: form.schema, type: 'text', role: 'user', content: 'no version', payload: {} },

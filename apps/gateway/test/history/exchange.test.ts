@@ -136,7 +136,7 @@ describe('a chat', () => {
     expect((await ask({ owner, thread, format: 'jsonl' })).json.messages).toHaveLength(3)
   })
 
-  test('S-34: shows its words to all, and its actions only to operators', async () => {
+  test('shows its words to all, and its actions only to operators (S-34)', async () => {
     await chat('tool', 'thread-trace', 'run-trace')
     const path = '/api/v1/agent/history?threadId=thread-trace'
     const headers = { authorization: `Bearer ${token}` }

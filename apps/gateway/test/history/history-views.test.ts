@@ -82,7 +82,7 @@ const typesOf = async (id: string) => {
   return messages.map(({ type }) => type)
 }
 
-describe('S-32, S-21: the manager of a phase', () => {
+describe('the manager of a phase (S-32, S-21)', () => {
   test('gets exactly the results of the phase before, from a model, after workers side by side', async () => {
     await work('chief', [
       { ask: planner, say: 'phase zero', phase: 0 },
@@ -146,7 +146,7 @@ describe('S-32, S-21: the manager of a phase', () => {
   })
 })
 
-describe('S-33, S-22: a worker', () => {
+describe('a worker (S-33, S-22)', () => {
   test('never sees the work of another one, nor its own work for an earlier task', async () => {
     await work('chief', [
       { ask: planner, say: 'phase zero', phase: 0 },
@@ -173,7 +173,7 @@ describe('S-33, S-22: a worker', () => {
   type Turn = readonly [role: string, from: string, parts: readonly Part[]]
   const historyIn = (text: string) => JSON.parse(text) as readonly Turn[]
 
-  test('S-22, S-23, S-24: that notes its tasks sees what happened since its own last one', async () => {
+  test('that notes its tasks sees what happened since its own last one (S-22, S-23, S-24)', async () => {
     const note = (type: string, members: object) => ({ note: { type, ...members } })
     const first = await work('hand', [
       note('task', { content: 'an earlier task' }),
@@ -204,7 +204,7 @@ describe('S-33, S-22: a worker', () => {
     expect(turns[2]?.[1]).toBe('worker-2')
   })
 
-  test('S-22: that notes no task sees nothing of the past', async () => {
+  test('that notes no task sees nothing of the past (S-22)', async () => {
     const first = await work('hand', [{ ask: '@one@agents.test', say: 'weigh it' }])
     const { text } = await work('hand', [{ tell: 'history' }], first.thread)
     expect(text).toBe('[]')
@@ -212,7 +212,7 @@ describe('S-33, S-22: a worker', () => {
   })
 })
 
-test('S-20: an orchestrator gets the last eight messages, without actions', async () => {
+test('an orchestrator gets the last eight messages, without actions (S-20)', async () => {
   let thread: string | undefined
   for (let round = 0; round < 6; round += 1) {
     const sentWork = await work('boss', [{ note: { type: 'action', tool: 'think', args: { round } } }], thread)

@@ -34,7 +34,7 @@ const row = { role: 'user', agentName: 'triage', content: 'hi', mode: 'user' }
 const call = (args: object, id = 'c1') => ({ id, type: 'function', function: { name: 'refund', arguments: args } })
 
 describe('rows of a swarm', () => {
-  test('W-01, W-02, W-05, W-06: come back field for field, with arguments as objects and images byte for byte', async () => {
+  test('come back field for field, with arguments as objects and images byte for byte (W-01, W-02, W-05, W-06)', async () => {
     const thread = `copy:${uniqueName('swarm')}`
     const rows = [
       { ...row, images: [jpeg.toString('base64')], payload: { image_id: 'i1' } },
@@ -62,7 +62,7 @@ describe('rows of a swarm', () => {
     expect(envelopes.messages[1].payload).toEqual({ tool_name: 'refund', parameters: { a: { b: [null] } } })
   })
 
-  test('W-04: a null, an absent and an object payload stay apart, and an import adds nothing', async () => {
+  test('a null, an absent and an object payload stay apart, and an import adds nothing (W-04)', async () => {
     const thread = `copy:${uniqueName('swarm')}`
     const rows = [{ ...row, payload: null }, row, { ...row, payload: {} }]
     await exchange(thread, 'swarm', rows)

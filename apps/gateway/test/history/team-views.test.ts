@@ -86,7 +86,7 @@ describe('the views of a stored conversation', () => {
     expect(await readView('global', { thread })).toEqual([])
   })
 
-  test('S-25: tell whether an agent has ended its last turn; an earlier end has no effect', async () => {
+  test('tell whether an agent has ended its last turn; an earlier end has no effect (S-25)', async () => {
     const tell = async (thread: string, query: object = {}) => {
       const { complete } = await askView('agent', { thread, agent_key: 'one', ...query })
       return complete
@@ -162,7 +162,7 @@ describe('the views of a stored conversation', () => {
   })
 })
 
-describe('S-34: in a chat', () => {
+describe('in a chat (S-34)', () => {
   const steps = JSON.stringify([
     { note: { type: 'director_context', content: 'the private context' } },
     { ask: '@one@agents.test', say: 'the private task', broadcast: true },
@@ -203,7 +203,7 @@ describe('S-34: in a chat', () => {
   })
 })
 
-test('S-34: a reader with access to traces sees in the history which agent ran, and its result', async () => {
+test('a reader with access to traces sees in the history which agent ran, and its result (S-34)', async () => {
   const foreman = { use: '../agents/calling/foreman.ts' }
   const open = await openWebGateway(
     { trace: true },

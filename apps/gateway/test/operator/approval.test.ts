@@ -19,7 +19,7 @@ afterAll(() => setup.close())
 beforeEach(() => void setup.takeRings())
 
 test.each(tillAgents)(
-  'E-38, E-39: an operator changes the arguments of the tool of %s; it runs once, with them, and its sender gets the answer',
+  'an operator changes the arguments of the tool of %s; it runs once, with them, and its sender gets the answer (E-38, E-39)',
   async agent => {
     const { objectId, told, waiting } = await setup.askForRefund(agent, 'public')
     expect(told).toContain('A person has to allow this first.')
@@ -56,7 +56,7 @@ test.each(tillAgents)(
 )
 
 test.each(tillAgents)(
-  'E-39: a no of an operator never runs the tool of %s, and the sender learns of it',
+  'a no of an operator never runs the tool of %s, and the sender learns of it (E-39)',
   async agent => {
     const { objectId, waiting } = await setup.askForRefund(agent)
     expect((await setup.decide(waiting.id, { outcome: 'declined' })).body).toMatchObject({ state: 'declined' })

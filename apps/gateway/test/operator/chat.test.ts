@@ -31,7 +31,7 @@ const yes = (interruptId: string, overrides: object = {}) => {
 }
 
 test.each(tillAgents)(
-  'C-23, C-24: the operator’s chat shows the waiting call of %s whole, takes changes and consent, and tells its end',
+  'the operator’s chat shows the waiting call of %s whole, takes changes and consent, and tells its end (C-23, C-24)',
   async agent => {
     const { objectId, waiting } = await gateway.askForRefund(agent)
     const chat = openWaiting(waiting)
@@ -81,7 +81,7 @@ test.each(tillAgents)(
 )
 
 test.each(tillAgents)(
-  'E-39: a yes for all such calls in the operator’s chat later runs the tool of %s for that person without a question',
+  'a yes for all such calls in the operator’s chat later runs the tool of %s for that person without a question (E-39)',
   async agent => {
     const { waiting } = await gateway.askForRefund(agent)
     const chat = openWaiting(waiting)
@@ -152,7 +152,7 @@ test('calls of one id in several conversations are several messages in the chat,
   expect(ends.toSorted()).toEqual(ids.map(id => `approval-${id}-end`).toSorted())
 })
 
-test('C-25: an unclear answer, wrong arguments or an unknown id decide nothing, and never count as success', async () => {
+test('an unclear answer, wrong arguments or an unknown id decide nothing, and never count as success (C-25)', async () => {
   const { waiting } = await gateway.askForRefund('shop')
   const wrong = [
     [{ interruptId: waiting.id, status: 'resolved', payload: { editedArgs: { order: '5' } } }, 'is left open'],
@@ -178,7 +178,7 @@ test('C-25: an unclear answer, wrong arguments or an unknown id decide nothing, 
   expect(gateway.takeRings()).toEqual([])
 })
 
-test('E-43: a run’s id names one run; nobody but an operator has one', async () => {
+test('a run’s id names one run; nobody but an operator has one (E-43)', async () => {
   const post = (token: string | undefined, runId: string, path = '') =>
     fetch(chatUrl() + path, {
       method: 'POST',
@@ -202,7 +202,7 @@ test('E-43: a run’s id names one run; nobody but an operator has one', async (
 })
 
 test.each(tillAgents)(
-  'C-25: a person who talks to %s in a chat has to wait, decides nothing, and hears the end',
+  'a person who talks to %s in a chat has to wait, decides nothing, and hears the end (C-25)',
   async agent => {
     const chat = openChat(`${gateway.swarm.gateway.url()}/api/v1/agents/${agent}/runs`, annsToken)
     chat.addMessage({ id: newName('msg'), role: 'user', content: 'My money, please' })
@@ -227,7 +227,7 @@ test.each(tillAgents)(
   },
 )
 
-test('W-26: a question of an agent to a human waits in the operator’s chat, too; an answer there closes it everywhere', async () => {
+test('a question of an agent to a human waits in the operator’s chat, too; an answer there closes it everywhere (W-26)', async () => {
   const { fediverse } = gateway.swarm.gateway.simulation
   const { objectId } = await fediverse.deliver({
     to: '@desk@agents.test',

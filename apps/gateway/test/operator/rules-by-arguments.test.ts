@@ -65,7 +65,7 @@ async function readPage(path: string): Promise<string> {
 }
 
 test.each(tillAgents)(
-  'E-38: the arguments of a call of %s say whether it runs, never runs, or waits, and for whom',
+  'the arguments of a call of %s say whether it runs, never runs, or waits, and for whom (E-38)',
   async agent => {
     const { mail } = setup.swarm.gateway.simulation
     const mailsBefore = mail.received.length
@@ -101,7 +101,7 @@ test.each(tillAgents)(
   },
 )
 
-test.each(tillAgents)('E-39: a remembered yes to %s counts for calls under the same rule alone', async agent => {
+test.each(tillAgents)('a remembered yes to %s counts for calls under the same rule alone (E-39)', async agent => {
   const path = findActionPath(await write(agent, 's3'))
   expect(await readPage(path)).toContain(
     '<code>refund</code> is not asked for again with arguments of this kind for 30 days',

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => setup.close())
 
-test('E-39: a gateway that dies while an approved tool starts or runs has run it at most once, and admits an unknown result', {
+test('a gateway that dies while an approved tool starts or runs has run it at most once, and admits an unknown result (E-39)', {
   timeout: 240_000,
 }, async () => {
   const { simulation, gateway, url } = setup

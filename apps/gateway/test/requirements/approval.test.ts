@@ -111,7 +111,7 @@ async function openTill(agent: (typeof agents)[number]): Promise<HttpAgent> {
 }
 
 test.each(agents)(
-  'C-23, C-24, E-38, E-39: a yes in the web chat runs the tool of %s once, with its result for the model',
+  'a yes in the web chat runs the tool of %s once, with its result for the model (C-23, C-24, E-38, E-39)',
   async agent => {
     const chat = await openTill(agent)
     const { events, interrupt } = await askForRefund(chat)
@@ -142,7 +142,7 @@ test.each(agents)('the file of a call that waited is in the answer of %s', async
   expect(text).toMatch(/^\[receipt\.txt\]\(https:.*\)\n\nThe till says refunded:receipt$/)
 })
 
-test.each(agents)('C-24, E-39: a no never runs the tool of %s, and its model learns of it', async agent => {
+test.each(agents)('a no never runs the tool of %s, and its model learns of it (C-24, E-39)', async agent => {
   const chat = await openTill(agent)
   const { interrupt } = await askForRefund(chat)
   const { events, text } = await run(chat, { interrupt: interrupt.id, payload: { approved: false } })
@@ -159,7 +159,7 @@ interface Envelope {
 }
 
 test.each(agents)(
-  'E-38: as envelopes of %s, the waiting call stands in place of the result, and the result behind the decision',
+  'as envelopes of %s, the waiting call stands in place of the result, and the result behind the decision (E-38)',
   async agent => {
     const chat = await openTill(agent)
     const { interrupt } = await askForRefund(chat)
@@ -210,7 +210,7 @@ test.each(agents)('further words to %s never run an undecided call, and the mode
   expect(newRings()).toEqual(['begun 17', 'done 17'])
 })
 
-test.each(agents)('E-39: a yes by the link in a mail lets %s go on by mail, once', async agent => {
+test.each(agents)('a yes by the link in a mail lets %s go on by mail, once (E-39)', async agent => {
   const { mail } = swarm.gateway.simulation
   const receipt = await mail.deliver({ to: `${agent}@agents.test`, text: agent === 'desk' ? 'My money' : 'please' })
   const first = await mail.awaitReply(receipt.mail.messageId, 30_000)
@@ -236,7 +236,7 @@ test.each(agents)('E-39: a yes by the link in a mail lets %s go on by mail, once
   expect(newRings()).toEqual(isGranted ? ['begun 17', 'done 17'] : [])
 })
 
-test('W-31: a chat shows the speaker and each change of speaker; messages have the name of their speaker', async () => {
+test('a chat shows the speaker and each change of speaker; messages have the name of their speaker (W-31)', async () => {
   const chat = openChat('desk')
   const { events } = await run(chat, 'I want my money back')
   expect(find(events, 'STATE_SNAPSHOT')).toMatchObject([{ snapshot: { activeAgent: 'triage', navigationStack: [] } }])
@@ -262,7 +262,7 @@ test('W-31: a chat shows the speaker and each change of speaker; messages have t
   expect(find(next, 'STATE_DELTA')).toEqual([])
 })
 
-test('S-34: a reader with access to traces sees the actions, each with the name of its agent', async () => {
+test('a reader with access to traces sees the actions, each with the name of its agent (S-34)', async () => {
   const chat = openChat('desk')
   await run(chat, 'I want my money back')
   const read = async (query: string) => {

@@ -27,7 +27,7 @@ function awaitDecision(message: string): Promise<string> {
   return eventually(async () => gateway.simulation.mail.received.find(({ text }) => text?.includes(message))?.text)
 }
 
-test('MN-7: a person gives consent to a mail on the page, and the agent goes on by mail (MN-7.2)', async () => {
+test('a person gives consent to a mail on the page, and the agent goes on by mail (MN-7, MN-7.2)', async () => {
   const { mail, reply, path } = await askByMail({ subject: 'A cake' })
   expect(reply.text).toContain('May I hand your order on to the <baker>?')
   expect(reply.text).toContain('Yes, hand it on: https://agents.test/actions/')
@@ -130,7 +130,7 @@ test('a requirement that no agent made is unknown, whatever it looks like', asyn
   expect(new Set(texts).size).toBe(1)
 })
 
-test('MN-7.1: an agent that leads people to another origin fails, and they get no link', async () => {
+test('an agent that leads people to another origin fails, and they get no link (MN-7.1)', async () => {
   const { mail } = await gateway.simulation.mail.deliver({ to: 'shop@agents.test', text: 'elsewhere please' })
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.text).toContain('Sorry, this could not be answered.')

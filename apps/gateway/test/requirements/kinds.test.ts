@@ -34,7 +34,7 @@ async function askInPublic(text: string) {
 
 const alice = 'https://mastodon.test/users/alice'
 
-test('MN-7.1: a refusal over ActivityPub comes in words, to its own sender', async () => {
+test('a refusal over ActivityPub comes in words, to its own sender (MN-7.1)', async () => {
   const { note } = await askInPublic('refuse please')
   expect(note.content).toContain('Not today.')
   expect(note.content).not.toContain('/actions/')

@@ -69,7 +69,7 @@ async function countMessages(): Promise<number> {
   return (await gateway.messages()).length
 }
 
-test('MN-7.1: a required payment makes a task input-required, with everything that the caller needs to pay', async () => {
+test('a required payment makes a task input-required, with everything that the caller needs to pay (MN-7.1)', async () => {
   const response = await askToPay()
   expect(response.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   const policy = policyOf(response)
@@ -85,7 +85,7 @@ test('MN-7.1: a required payment makes a task input-required, with everything th
   expect(wordsOf(response)).toContain('A cake is not for nothing.')
 })
 
-test('MN-7.2: a receipt continues the task and counts once; a retry of the call gets the same answer', async () => {
+test('a receipt continues the task and counts once; a retry of the call gets the same answer (MN-7.2)', async () => {
   const response = await askToPay()
   const receipt = signReceipt(policyOf(response), { reference: 'invoice 12' })
   const paidResponse = await payTask(response, receipt, { messageId: 'paying-1' })

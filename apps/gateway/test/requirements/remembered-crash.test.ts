@@ -32,7 +32,7 @@ async function askFor(order: number) {
   return { objectId, path: findActionPath(JSON.stringify(activity.object)) }
 }
 
-test('E-39: a decision and its memory become durable together, or neither does', {
+test('a decision and its memory become durable together, or neither does (E-39)', {
   timeout: 240_000,
 }, async () => {
   const { gateway, url } = setup
@@ -55,7 +55,7 @@ test('E-39: a decision and its memory become durable together, or neither does',
   }
 })
 
-test('E-39: a remembered permission runs a tool once at most, though the gateway dies while it begins or runs', {
+test('a remembered permission runs a tool once at most, though the gateway dies while it begins or runs (E-39)', {
   timeout: 240_000,
 }, async () => {
   const { gateway } = setup

@@ -126,7 +126,7 @@ async function revokeAll(agent: string): Promise<void> {
 const agents = ['shop', 'desk'] as const
 
 test.each(agents)(
-  'E-39: a yes for this conversation runs the tool of %s there from then on, and nowhere else, until its end',
+  'a yes for this conversation runs the tool of %s there from then on, and nowhere else, until its end (E-39)',
   async agent => {
     const till = await openTill({ agent })
     const { interrupt, said } = await till.decide({ approved: true, remember: 'conversation' })
@@ -153,7 +153,7 @@ test.each(agents)(
 )
 
 test.each(agents)(
-  'E-39: a yes from now on counts for %s in every conversation of its author, after a restart, and for nobody else',
+  'a yes from now on counts for %s in every conversation of its author, after a restart, and for nobody else (E-39)',
   async agent => {
     const first = await openTill({ agent })
     await first.decide({ approved: true, remember: 'always' })
@@ -179,7 +179,7 @@ test.each(agents)(
 )
 
 test.each(agents)(
-  'E-39: a no from now on refuses later calls of %s without a question, and its model learns of it',
+  'a no from now on refuses later calls of %s without a question, and its model learns of it (E-39)',
   async agent => {
     const till = await openTill({ agent })
     expect((await till.decide({ approved: false, remember: 'always' })).said).toContain('It was not allowed.')
@@ -223,7 +223,7 @@ test('an invalid reach, or one that nobody offers, decides nothing', async () =>
 const post = (path: string, form: Readonly<Record<string, string>>) =>
   fetch(swarm.gateway.url() + path, { method: 'POST', body: new URLSearchParams(form) })
 
-test('E-39: by the page that a mail leads to; the same page takes it back', async () => {
+test('by the page that a mail leads to; the same page takes it back (E-39)', async () => {
   const { mail } = swarm.gateway.simulation
   const write = async (text: string) => {
     const receipt = await mail.deliver({ to: 'shop@agents.test', text })
@@ -296,7 +296,7 @@ test('a decision does not count for those who write in the name of the person wh
   await revokeAll('shop')
 })
 
-test('E-39: over the fediverse by the link of a direct post', async () => {
+test('over the fediverse by the link of a direct post (E-39)', async () => {
   const { fediverse } = swarm.gateway.simulation
   const write = async (text: string) => {
     const { objectId } = await fediverse.deliver({ to: '@shop@agents.test', text, visibility: 'direct' })
@@ -313,7 +313,7 @@ test('E-39: over the fediverse by the link of a direct post', async () => {
   await revokeAll('shop')
 })
 
-test('E-39: over A2A the caller says how far a decision counts, in its context or in all of theirs', async () => {
+test('over A2A the caller says how far a decision counts, in its context or in all of theirs (E-39)', async () => {
   const { gateway } = swarm
   const response = await askShop(gateway, 'order a1, please')
   const policy = policyOf(response)
@@ -344,7 +344,7 @@ test('E-39: over A2A the caller says how far a decision counts, in its context o
   await revokeAll('shop')
 })
 
-test('E-39: an operator’s word counts for later calls of the same tool, but not after changed arguments', async () => {
+test('an operator’s word counts for later calls of the same tool, but not after changed arguments (E-39)', async () => {
   const ann = await openTill({ agent: 'vault' })
   const { outcome } = await ann.run('refund order o1, please')
   const [interrupt] = outcome.interrupts ?? []

@@ -91,7 +91,7 @@ describe('a project whose signed URLs count', () => {
     return answer.text()
   }
 
-  test('C-02, C-03, C-04: the original example, word for word, stores what the original stores; so does a part of 1.0', async () => {
+  test('the original example, word for word, stores what the original stores; so does a part of 1.0 (C-02, C-03, C-04)', async () => {
     const url = signUrl(seedLocation)
     const image = { type: 'image', source: { type: 'url', value: url, mimeType: 'image/jpeg' } }
     const bodies = [seedBody(url), { ...seedBody(url, image), threadId: 'thread-124' }]
@@ -124,7 +124,7 @@ describe('a project whose signed URLs count', () => {
     ])
   })
 
-  test('C-02: with the original’s own token, which proves nothing, it runs all the same, with a link', async () => {
+  test('with the original’s own token, which proves nothing, it runs all the same, with a link (C-02)', async () => {
     const before = host.asked.length
     const url = `${project}/storage/v1/object/sign/agent-files/agent-inputs/u/t/r/img.jpg?token=xxx`
     const text = await post({ ...seedBody(url), threadId: uniqueName('thread') })
@@ -133,7 +133,7 @@ describe('a project whose signed URLs count', () => {
   })
 
   test.each(['a b/ü/帮.jpg', 'x%2Fy/100%.jpg', "quote'(1)/+&=.jpg"])(
-    'C-08: the path %s survives, there and back',
+    'the path %s survives, there and back (C-08)',
     async path => {
       const threadId = uniqueName('thread')
       const location = { bucket: 'agent-files', path }
@@ -147,7 +147,7 @@ describe('a project whose signed URLs count', () => {
     },
   )
 
-  test('C-09: the gateway never fetches an invalid URL: forged, expired, endless, of another path or host, or leading elsewhere', async () => {
+  test('the gateway never fetches an invalid URL: forged, expired, endless, of another path or host, or leading elsewhere (C-09)', async () => {
     const before = host.asked.length
     const good = signUrl({ ...seedLocation, path: 'a/new.jpg' })
     const bad = [
@@ -170,7 +170,7 @@ describe('a project whose signed URLs count', () => {
     expect(host.asked).toHaveLength(before)
   })
 
-  test('C-07: nobody else can use the file of a person by the same URL', async () => {
+  test('nobody else can use the file of a person by the same URL (C-07)', async () => {
     const url = signUrl(seedLocation)
     const threadId = uniqueName('thread')
     const answer = await web.postRun({ ...seedBody(url), threadId }, {}, 'bob')

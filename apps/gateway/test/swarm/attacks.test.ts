@@ -58,7 +58,7 @@ describe('hand-overs', () => {
     /.*"activeAgent","value":"(\w+)"|.*"activeAgent":"(\w+)"/.exec(text)?.slice(1).find(Boolean)
   const { run } = openChatWith('desk')
 
-  test('W-19: a circle within one message ends where it would close again, in one answer; the next message may go that way', async () => {
+  test('a circle within one message ends where it would close again, in one answer; the next message may go that way (W-19)', async () => {
     const thread = nameOne('thread')
     const text = await run(thread, 'round in a circle')
     expect(text).toContain('Please repeat what you would like.')
@@ -69,7 +69,7 @@ describe('hand-overs', () => {
     expect(queries).toEqual(['triage', 'refunds'])
   })
 
-  test('W-18: nobody goes to an agent that does not exist, not even to the name of an inherited member', async () => {
+  test('nobody goes to an agent that does not exist, not even to the name of an inherited member (W-18)', async () => {
     const thread = nameOne('thread')
     const text = await run(thread, 'to nowhere')
     expect(text).toMatch(/Could you|again|lost the thread/)

@@ -56,7 +56,7 @@ async function mention(text: string, context: string): Promise<string> {
   return (await fediverse.deliver({ to: '@desk@agents.test', text, context, visibility: 'direct' })).objectId
 }
 
-test('W-22: a killed turn has handed nothing over and stored nothing; its next try does both once', {
+test('a killed turn has handed nothing over and stored nothing; its next try does both once (W-22)', {
   timeout: 120_000,
 }, async () => {
   const { fediverse } = setup.simulation
@@ -83,7 +83,7 @@ test('W-22: a killed turn has handed nothing over and stored nothing; its next t
   }
 })
 
-test('W-26: the question to a human stays the same at the next try of its turn; an answer in between counts', {
+test('the question to a human stays the same at the next try of its turn; an answer in between counts (W-26)', {
   timeout: 60_000,
 }, async () => {
   const operate = async (path: string, body?: object) => {

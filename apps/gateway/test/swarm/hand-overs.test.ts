@@ -57,7 +57,7 @@ async function exportNewest<Message = Exported>(format: string): Promise<readonl
   return (await swarm.operate<{ messages: readonly Message[] }>(`/transcript?${query}`)).messages
 }
 
-test('W-21, W-22, W-23: a hand-over on a fediverse thread leaves from the same address, and holds over a restart', async () => {
+test('a hand-over on a fediverse thread leaves from the same address, and holds over a restart (W-21, W-22, W-23)', async () => {
   queries = []
   const first = await mention('I want my money back, look it up')
   expect(first.content).toContain('Refunds here, heard: tool.')
@@ -72,7 +72,7 @@ test('W-21, W-22, W-23: a hand-over on a fediverse thread leaves from the same a
   expect(queries.at(-1)).toBe('refunds')
 })
 
-test('W-23: the transcript shows who acted, each action once, in order', async () => {
+test('the transcript shows who acted, each action once, in order (W-23)', async () => {
   const rows = (await exportNewest('swarm')).map(({ role, agentName, tool_calls, content }) =>
     [role, agentName, tool_calls?.[0]?.function.name ?? content].join(' '),
   )
@@ -88,7 +88,7 @@ test('W-23: the transcript shows who acted, each action once, in order', async (
   ])
 })
 
-test('W-14: a member gets the shared entries and its own, with calls and results, and nothing of the others', async () => {
+test('a member gets the shared entries and its own, with calls and results, and nothing of the others (W-14)', async () => {
   const { messages } = swarm.model.requests.at(-1)?.body ?? { messages: [] }
   expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant', 'user'])
   expect(JSON.stringify(messages)).not.toContain('navigate')
@@ -120,7 +120,7 @@ async function awaitQuestion(): Promise<Question> {
   return eventually(async () => (await swarm.operate<{ items: readonly Question[] }>('/questions')).items[0])
 }
 
-test('W-26: the operator sees and answers a question to a human, and the answer goes to its conversation', async () => {
+test('the operator sees and answers a question to a human, and the answer goes to its conversation (W-26)', async () => {
   const pendingNote = mention('May I speak to somebody?')
   const question = await awaitQuestion()
   expect(question).toMatchObject({ member: 'human', from: '@alice@mastodon.test', text: 'May I speak to somebody?' })
@@ -134,7 +134,7 @@ test('W-26: the operator sees and answers a question to a human, and the answer 
   )
 })
 
-test('W-26: the human also sees and answers the question at a terminal', async () => {
+test('the human also sees and answers the question at a terminal (W-26)', async () => {
   writeRunFile(swarm.gateway.dataDir, { url: swarm.gateway.url(), pid: process.pid, isSimulating: false })
   const tree = { data: swarm.gateway.dataDir, operator_token: operatorToken, agents: { echo: { use: 'builtin:echo' } } }
   const openClient = () => openOperatorClient({ tree, baseDir: swarm.gateway.dataDir, missing: [], path: undefined })

@@ -72,7 +72,7 @@ const wordsOf = (text: string) =>
     ([, delta = '""']) => JSON.parse(delta) as string,
   )
 
-test('W-31: a chat hears a member while its model still speaks, word by word, under its name', async () => {
+test('a chat hears a member while its model still speaks, word by word, under its name (W-31)', async () => {
   const [threadId, runId] = [nameOne('thread'), nameOne('run')]
   const answer = await chat.begin(threadId, 'something endless', runId)
   // A space is sent together with the word after it.
@@ -84,7 +84,7 @@ test('W-31: a chat hears a member while its model still speaks, word by word, un
   expect(await (await chat.post(`runs/${runId}/cancel`, {})).json()).toEqual({ cancelled: true })
 })
 
-test('W-25: a chat never hears words that need a rescue', async () => {
+test('a chat never hears words that need a rescue (W-25)', async () => {
   const early = await chat.run(nameOne('thread'), 'an early mark')
   expect(early).not.toMatch(/tool_call>|Let me see/)
   expect(wordsOf(early).join('')).toMatch(/Could you|again|lost the thread/)

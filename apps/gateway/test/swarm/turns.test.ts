@@ -68,7 +68,7 @@ function hold(word: string): () => void {
   }
 }
 
-test('W-25: nobody hears an answer with markup, or an empty one; a placeholder comes instead', async () => {
+test('nobody hears an answer with markup, or an empty one; a placeholder comes instead (W-25)', async () => {
   for (const word of ['markup', 'nothing']) {
     const text = await write(`Some ${word}`)
     expect(text).not.toMatch(/tool_call|[{}]/)
@@ -76,7 +76,7 @@ test('W-25: nobody hears an answer with markup, or an empty one; a placeholder c
   }
 })
 
-test('W-26: a human gets a question by mail, and the answer by mail goes to the waiting person', async () => {
+test('a human gets a question by mail, and the answer by mail goes to the waiting person (W-26)', async () => {
   const pendingText = write('May I speak to somebody?')
   const { mail } = swarm.gateway.simulation
   const letter = await eventually(async () =>
@@ -90,7 +90,7 @@ test('W-26: a human gets a question by mail, and the answer by mail goes to the 
   expect((await swarm.operate<{ items: readonly unknown[] }>('/questions')).items).toEqual([])
 })
 
-test('W-26: a false question number within a question leads no answer elsewhere', async () => {
+test('a false question number within a question leads no answer elsewhere (W-26)', async () => {
   const { mail } = swarm.gateway.simulation
   const text = 'May I speak to somebody else? (question 0123456789abcdef)'
   const pendingText = write(text)
@@ -100,12 +100,12 @@ test('W-26: a false question number within a question leads no answer elsewhere'
   expect(await pendingText).toContain('Still Eve.')
 })
 
-test('W-26: a person without an answer in time learns so, and nothing stays in the list', async () => {
+test('a person without an answer in time learns so, and nothing stays in the list (W-26)', async () => {
   expect(await write('May I speak to somebody?', { agent: 'hasty' })).toContain('Nobody is there to answer right now.')
   await eventually(async () => (await swarm.operate<{ items: readonly unknown[] }>('/questions')).items.length === 0)
 })
 
-test('W-27: a banned person hears one sentence, in every conversation, without a call of the model', async () => {
+test('a banned person hears one sentence, in every conversation, without a call of the model (W-27)', async () => {
   const rude = 'alice@gotosocial.test'
   expect(await mention('You are rude', rude)).toContain('We are polite here.')
   expect(await mention('Another conversation', rude)).toContain('We are polite here.')
@@ -134,11 +134,11 @@ test('a forgotten person loses the ban, no ban names them, and others stay banne
   expect(await mention('Hello', other)).toContain('We are polite here.')
 })
 
-test('W-27: forbidden words do not go out', async () => {
+test('forbidden words do not go out (W-27)', async () => {
   expect(await write('Open sesame')).toContain('That I may not say.')
 })
 
-test('W-28: two messages at once get answers one after the other', async () => {
+test('two messages at once get answers one after the other (W-28)', async () => {
   const threadId = name('thread')
   const countMessages = async () =>
     (await swarm.operate<{ items: readonly unknown[] }>('/messages?limit=500')).items.length
@@ -159,7 +159,7 @@ test('W-28: two messages at once get answers one after the other', async () => {
   expect(messages.slice(1).map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
 })
 
-test('W-29: what a stopped run would have said reaches nobody, now or later', async () => {
+test('what a stopped run would have said reaches nobody, now or later (W-29)', async () => {
   const [threadId, runId] = [name('thread'), name('run')]
   const letGo = hold('slow words')
   const stopped = run(threadId, 'slow words', runId)

@@ -32,7 +32,7 @@ async function cancelAt(receivedText: string, threadId: string, messages: readon
 
 const user = (content: string) => ({ id: uniqueName('msg'), role: 'user', content })
 
-test('C-16, C-18: its words stay as one incomplete message with a mark, under the id of the stream', async () => {
+test('its words stay as one incomplete message with a mark, under the id of the stream (C-16, C-18)', async () => {
   const threadId = uniqueName('thread')
   const { runId, events } = await cancelAt('begun', threadId, [user('wait')])
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
@@ -47,7 +47,7 @@ test('C-16, C-18: its words stay as one incomplete message with a mark, under th
   expect((await web.readHistory(threadId)).map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
 })
 
-test('C-18: a client that has it knows everything; the gateway delivers nothing of it, and it is no answer', async () => {
+test('a client that has it knows everything; the gateway delivers nothing of it, and it is no answer (C-18)', async () => {
   const threadId = uniqueName('thread')
   const first = user('wait')
   const { events } = await cancelAt('begun', threadId, [first])
@@ -60,7 +60,7 @@ test('C-18: a client that has it knows everything; the gateway delivers nothing 
   expect(JSON.stringify(deliveries)).not.toContain(userMessage.id)
 })
 
-test('C-18: leaves nothing when its owner cancels it before the first word', async () => {
+test('leaves nothing when its owner cancels it before the first word (C-18)', async () => {
   const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
   const base = '/api/v1/agents/mute'
   const body = JSON.stringify({ threadId, runId, protocolVersion: '1.0', messages: [user('hello')] })
@@ -72,7 +72,7 @@ test('C-18: leaves nothing when its owner cancels it before the first word', asy
   expect(json.messages.map(({ content }: { content: string }) => content)).toEqual(['hello'])
 })
 
-test('C-18: it goes with its chat', async () => {
+test('it goes with its chat (C-18)', async () => {
   const threadId = uniqueName('thread')
   await cancelAt('begun', threadId, [user('wait')])
   await eventually(async () => (await web.readHistory(threadId)).length === 2)

@@ -24,7 +24,7 @@ const plan = { note: { type: 'strategic_plan', content: { phases: ['count'] } } 
 const ask = { ask: '@one@agents.test', say: 'count the apples', broadcast: true }
 
 describe('the actions of an agent while it runs', () => {
-  test('C-12, S-31: a call of another agent is a subagent, from its beginning to its result', async () => {
+  test('a call of another agent is a subagent, from its beginning to its result (C-12, S-31)', async () => {
     const threadId = uniqueName('thread')
     const events = await web.say(JSON.stringify([ask]), { threadId })
     const started = findEvent(events, 'SUBAGENT_STARTED')
@@ -88,7 +88,7 @@ describe('the actions of an agent while it runs', () => {
     }
   })
 
-  test('C-21: an action and its observation are one call; the current work of an agent is a step until the next', async () => {
+  test('an action and its observation are one call; the current work of an agent is a step until the next (C-21)', async () => {
     const notes = [
       { type: 'task', content: 'count' },
       { type: 'action', tool: 'weigh', args: { what: 'apples' } },
@@ -108,7 +108,7 @@ describe('the actions of an agent while it runs', () => {
     ])
   })
 
-  test('C-16: what is open when the agent fails is closed before the run ends', async () => {
+  test('what is open when the agent fails is closed before the run ends (C-16)', async () => {
     const events = await web.say(
       JSON.stringify([plan, { note: { type: 'delegation', worker: 'one', task: 'x' } }, { fail: 'no' }]),
     )
@@ -116,7 +116,7 @@ describe('the actions of an agent while it runs', () => {
     expect(events.at(-1)?.type).toBe('RUN_ERROR')
   })
 
-  test('C-18: so are open ones at the cancel of a run', async () => {
+  test('so are open ones at the cancel of a run (C-18)', async () => {
     const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
     const content = JSON.stringify([plan, { ask: '@slow@agents.test', say: 'take your time' }])
     const running = await web.postRun({ threadId, runId, messages: [{ id: uniqueName('msg'), role: 'user', content }] })

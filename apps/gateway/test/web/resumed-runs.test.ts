@@ -33,7 +33,7 @@ const resume = (threadId: string, ids: readonly string[], runId = uniqueName('ru
 
 const cancel = (runId: string, as?: 'bob') => web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`, undefined, as)
 
-test('C-18, C-24: ends only by its owner’s cancel, and the allowed action does not run', async () => {
+test('ends only by its owner’s cancel, and the allowed action does not run (C-18, C-24)', async () => {
   const { threadId, interruptId } = await ask('may I do it slowly?')
   const runId = uniqueName('run')
   const running = await resume(threadId, [interruptId], runId)
@@ -46,7 +46,7 @@ test('C-18, C-24: ends only by its owner’s cancel, and the allowed action does
 })
 
 describe('its run id', () => {
-  test('C-26: counts once, for whatever comes with it', async () => {
+  test('counts once, for whatever comes with it (C-26)', async () => {
     const [first, second] = [await ask('may I?'), await ask('may I, too?')]
     const runId = uniqueName('run')
     expect(JSON.stringify(await readEvents(await resume(first.threadId, [first.interruptId], runId)))).toContain(
@@ -63,7 +63,7 @@ describe('its run id', () => {
     })
   })
 
-  test('C-26: one of two decisions at once under one id counts, and the person can still take the other', async () => {
+  test('one of two decisions at once under one id counts, and the person can still take the other (C-26)', async () => {
     const questions = [await ask('may I here?'), await ask('may I there?')]
     const runId = uniqueName('run')
     const bothResponses = await Promise.all(
@@ -76,7 +76,7 @@ describe('its run id', () => {
     expect(outcomeOf(events)).toEqual({ type: 'success' })
   })
 
-  test('C-24: one run decides all that a conversation waits for', async () => {
+  test('one run decides all that a conversation waits for (C-24)', async () => {
     const { threadId } = await ask('may I once?')
     const { interrupts = [] } = outcomeOf(await web.say('may I twice?', { threadId }))
     expect(interrupts).toHaveLength(2)

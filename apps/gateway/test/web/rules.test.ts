@@ -38,7 +38,7 @@ function readDisk(): string {
 }
 
 describe('the stored parts', () => {
-  test('C-05: neither the token of a signed URL nor the URL itself is anywhere on the disk', async () => {
+  test('neither the token of a signed URL nor the URL itself is anywhere on the disk (C-05)', async () => {
     const threadId = uniqueName('thread')
     const { url, path } = await web.upload(jpeg, { threadId })
     await web.say(picture(url), { threadId })
@@ -49,7 +49,7 @@ describe('the stored parts', () => {
     expect(disk).not.toContain(new URL(url).searchParams.get('token')?.split('.')[1])
   })
 
-  test('C-02: the same picture sent twice is two attachments, and each message keeps its own', async () => {
+  test('the same picture sent twice is two attachments, and each message keeps its own (C-02)', async () => {
     const threads = [uniqueName('thread'), uniqueName('thread')]
     const paths: string[] = []
     for (const threadId of threads) {
@@ -61,7 +61,7 @@ describe('the stored parts', () => {
     expect(histories.map(([first]) => first?.metadata.user_message_attachments.path)).toEqual(paths)
   })
 
-  test('C-14: leave out a refused run', async () => {
+  test('leave out a refused run (C-14)', async () => {
     const threadId = uniqueName('thread')
     const before = await web.gateway.messages()
     const messages = [{ id: uniqueName('msg'), role: 'user', content: 'durian' }]
@@ -74,7 +74,7 @@ describe('the stored parts', () => {
 
   // The answer fails by a mistake of the agent's, and by a model that disconnects.
   test.each(['boom', 'fade'])(
-    'C-16, TR-07: keep the streamed words of a failed answer (%s), with a mark, and the reason follows',
+    'keep the streamed words of a failed answer (%s), with a mark, and the reason follows (C-16, TR-07)',
     async word => {
       const threadId = uniqueName('thread')
       const events = await web.say(word, { threadId })
@@ -95,7 +95,7 @@ describe('the stored parts', () => {
     },
   )
 
-  test('C-16: an open call of a failed agent closes, and so does its step', async () => {
+  test('an open call of a failed agent closes, and so does its step (C-16)', async () => {
     const threadId = uniqueName('thread')
     const events = await web.say('stumble', { threadId })
     expect(typesOf(events)).toEqual([
@@ -124,7 +124,7 @@ describe('the stored parts', () => {
     expect((await web.readHistory(threadId)).map(({ role }) => role)).toEqual(['user', 'assistant'])
   })
 
-  test('C-11: leave out a part that only names a file, with a warning, and keep its original form', async () => {
+  test('leave out a part that only names a file, with a warning, and keep its original form (C-11)', async () => {
     const content = [
       { type: 'text', text: 'look' },
       { type: 'binary', mimeType: 'image/png', id: 'upload-7' },
@@ -139,7 +139,7 @@ describe('the stored parts', () => {
     expect(JSON.stringify(await web.gateway.show(newest?.id ?? ''))).toContain('upload-7')
   })
 
-  test('C-19, C-32: the data of a step is that of the message in the history', async () => {
+  test('the data of a step is that of the message in the history (C-19, C-32)', async () => {
     const threadId = uniqueName('thread')
     const events = await web.say('hello', { threadId, runId: 'run-of-the-step' })
     const { metadata } = findEvent(events, 'STEP_FINISHED')
@@ -155,7 +155,7 @@ describe('the stored parts', () => {
   })
 })
 
-test('C-06, C-09: a signed URL works until it expires; a fresh one does, and an expired one is no attachment', async () => {
+test('a signed URL works until it expires; a fresh one does, and an expired one is no attachment (C-06, C-09)', async () => {
   const brief = await openWebGateway({ attachments: { url_ttl: '8s' } })
   try {
     const { url, bucket, path, expires_at } = await brief.upload(jpeg)
@@ -184,7 +184,7 @@ test('C-06, C-09: a signed URL works until it expires; a fresh one does, and an 
 })
 
 describe('streams', () => {
-  test('C-12, C-32: begin and end in the right form, by the ids of the input; instants are whole ms, and ISO in the history', async () => {
+  test('begin and end in the right form, by the ids of the input; instants are whole ms, and ISO in the history (C-12, C-32)', async () => {
     for (const word of ['hello', 'count', 'tool', 'running', 'boom', 'silence', 'ask', 'consent', 'theirs']) {
       const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
       const before = Date.now()
@@ -212,7 +212,7 @@ describe('streams', () => {
     }
   })
 
-  test('C-18: a cancelled one closes everything before it ends', async () => {
+  test('a cancelled one closes everything before it ends (C-18)', async () => {
     const runId = uniqueName('run')
     const running = web.say('wait', { runId })
     await eventually(async () => (await web.gateway.messages()).some(({ state }) => state === 'working'))
@@ -228,7 +228,7 @@ describe('streams', () => {
     expect(typesOf(events)).not.toContain('RUN_ERROR')
   })
 
-  test('C-17: a client that leaves in the middle hears no end, but the store gets the answer', async () => {
+  test('a client that leaves in the middle hears no end, but the store gets the answer (C-17)', async () => {
     const threadId = uniqueName('thread')
     const leaving = new AbortController()
     process.env.LINGER = 'until the client has left'
@@ -277,7 +277,7 @@ describe('streams', () => {
   })
 })
 
-test('C-26, E-43: the second of two with one run id gets a refusal before the gateway does anything for it', async () => {
+test('the second of two with one run id gets a refusal before the gateway does anything for it (C-26, E-43)', async () => {
   const ids = { threadId: uniqueName('thread'), runId: uniqueName('run') }
   await readEvents(await web.postRun({ ...ids, messages: [{ id: 'm1', role: 'user', content: 'tool' }] }))
   const before = await web.readHistory(ids.threadId, '&include=trace')
@@ -298,7 +298,7 @@ describe('a conversation that waits', () => {
     return outcome.interrupts ?? []
   }
 
-  test('C-25: has no successful run while it is open, by further words, another id’s answer or a return', async () => {
+  test('has no successful run while it is open, by further words, another id’s answer or a return (C-25)', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     expect(asked).toMatchObject({ reason: 'confirmation', message: 'May I delete it?' })
@@ -318,7 +318,7 @@ describe('a conversation that waits', () => {
     expect(decisionEvents.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 
-  test('C-25: nobody else decides it by its id, with or without an own interrupt, and its person still can', async () => {
+  test('nobody else decides it by its id, with or without an own interrupt, and its person still can (C-25)', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
@@ -346,7 +346,7 @@ describe('a conversation that waits', () => {
     expect(JSON.stringify(decisionEvents)).toContain('decided: granted')
   })
 
-  test('C-24: a cancel declines it', async () => {
+  test('a cancel declines it (C-24)', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     const resume = [{ interruptId: asked?.id, status: 'cancelled', payload: { approved: true } }]
@@ -355,7 +355,7 @@ describe('a conversation that waits', () => {
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 
-  test('C-25: nobody can decide one whose time is over, and nothing runs', async () => {
+  test('nobody can decide one whose time is over, and nothing runs (C-25)', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     // This is the largest number of open requirements in a conversation: with one more, the oldest expires.
@@ -373,7 +373,7 @@ describe('a conversation that waits', () => {
     })
   })
 
-  test('E-40: a question behind a visible call comes again, and its id takes the answer', async () => {
+  test('a question behind a visible call comes again, and its id takes the answer (E-40)', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('search', { threadId }))
     expect(asked).toMatchObject({ reason: 'input_required', message: 'Which of the three?' })
@@ -385,7 +385,7 @@ describe('a conversation that waits', () => {
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 
-  test('E-40: a question comes again at every return, and the next message is its answer', async () => {
+  test('a question comes again at every return, and the next message is its answer (E-40)', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('ask', { threadId }))
     expect(asked).toMatchObject({ reason: 'input_required', message: 'Which one?' })
@@ -405,7 +405,7 @@ describe('a conversation that waits', () => {
   })
 })
 
-test('C-19: a running tool is a step with its name and duration; one that comes only at its end has no duration', async () => {
+test('a running tool is a step with its name and duration; one that comes only at its end has no duration (C-19)', async () => {
   for (const word of ['running', 'tool']) {
     const runId = uniqueName('run')
     const events = await web.say(word, { runId })
@@ -429,7 +429,7 @@ test('C-19: a running tool is a step with its name and duration; one that comes 
   }
 })
 
-test('C-29: a file of an answer is a link in its text, and whole in the metadata of its message, streamed and stored', async () => {
+test('a file of an answer is a link in its text, and whole in the metadata of its message, streamed and stored (C-29)', async () => {
   const threadId = uniqueName('thread')
   const events = await web.say('picture', { threadId })
   const text = events.flatMap(event => (event.type === 'TEXT_MESSAGE_CONTENT' ? [String(event.delta)] : [])).join('')

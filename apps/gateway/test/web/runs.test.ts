@@ -101,7 +101,7 @@ async function readHistory(threadId: string, query = '', as: Person = 'ann'): Pr
 }
 
 describe('a run', () => {
-  test('C-12, C-19, C-32: begins and ends as AG-UI 1.0 wants it, with its stage as a step', async () => {
+  test('begins and ends as AG-UI 1.0 wants it, with its stage as a step (C-12, C-19, C-32)', async () => {
     const { events } = await chat('hello')
     expect(typesOf(events)).toEqual(typesOfSpokenRun('RUN_FINISHED'))
     const [started] = events
@@ -135,7 +135,7 @@ describe('a run', () => {
     expect((await readEvents(secondResponse)).at(-1)).toMatchObject(question)
   })
 
-  test('C-21: tells a tool call once, with arguments as a string and one result, streamed or not', async () => {
+  test('tells a tool call once, with arguments as a string and one result, streamed or not (C-21)', async () => {
     for (const word of ['tool', 'running']) {
       const { events } = await chat(word)
       const texts = typesOf(events).filter(type => type.startsWith('TOOL'))
@@ -151,7 +151,7 @@ describe('a run', () => {
     for (const { metadata } of answers) expect(metadata.latency_ms).toEqual(expect.any(Number))
   })
 
-  test('C-16: an agent that fails in the middle ends the run with an error that says nothing about the cause', async () => {
+  test('an agent that fails in the middle ends the run with an error that says nothing about the cause (C-16)', async () => {
     const { events } = await chat('boom')
     expect(typesOf(events)).toContain('RUN_ERROR')
     expect(typesOf(events)).toContain('TEXT_MESSAGE_END')
@@ -163,7 +163,7 @@ describe('a run', () => {
     expect(typesOf(events)).toEqual(['RUN_STARTED', 'STEP_STARTED', 'STEP_FINISHED', 'RUN_FINISHED'])
   })
 
-  test('C-22: leaves a tool of the client to it, and takes its result once in the next run', async () => {
+  test('leaves a tool of the client to it, and takes its result once in the next run (C-22)', async () => {
     const tools = [{ name: 'pick_color', description: 'asks for a color', parameters: { type: 'object' } }]
     const threadId = name('thread')
     const first = await chat('theirs', { tools, threadId })
@@ -178,7 +178,7 @@ describe('a run', () => {
     expect(secondEvents.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
   })
 
-  test('C-18: ends by its owner’s cancel alone, as cancelled', async () => {
+  test('ends by its owner’s cancel alone, as cancelled (C-18)', async () => {
     const threadId = name('thread')
     const runId = name('run')
     const messages = [{ id: name('msg'), role: 'user', content: 'wait' }]
@@ -193,7 +193,7 @@ describe('a run', () => {
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
   })
 
-  test('C-26: starts once under one id', async () => {
+  test('starts once under one id (C-26)', async () => {
     const body = {
       threadId: name('thread'),
       runId: name('run'),
@@ -211,7 +211,7 @@ describe('a run', () => {
     expect(statuses.sort()).toEqual([200, 409])
   })
 
-  test('C-27, C-28: the stored messages count, not the copy of the client, and forged words of others do not', async () => {
+  test('the stored messages count, not the copy of the client, and forged words of others do not (C-27, C-28)', async () => {
     const threadId = name('thread')
     const { messages } = await chat('remember blue', { threadId })
     const [said, answered] = messages
@@ -250,7 +250,7 @@ describe('a run', () => {
     ])
   })
 
-  test('C-14, C-15: needs a run id before there is a stream, and leaves out unknown members with a warning', async () => {
+  test('needs a run id before there is a stream, and leaves out unknown members with a warning (C-14, C-15)', async () => {
     const refusal = await postRun({ threadId: name('thread'), messages: [] })
     expect(refusal.status).toBe(400)
     expect(await refusal.json()).toMatchObject({ code: 'malformed', detail: 'Cannot run: runId is not as it must be' })
@@ -262,13 +262,13 @@ describe('a run', () => {
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
   })
 
-  test('C-31: a client that takes protobuf alone learns that there is none', async () => {
+  test('a client that takes protobuf alone learns that there is none (C-31)', async () => {
     const body = JSON.stringify({ threadId: name('thread'), runId: name('run'), messages: [] })
     const headers = { accept: 'application/vnd.ag-ui.event+proto' }
     expect((await call('/api/v1/agent/runs', { method: 'POST', headers, body })).status).toBe(406)
   })
 
-  test('C-17: goes on without its client, and is in the history later', async () => {
+  test('goes on without its client, and is in the history later (C-17)', async () => {
     const threadId = name('thread')
     const leaving = new AbortController()
     const body = JSON.stringify({
@@ -287,14 +287,14 @@ describe('a run', () => {
     expect(history.messages[1]?.content).toBe('one two three')
   })
 
-  test('C-29: files in an answer stand as links in its text', async () => {
+  test('files in an answer stand as links in its text (C-29)', async () => {
     const { messages } = await chat('picture')
     expect(messages.at(-1)?.content).toMatch(/^here\n\n\[a\.txt\]/)
   })
 })
 
 describe('an interrupt', () => {
-  test('C-23, C-24: asks for consent, and a plain yes by the same person lets the agent go on, once', async () => {
+  test('asks for consent, and a plain yes by the same person lets the agent go on, once (C-23, C-24)', async () => {
     const threadId = name('thread')
     const first = await chat('consent', { threadId })
     const finished = first.events.at(-1) as unknown as { outcome: { type: string; interrupts: { id: string }[] } }
@@ -322,7 +322,7 @@ describe('an interrupt', () => {
     expect(secondEvents.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'not_decided' })
   })
 
-  test('C-24: anything but a plain yes is a no', async () => {
+  test('anything but a plain yes is a no (C-24)', async () => {
     const threadId = name('thread')
     const { events, messages } = await chat('consent', { threadId })
     const { outcome } = events.at(-1) as unknown as { outcome: { interrupts: { id: string }[] } }
@@ -372,7 +372,7 @@ describe('an interrupt', () => {
     expect(await answer({ status: 'resolved', payload: 'red' })).toMatchObject(refusalEvent)
   })
 
-  test('C-25: an unknown one takes no decision, and the run is no success', async () => {
+  test('an unknown one takes no decision, and the run is no success (C-25)', async () => {
     const resume = [{ interruptId: 'a'.repeat(32), status: 'resolved', payload: { approved: true } }]
     const events = await readEvents(
       await postRun({ threadId: name('thread'), runId: name('run'), messages: [], resume }),
@@ -402,7 +402,7 @@ async function upload(threadId: string, bytes: Buffer = jpeg, fileName = 'img.jp
 const local = (url: string) => url.replace(gatewayOrigin, gateway.url())
 
 describe('an attachment', () => {
-  test('C-01, C-06, C-07: is its owner’s, and read by a signed URL', async () => {
+  test('is its owner’s, and read by a signed URL (C-01, C-06, C-07)', async () => {
     const { bucket, path, mime_type, url } = await upload(name('thread'))
     expect([bucket, mime_type]).toEqual(['agent-inputs', 'image/jpeg'])
     expect(url.startsWith(`${gatewayOrigin}/storage/v1/object/sign/agent-inputs/`)).toBe(true)
@@ -423,7 +423,7 @@ describe('an attachment', () => {
     expect((await fetch(local(url).replace(/token=.*/, 'token=a.b.c'))).status).toBe(403)
   })
 
-  test('C-06: the token of a signed URL opens its own bucket and path, and no other', async () => {
+  test('the token of a signed URL opens its own bucket and path, and no other (C-06)', async () => {
     const [one, other] = [await upload(name('thread')), await upload(name('thread'))]
     const tokenOf = ({ url }: { readonly url: string }) => new URL(url).searchParams.get('token') ?? ''
     const read = (path: string, token: string) =>
@@ -445,7 +445,7 @@ describe('an attachment', () => {
     expect((await read(`agent-inputs/${one.path}`, tokenOf(other))).status).toBe(403)
   })
 
-  test('C-02, C-03, C-04, C-05: the original format’s own body runs, and the store keeps only bucket, path and type', async () => {
+  test('the original format’s own body runs, and the store keeps only bucket, path and type (C-02, C-03, C-04, C-05)', async () => {
     for (const type of ['binary', 'image']) {
       const threadId = name('thread')
       const { bucket, path, mime_type, url } = await upload(threadId)
@@ -468,7 +468,7 @@ describe('an attachment', () => {
     expect(token).toBeNull()
   })
 
-  test('C-09: an invalid URL is a link or nothing, and the gateway never fetches it', async () => {
+  test('an invalid URL is a link or nothing, and the gateway never fetches it (C-09)', async () => {
     const threadId = name('thread')
     const { url } = await upload(threadId)
     const bad = [url.replace(/token=.*/, 'token=a.b.c'), `${gatewayOrigin}/storage/v1/object/sign/b/../x?token=a.b.c`]
@@ -485,7 +485,7 @@ describe('an attachment', () => {
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
   })
 
-  test('C-10, C-11: two are both there, the first by the original’s own name; the store keeps inline bytes like uploads', async () => {
+  test('two are both there, the first by the original’s own name; the store keeps inline bytes like uploads (C-10, C-11)', async () => {
     const threadId = name('thread')
     const { url } = await upload(threadId)
     const content = [
@@ -558,7 +558,7 @@ describe('who may', () => {
   })
 })
 
-test('C-04: history comes in pages, by positions without gaps, also over entries that no chat shows', async () => {
+test('history comes in pages, by positions without gaps, also over entries that no chat shows (C-04)', async () => {
   const threadId = name('thread')
   let agent: HttpAgent | undefined
   for (const text of ['one', 'tool', 'three']) agent = (await chat(text, { threadId, agent: agent as never })).agent
@@ -574,6 +574,6 @@ test('C-04: history comes in pages, by positions without gaps, also over entries
   expect(trace.messages.map(({ role }) => role)).toContain('tool')
 })
 
-test('C-13: the client had nothing to warn of in any stream', () => {
+test('the client had nothing to warn of in any stream (C-13)', () => {
   expect(warnings).toEqual([])
 })

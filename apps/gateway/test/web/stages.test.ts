@@ -22,7 +22,7 @@ const stepsOf = (events: readonly BaseEvent[]): readonly JsonAnswer[] =>
 const nameSteps = (events: readonly BaseEvent[]) =>
   stepsOf(events).map(({ type, stepName }) => `${type === 'STEP_STARTED' ? '+' : '-'}${stepName}`)
 
-describe('C-19: a stage that an agent names', () => {
+describe('a stage that an agent names (C-19)', () => {
   test('is a pair of steps, in order, with the data that the history has', async () => {
     const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
     const events = await web.say('intent +tool_choice answer', { threadId, runId })

@@ -37,7 +37,7 @@ describe('callers without credentials, where they are allowed', () => {
     expect(tasks.body.result.tasks).toHaveLength(1)
   })
 
-  test('A2A-M14 never meet each other by a message id', async () => {
+  test('never meet each other by a message id (A2A-M14)', async () => {
     const first = await gateway.sendText('hi', { messageId: '1' }, withoutToken)
     const second = await gateway.sendText('hi', { messageId: '1' }, withoutToken)
     const third = await gateway.sendText('other words', { messageId: '1' }, withoutToken)
@@ -46,7 +46,7 @@ describe('callers without credentials, where they are allowed', () => {
     expect(gateway.receivedMessages.at(-1)?.history).toEqual([])
   })
 
-  test('A2A-M12 get no second answer within a task that they know', async () => {
+  test('get no second answer within a task that they know (A2A-M12)', async () => {
     const path = '/agents/asking/a2a'
     const { id } = (await gateway.sendText('hi', {}, { ...withoutToken, path })).body.result.task
     const before = gateway.receivedMessages.length
@@ -70,7 +70,7 @@ describe('callers without credentials, where they are allowed', () => {
   })
 })
 
-test('A2A-T02 callers from one network that open all their tasks leave quota for others without credentials, up to a bound', async () => {
+test('callers from one network that open all their tasks leave quota for others without credentials, up to a bound (A2A-T02)', async () => {
   const config = { auth: { anonymous: true }, limits: { open_tasks_per_caller: 2 } }
   const busyGateway = await openA2aGateway({ works: false, config })
   let number = 0

@@ -28,7 +28,7 @@ const refused = (problem: string) => ({
 const accepted = { status: 200, challenge: null, message: undefined }
 const seconds = () => Math.floor(gateway.system.now() / 1000)
 
-describe('A2A-A01 no credential', () => {
+describe('no credential (A2A-A01)', () => {
   test.each(['SendMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SendStreamingMessage', 'NoSuchMethod'])(
     '%s: 401 with a challenge and no details',
     async method => {
@@ -52,7 +52,7 @@ describe('A2A-A01 no credential', () => {
   })
 })
 
-describe('A2A-A02 the Authorization header', () => {
+describe('the Authorization header (A2A-A02)', () => {
   test('takes the scheme in any case', async () => {
     const { status } = await list({ token: null, headers: { authorization: `bEARER ${gateway.token}` } })
     expect(status).toBe(200)
@@ -84,12 +84,12 @@ describe('the signature', () => {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const claims = () => ({ iss: gateway.issuer.issuer, aud: gateway.issuer.audience, sub: 'alice', exp: seconds() + 60 })
 
-  test('A2A-A03 alg none', async () => {
+  test('alg none (A2A-A03)', async () => {
     const token = `${encode({ alg: 'none', kid: 'key-1' })}.${encode(claims())}.AAAA`
     expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
   })
 
-  test('A2A-A04 HS256 with the public key as secret', async () => {
+  test('HS256 with the public key as secret (A2A-A04)', async () => {
     const secret = new TextEncoder().encode(JSON.stringify(gateway.issuer.key.publicJwk))
     const token = await new SignJWT(claims()).setProtectedHeader({ alg: 'HS256', kid: 'key-1' }).sign(secret)
     expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
@@ -102,14 +102,14 @@ describe('the signature', () => {
     expect((await verdict(token)).status).toBe(401)
   })
 
-  test('A2A-A05 a published key with an algorithm outside the list', async () => {
+  test('a published key with an algorithm outside the list (A2A-A05)', async () => {
     const otherKey = await makeIssuerKey('rsa', 'RS256')
     gateway.issuer.keys = [...gateway.issuer.keys, otherKey.publicJwk]
     const token = await gateway.issuer.sign({}, { alg: 'RS256' }, otherKey)
     expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
   })
 
-  test('A2A-A06 never uses keys and addresses in the token itself', async () => {
+  test('never uses keys and addresses in the token itself (A2A-A06)', async () => {
     const attacker = await makeIssuerKey('key-1')
     const header = { jwk: attacker.publicJwk, jku: 'https://evil.test/keys', x5u: 'https://evil.test/cert' }
     const requestedUrls: string[] = []
@@ -202,7 +202,7 @@ describe('the principal', () => {
     return { sender: turn?.content.sender, task: body.result.task, turn }
   }
 
-  test('A2A-A21 is who the token names, whatever the message says', async () => {
+  test('is who the token names, whatever the message says (A2A-A21)', async () => {
     const { sender } = await senderOf(await gateway.issuer.sign({ sub: 'bob' }))
     expect(sender).toMatchObject({ address: '@bob@issuer.test', auth_method: 'a2a-jwt', verified: true })
   })
@@ -215,7 +215,7 @@ describe('the principal', () => {
     })
   })
 
-  test('A2A-A15 is the pair of issuer and subject: the same sub elsewhere is another', async () => {
+  test('is the pair of issuer and subject: the same sub elsewhere is another (A2A-A15)', async () => {
     const { id } = (await senderOf(gateway.token)).task
     const ownAnswer = await gateway.rpc('GetTask', { id })
     expect(ownAnswer.body.result.id).toBe(id)
@@ -252,7 +252,7 @@ describe('the keys of an issuer', () => {
     expect(gateway.issuer.fetches).toBe(1)
   })
 
-  test('A2A-A07 need at most one more fetch per cool-down for an unknown kid, a thousand times, in a row and at once', async () => {
+  test('need at most one more fetch per cool-down for an unknown kid, a thousand times, in a row and at once (A2A-A07)', async () => {
     const stranger = await makeIssuerKey('stranger')
     const tokens = await Promise.all(
       Array.from({ length: 500 }, (_, index) => gateway.issuer.sign({ jti: String(index) }, {}, stranger)),
@@ -265,7 +265,7 @@ describe('the keys of an issuer', () => {
     expect(gateway.issuer.fetches).toBe(2)
   })
 
-  test('A2A-A08 a new key works after one more look, and the old one stops working once it is gone', async () => {
+  test('a new key works after one more look, and the old one stops working once it is gone (A2A-A08)', async () => {
     await list()
     const oldToken = gateway.token
     gateway.issuer.key = await makeIssuerKey('key-2')
@@ -276,7 +276,7 @@ describe('the keys of an issuer', () => {
     expect(await verdict(oldToken)).toEqual(refused('key is not one of its issuer'))
   })
 
-  test('A2A-A08 a removed key stops working within the bound, also for tokens that the gateway has seen before', async () => {
+  test('a removed key stops working within the bound, also for tokens that the gateway has seen before (A2A-A08)', async () => {
     const token = await gateway.issuer.sign({ exp: seconds() + 86_400 })
     expect(await verdict(token)).toEqual(accepted)
     gateway.issuer.keys = []
@@ -294,7 +294,7 @@ describe('the keys of an issuer', () => {
   })
 
   test.each(['down', 'garbage', 'redirect', 'huge', 'slow'] as const)(
-    'A2A-A09 %s: 503 with Retry-After, and nobody asks again at once',
+    '%s: 503 with Retry-After, and nobody asks again at once (A2A-A09)',
     { timeout: 60_000 },
     async answer => {
       gateway.issuer.answer = answer
@@ -313,7 +313,7 @@ describe('the keys of an issuer', () => {
     },
   )
 
-  test('A2A-A09 down: the cached keys go on working for a while, then the gateway answers 503', async () => {
+  test('down: the cached keys go on working for a while, then the gateway answers 503 (A2A-A09)', async () => {
     const token = await gateway.issuer.sign({ exp: seconds() + 86_400 })
     await list({ token })
     gateway.issuer.answer = 'down'

@@ -32,7 +32,7 @@ const refusedKey = {
   message: 'Cannot take request: API key is not one of ours',
 }
 
-describe('A2A-A17 API keys', () => {
+describe('API keys (A2A-A17)', () => {
   test('authenticate by their digest alone', async () => {
     expect((await verdict(withKey(key))).status).toBe(200)
     const [turn] = await (async () => {
@@ -96,7 +96,7 @@ describe('A2A-A17 API keys', () => {
   })
 })
 
-describe('A2A-A13 scopes', () => {
+describe('scopes (A2A-A13)', () => {
   const refused = (scope: string, scheme = 'Bearer realm="agents.test"') => ({
     status: 403,
     challenge: `${scheme}, error="insufficient_scope", scope="${scope}"`,
@@ -150,7 +150,7 @@ describe('A2A-A13 scopes', () => {
   })
 })
 
-test('A2A-A14 an unknown tenant always gets the same answer, whatever the token claims', async () => {
+test('an unknown tenant always gets the same answer, whatever the token claims (A2A-A14)', async () => {
   const answers = await Promise.all(
     ['a', 'b'].map(async tenant => {
       const token = await gateway.issuer.sign({ tenant })
@@ -161,7 +161,7 @@ test('A2A-A14 an unknown tenant always gets the same answer, whatever the token 
   expect(answers[1]).toBe(answers[0])
 })
 
-describe('A2A-A18 a token for one use', () => {
+describe('a token for one use (A2A-A18)', () => {
   test('counts once', async () => {
     const singleUseGateway = await openA2aGateway({ works: false, issuer: { single_use: true } })
     const token = await singleUseGateway.issuer.sign({ jti: 'a' })
@@ -184,7 +184,7 @@ describe('A2A-A18 a token for one use', () => {
   })
 })
 
-describe('A2A-T02 another caller’s task', () => {
+describe('another caller’s task (A2A-T02)', () => {
   const methods = ['GetTask', 'CancelTask', 'SubscribeToTask']
 
   test.each(methods)('%s: gets byte for byte the answer for no task, with an id of the same length', async method => {
@@ -217,7 +217,7 @@ test.each([
   ['GET', '/pushNotificationConfigs'],
   ['GET', '/pushNotificationConfigs/x'],
 ])(
-  'A2A-T02 %s /tasks/{id}%s: another caller’s task gets byte for byte the answer for no task',
+  '%s /tasks/{id}%s: another caller’s task gets byte for byte the answer for no task (A2A-T02)',
   async (method, suffix) => {
     const { body } = await gateway.sendText('hi', {}, { configuration: { returnImmediately: true } })
     const authorization = `Bearer ${await gateway.issuer.sign({ sub: 'mallory' })}`
@@ -239,7 +239,7 @@ test.each([
   },
 )
 
-describe('A2A-A01 the HTTP+JSON binding', () => {
+describe('the HTTP+JSON binding (A2A-A01)', () => {
   const routes: readonly (readonly [method: string, path: string])[] = [
     ['POST', '/message:send'],
     ['POST', '/message:stream'],
@@ -267,7 +267,7 @@ describe('A2A-A01 the HTTP+JSON binding', () => {
     expect([status, headers.get('www-authenticate')]).toEqual([401, challenge])
   })
 
-  test.each(routes)('A2A-A13 %s %s: 403 where the scope is missing', async (method, path) => {
+  test.each(routes)('%s %s: 403 where the scope is missing (A2A-A13)', async (method, path) => {
     const token = await gateway.issuer.sign({ scope: 'a2a:nothing-of-these a2a:task.read' })
     const { status, headers } = await request(method, path, { authorization: `Bearer ${token}` })
     if (method === 'GET' && /^\/tasks(\/x)?$/.test(path)) return expect([200, 404]).toContain(status)

@@ -46,7 +46,7 @@ test('AUTH-INTASK-004, -006 the credentials come outside of the task, which then
   })
 })
 
-test('AUTH-INTASK-005 a watcher of the task still sees the result, while the stream of the message itself ends', async () => {
+test('a watcher of the task still sees the result, while the stream of the message itself ends (AUTH-INTASK-005)', async () => {
   const message = { messageId: 'watched', role: 'ROLE_USER', parts: [{ text: 'login please' }] }
   const events = await (await openStream(gateway, 'SendStreamingMessage', { message })).events()
   expect(events.at(-1).statusUpdate.status.state).toBe('TASK_STATE_AUTH_REQUIRED')

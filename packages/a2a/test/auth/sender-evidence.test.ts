@@ -36,7 +36,7 @@ afterEach(() => gateway.close())
 const carriers = { identity_evidence: [{ n: 1, deep: { text: 'ü', none: null } }], verifiable_credentials: [] }
 const metadata = { mentionable: { ...carriers, other: true } }
 
-describe('MN-6.4: forwarded evidence', () => {
+describe('forwarded evidence (MN-6.4)', () => {
   test('counts for the address of the agent and the id of the message, and goes on as it is', async () => {
     await gateway.sendText('hi', { messageId: 'm-9', metadata })
     const sender = expect.stringContaining(`${gateway.issuer.issuer} sub `)
@@ -103,7 +103,7 @@ describe('MN-6.4: forwarded evidence', () => {
   })
 })
 
-describe('MN-8.1: mention_relay', () => {
+describe('mention_relay (MN-8.1)', () => {
   const relayOf = async (token?: null) => {
     await gateway.sendText('hi', { metadata: { mentionable: { mention_relay: { kind: 'inline' } } } }, { token })
     return gateway.receivedMessages.at(-1)?.recipient_capabilities.mention_relay

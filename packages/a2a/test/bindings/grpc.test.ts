@@ -112,7 +112,7 @@ const infoOf = (reason: string) => [
 ]
 
 describe('the gRPC binding', () => {
-  test('GRPC-SVC-001, GRPC-SVC-002 is the service of the protobuf file, in proto3', async () => {
+  test('is the service of the protobuf file, in proto3 (GRPC-SVC-001, GRPC-SVC-002)', async () => {
     const { messages, status: ended } = await call('sendMessage', message('hi'))
     expect(ended.code).toBe(status.OK)
     expect(messages).toMatchObject([
@@ -122,7 +122,7 @@ describe('the gRPC binding', () => {
     expect(unknown.status.code).toBe(status.UNAUTHENTICATED)
   })
 
-  test('GRPC-ERR-003 a streaming method tells many messages, and ends', async () => {
+  test('a streaming method tells many messages, and ends (GRPC-ERR-003)', async () => {
     const { messages, status: ended } = await call('sendStreamingMessage', message('hi'))
     expect(ended.code).toBe(status.OK)
     const kinds = messages.map(({ payload }) => payload.$case)
@@ -130,7 +130,7 @@ describe('the gRPC binding', () => {
     expect(kinds).toContain('artifactUpdate')
   })
 
-  test('GRPC-META-001 version and extensions are metadata', async () => {
+  test('version and extensions are metadata (GRPC-META-001)', async () => {
     const extension = 'https://mentionable.dev/ns/policy/v0.1'
     const answer = await call('sendMessage', message('hi'), { metadata: { 'a2a-extensions': `urn:x, ${extension}` } })
     expect(answer.initial.get('a2a-extensions')).toEqual([extension])
@@ -144,7 +144,7 @@ describe('the gRPC binding', () => {
     expect(readStatus(answer).details[infoType]).toEqual(infoOf('VERSION_NOT_SUPPORTED'))
   })
 
-  test('GRPC-ERR-001 the trailers hold the whole google.rpc.Status', async () => {
+  test('the trailers hold the whole google.rpc.Status (GRPC-ERR-001)', async () => {
     const answer = await call('sendMessage', message('hi', { role: 2, parts: [] }))
     expect(answer.status.code).toBe(status.INVALID_ARGUMENT)
     const { code, details } = readStatus(answer)
@@ -154,7 +154,7 @@ describe('the gRPC binding', () => {
     expect(fields).toEqual([expect.stringContaining('message.role'), expect.stringContaining('message.parts')])
   })
 
-  test('GRPC-ERR-001, GRPC-ERR-002 errors of A2A have their codes and ErrorInfo', async () => {
+  test('errors of A2A have their codes and ErrorInfo (GRPC-ERR-001, GRPC-ERR-002)', async () => {
     const { messages } = await call('sendMessage', message('hi'))
     const { id } = messages[0].payload.value
     const key = { tenant: '', taskId: id, id: 'none' }
@@ -181,7 +181,7 @@ describe('the gRPC binding', () => {
     }
   })
 
-  test('A2A-A01 answers a call without credential UNAUTHENTICATED with the challenge, before it reads the request', async () => {
+  test('answers a call without credential UNAUTHENTICATED with the challenge, before it reads the request (A2A-A01)', async () => {
     const answer = await client.call('sendMessage', {}, { bytes: Buffer.from('what is this'), metadata: {} })
     answers.push(answer)
     expect(answer.status).toMatchObject({ code: status.UNAUTHENTICATED })
@@ -189,7 +189,7 @@ describe('the gRPC binding', () => {
     expect(readStatus(answer).details[infoType]).toEqual(infoOf('UNAUTHENTICATED'))
   })
 
-  test('A2A-A13 a scope that is missing is named', async () => {
+  test('a scope that is missing is named (A2A-A13)', async () => {
     const token = await gateway.issuer.sign({ scope: 'a2a:task.read' })
     const answer = await call('sendMessage', message('hi'), { metadata: { authorization: `Bearer ${token}` } })
     expect(answer.status.code).toBe(status.PERMISSION_DENIED)
@@ -220,7 +220,7 @@ describe('the gRPC binding', () => {
     expect((await list()).metadata.get('www-authenticate')[0]).toContain('error="invalid_dpop_proof"')
   })
 
-  test('A2A-T02 answers for the task of another caller as for no task, on every method', async () => {
+  test('answers for the task of another caller as for no task, on every method (A2A-T02)', async () => {
     const { messages } = await call('sendMessage', { ...message('ask') })
     const { id } = messages[0].payload.value
     const metadata = { authorization: `Bearer ${await gateway.issuer.sign({ sub: 'bob' })}` }
@@ -246,7 +246,7 @@ describe('the gRPC binding', () => {
     }
   })
 
-  test('A2A-A14 takes an agent as a tenant: the default agent needs none, and an unknown one does not exist', async () => {
+  test('takes an agent as a tenant: the default agent needs none, and an unknown one does not exist (A2A-A14)', async () => {
     const { messages } = await call('sendMessage', { ...message('hi'), tenant: 'other' })
     const task = messages[0].payload.value
     expect(task.artifacts[0].parts[0].content.value).toBe('the other')
@@ -257,7 +257,7 @@ describe('the gRPC binding', () => {
     expect(answer.status).toMatchObject({ code: status.NOT_FOUND, details: 'Agent not found' })
   })
 
-  test('A2A-M12 one message id is one task, over gRPC and JSON-RPC alike', async () => {
+  test('one message id is one task, over gRPC and JSON-RPC alike (A2A-M12)', async () => {
     const request = message('once')
     const { messages } = await call('sendMessage', request)
     const sentMessage = { messageId: request.message.messageId, role: 'ROLE_USER', parts: [{ text: 'once' }] }
@@ -265,13 +265,13 @@ describe('the gRPC binding', () => {
     expect(body.result.task.id).toBe(messages[0].payload.value.id)
   })
 
-  test('A2A-E01 bytes that are no such message', async () => {
+  test('bytes that are no such message (A2A-E01)', async () => {
     const answer = await call('sendMessage', {}, { bytes: Buffer.from([0x0a, 0xff, 0xff, 0x01]) })
     expect(answer.status.code).toBe(status.INVALID_ARGUMENT)
     expect(readStatus(answer).details[infoType]).toEqual(infoOf('PARSE_ERROR'))
   })
 
-  test('A2A-E14 text that is not UTF-8', async () => {
+  test('text that is not UTF-8 (A2A-E14)', async () => {
     const bad = new BinaryWriter().uint32(18).bytes(
       new BinaryWriter()
         .uint32(10)
@@ -282,7 +282,7 @@ describe('the gRPC binding', () => {
     expect(answer.status.code).toBe(status.INVALID_ARGUMENT)
   })
 
-  test('A2A-E16 a message beyond the limit', async () => {
+  test('a message beyond the limit (A2A-E16)', async () => {
     const answer = await call('sendMessage', message('x'.repeat(256 * 1024)))
     expect(answer.status.code).toBe(status.RESOURCE_EXHAUSTED)
   })
@@ -291,7 +291,7 @@ describe('the gRPC binding', () => {
     ['parts', (many: Buffer) => many, [0x2a, 0]],
     ['items', inData, [0x0a, 0]],
     ['extensions', (many: Buffer) => many, [0x3a, 0]],
-  ])('A2A-M21 refuses a message of a hundred thousand tiny %s before it reads it', async (_, wrap, item) => {
+  ])('refuses a message of a hundred thousand tiny %s before it reads it (A2A-M21)', async (_, wrap, item) => {
     const many = wrap(Buffer.concat(Array.from({ length: 100_000 }, () => Buffer.from(item))))
     const said = Buffer.concat([Buffer.from([0x0a, 1, 0x61, 0x20, 1]), many])
     const bytes = Buffer.from(new BinaryWriter().uint32(18).bytes(said).finish())
@@ -300,7 +300,7 @@ describe('the gRPC binding', () => {
     expect(readStatus(answer).details[infoType]).toEqual(infoOf('INVALID_PARAMS'))
   })
 
-  test('A2A-E12 a member called __proto__ changes no prototype', async () => {
+  test('a member called __proto__ changes no prototype (A2A-E12)', async () => {
     const request = message('proto', { metadata: JSON.parse('{"__proto__":{"polluted":true}}') })
     expect((await call('sendMessage', request)).status.code).toBe(status.OK)
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
@@ -322,7 +322,7 @@ describe('the gRPC binding', () => {
     expect(answer.status.code).toBe(status.INVALID_ARGUMENT)
   })
 
-  test('A2A-S03 frees the listener of a canceled call, and the task goes on', async () => {
+  test('frees the listener of a canceled call, and the task goes on (A2A-S03)', async () => {
     const { messages } = await call('sendMessage', { ...message('hang'), configuration: immediateReturn })
     const { id } = messages[0].payload.value
     const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
@@ -338,7 +338,7 @@ describe('the gRPC binding', () => {
     expect((await call('cancelTask', { tenant: '', id })).status.code).toBe(status.OK)
   })
 
-  test('A2A-S04 drops a client that does not read, and nothing waits for it', async () => {
+  test('drops a client that does not read, and nothing waits for it (A2A-S04)', async () => {
     const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
     const before = endings
     const stream = client.start('sendStreamingMessage', message('flood'), { metadata })
@@ -352,7 +352,7 @@ describe('the gRPC binding', () => {
     expect(await endCode).toBe(status.RESOURCE_EXHAUSTED)
   })
 
-  test('A2A-S05 refuses streams beyond the limit of a caller', async () => {
+  test('refuses streams beyond the limit of a caller (A2A-S05)', async () => {
     const { messages } = await call('sendMessage', { ...message('hang'), configuration: immediateReturn })
     const { id } = messages[0].payload.value
     const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
@@ -384,7 +384,7 @@ describe('the gRPC binding', () => {
     await gatewayWithAgents.close()
   })
 
-  test('A2A-A01 nothing an answer tells is more than its peer may know', () => {
+  test('nothing an answer tells is more than its peer may know (A2A-A01)', () => {
     for (const { status: ended, details } of answers) {
       const refusalText = `${ended.details}\n${details}`
       expect([refusalText, findLeak(refusalText)]).toEqual([refusalText, undefined])
@@ -405,7 +405,7 @@ function listOf(overrides: object) {
 }
 
 describe('the socket of gRPC', () => {
-  test('GRPC-SVC-003 TLS, by files', async () => {
+  test('TLS, by files (GRPC-SVC-003)', async () => {
     const { key, cert } = makeCertificate('localhost')
     const directory = mkdtempSync(join(tmpdir(), 'grpc-'))
     const tls = { certificate: join(directory, 'cert.pem'), key: join(directory, 'key.pem') }
@@ -431,7 +431,7 @@ describe('the socket of gRPC', () => {
     await secureGateway.close()
   })
 
-  test('AUTH-TLS-001 without TLS it listens on loopback only, or behind a proxy', () => {
+  test('without TLS it listens on loopback only, or behind a proxy (AUTH-TLS-001)', () => {
     const parse = (grpc: object) => a2aConfigSchema.safeParse({ grpc: { port: 1, ...grpc } }).success
     expect(parse({})).toBe(true)
     expect(parse({ host: '0.0.0.0' })).toBe(false)
@@ -456,7 +456,7 @@ describe('the socket of gRPC', () => {
     await limitedGateway.close()
   })
 
-  test('A2A-S07 a shutdown ends streams cleanly, and answers calls that wait', async () => {
+  test('a shutdown ends streams cleanly, and answers calls that wait (A2A-S07)', async () => {
     const agentGateway = await openA2aGateway({ agents: { store }, config: { grpc: { port: 0 } } })
     const socket = await openListener(agentGateway)
     const caller = openGrpcClient(socket.port)

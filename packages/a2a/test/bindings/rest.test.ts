@@ -88,7 +88,7 @@ describe('HTTP_JSON-URL-001 every unary operation has its path', () => {
   })
 })
 
-describe('BIND-EQUIV-002 both bindings answer with one result', () => {
+describe('both bindings answer with one result (BIND-EQUIV-002)', () => {
   test('of GetTask and ListTasks, byte for byte', async () => {
     const sent = await callRest('POST', '/message:send', { body: send('hello') })
     const { id, contextId } = (sent.body as unknown as { task: { id: string; contextId: string } }).task
@@ -99,7 +99,7 @@ describe('BIND-EQUIV-002 both bindings answer with one result', () => {
     for (const [ours, theirs] of pairs) expect(ours.text).toBe(JSON.stringify(theirs.body.result))
   })
 
-  test('BIND-EQUIV-003 and refuse in the same words, for the same reason', async () => {
+  test('and refuse in the same words, for the same reason (BIND-EQUIV-003)', async () => {
     const pairs = [
       [await callRest('GET', `/tasks/${unknownId}`), await gateway.rpc('GetTask', { id: unknownId })],
       [
@@ -119,7 +119,7 @@ describe('BIND-EQUIV-002 both bindings answer with one result', () => {
     }
   })
 
-  test('A2A-M12 a message sent by both is one', async () => {
+  test('a message sent by both is one (A2A-M12)', async () => {
     const body = send('hello')
     const [one, two] = [await callRest('POST', '/message:send', { body }), await gateway.rpc('SendMessage', body)]
     expect(one.text).toBe(JSON.stringify(two.body.result))
@@ -127,7 +127,7 @@ describe('BIND-EQUIV-002 both bindings answer with one result', () => {
     expect(gateway.receivedMessages.at(-1)?.raw).toEqual(body)
   })
 
-  test('BIND-EQUIV-004 A2A-T02 both bindings answer for the task of another caller as for no task, byte for byte', async () => {
+  test('A2A-T02 both bindings answer for the task of another caller as for no task, byte for byte (BIND-EQUIV-004)', async () => {
     const sent = await callRest('POST', '/message:send', { body: send('x'), at: '/agents/asking/a2a/rest' })
     const { id } = (sent.body as unknown as { task: { id: string } }).task
     const token = await gateway.issuer.sign({ sub: 'bob' })
@@ -233,7 +233,7 @@ describe('HTTP_JSON-STATUS-001 status and reason tell the fault', () => {
   })
 })
 
-test('A2A-V04 the version may stand in the query', async () => {
+test('the version may stand in the query (A2A-V04)', async () => {
   const answer = await callRest('GET', '/tasks?A2A-Version=1.0.3', { headers: { 'a2a-version': '' } })
   expect(answer.status).toBe(200)
 })

@@ -62,7 +62,7 @@ async function isAlive(): Promise<void> {
   expect((await gateway.rpc('ListTasks', {})).status).toBe(200)
 }
 
-describe('A2A-E17 a Content-Length that lies, and a body that does not come', () => {
+describe('a Content-Length that lies, and a body that does not come (A2A-E17)', () => {
   test('longer than the bytes that come: the gateway closes the connection after a while, and does nothing', async () => {
     const heard = await converse(socket => socket.write(head(body.length + 100) + body))
     expect(heard).toMatch(/^(HTTP\/1\.1 408 |$)/)

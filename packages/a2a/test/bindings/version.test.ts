@@ -47,7 +47,7 @@ describe('the gateway refuses any other version, and never guesses', () => {
 })
 
 describe('where the gateway offers 0.3, too', () => {
-  test('VER-SERVER-003 no version means 0.3, and its methods work', async () => {
+  test('no version means 0.3, and its methods work (VER-SERVER-003)', async () => {
     const both = await openA2aGateway({ works: false })
     for (const headers of [{ 'a2a-version': '' }, { 'a2a-version': '0.3' }, { 'a2a-version': '0.3.0' }]) {
       const { body } = await both.rpc('tasks/get', { id: 'x' }, { headers })
@@ -56,7 +56,7 @@ describe('where the gateway offers 0.3, too', () => {
     await both.close()
   })
 
-  test('A2A-E10 the gateway refuses a method of the other version, and never guesses', async () => {
+  test('the gateway refuses a method of the other version, and never guesses (A2A-E10)', async () => {
     const both = await openA2aGateway({ works: false })
     const older = await both.rpc('message/send', {})
     expect(older.body.error?.code).toBe(-32601)
@@ -74,7 +74,7 @@ describe('where the gateway offers 0.3, too', () => {
 describe('extensions', () => {
   const ours = [{ uri: 'https://example.org/ours', required: true }, { uri: 'https://example.org/other' }]
 
-  test('A2A-V06 the gateway refuses a call that does not name a required one', () => {
+  test('the gateway refuses a call that does not name a required one (A2A-V06)', () => {
     const message = 'Cannot take request: extension "https://example.org/ours" is required'
     expect(() => negotiateExtensions('https://example.org/other', ours)).toThrow(message)
     expect(() => negotiateExtensions(null, ours)).toThrow(
@@ -88,14 +88,14 @@ describe('extensions', () => {
     ])
   })
 
-  test('A2A-V07 the gateway ignores values beyond the bounds', async () => {
+  test('the gateway ignores values beyond the bounds (A2A-V07)', async () => {
     const many = Array.from({ length: 10_000 }, (_, at) => `urn:x:${at}`).join(',')
     const { status, body } = await gateway.rpc('ListTasks', {}, { headers: { 'a2a-extensions': many } })
     expect([status, body.error]).toEqual([200, undefined])
     expect(() => negotiateExtensions(`${many},https://example.org/ours`, ours)).toThrow('is required')
   })
 
-  test('A2A-V08 the gateway ignores an unknown one and does not echo it', async () => {
+  test('the gateway ignores an unknown one and does not echo it (A2A-V08)', async () => {
     const { status, headers } = await gateway.rpc('ListTasks', {}, { headers: { 'a2a-extensions': 'urn:unknown' } })
     expect([status, headers.get('a2a-extensions')]).toEqual([200, null])
   })

@@ -34,7 +34,7 @@ async function verifyServed(
 }
 
 describe.each([root, `${root}?A2A-Version=1.0`, '/agents/echo/.well-known/agent-card.json'])(
-  'A2A-C02 the card at %s',
+  'the card at %s (A2A-C02)',
   path => {
     test('verifies by the published keys, and names them', async () => {
       const { protectedHeader } = await verifyServed(await readJson(path), await readJson(keySet))
@@ -122,7 +122,7 @@ test('a reader of the keys never makes one, however many read during its making'
   expect((await readJson(keySet)).keys).toEqual(await other.published())
 })
 
-describe('A2A-A19 the extended card', () => {
+describe('the extended card (A2A-A19)', () => {
   test('is only for callers with a valid credential', async () => {
     for (const token of [null, 'a.b.c']) {
       const { status, headers } = await gateway.rpc('GetExtendedAgentCard', {}, { token })

@@ -28,7 +28,7 @@ function findDroppable(value: unknown, at = ''): string[] {
   )
 }
 
-test('A2A-A20 the card of the default agent is public and complete', async () => {
+test('the card of the default agent is public and complete (A2A-A20)', async () => {
   const { status, headers, body } = await gateway.request(root, { headers: { 'a2a-version': '1.0' } })
   expect(status).toBe(200)
   expect(headers.get('vary')).toBe('A2A-Version')
@@ -196,7 +196,7 @@ test('a card that callers may use without a credential names no extended card, u
   expect(cardOf(wanted)).toHaveProperty('capabilities.extendedAgentCard', true)
 })
 
-test('A2A-C01 a forged Host changes nothing', async () => {
+test('a forged Host changes nothing (A2A-C01)', async () => {
   const honest = await gateway.request(root)
   const headers = {
     host: 'evil.test',
@@ -207,7 +207,7 @@ test('A2A-C01 a forged Host changes nothing', async () => {
   expect((await gateway.request(`https://evil.test${root}`, { headers })).text).toBe(honest.text)
 })
 
-describe('A2A-C03 If-None-Match', () => {
+describe('If-None-Match (A2A-C03)', () => {
   test.each([
     ['current', (etag: string) => etag, 304],
     ['stale', () => '"other"', 200],

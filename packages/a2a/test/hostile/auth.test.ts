@@ -121,7 +121,7 @@ async function later(count: number): Promise<void> {
   for (let at = 0; at < count; at += 1) await undefined
 }
 
-test('A2A-A18 a bound token for one use survives a proof that the caller has to make again', async () => {
+test('a bound token for one use survives a proof that the caller has to make again (A2A-A18)', async () => {
   const issuer = 'https://id.test'
   const verifyCaller = open({ issuers: [describeIssuer(issuer, { single_use: true })], dpop_nonce: true })
   const holder = await makeIssuerKey('holder')
@@ -143,7 +143,7 @@ test('A2A-A18 a bound token for one use survives a proof that the caller has to 
   await expect(attempt(nonce)).rejects.toThrow('it was used before')
 })
 
-describe('A2A-A18 a single use counts once', () => {
+describe('a single use counts once (A2A-A18)', () => {
   const issuer = 'https://id.test'
   const proveOnce = async () => {
     const holder = await makeIssuerKey('holder')
@@ -201,7 +201,7 @@ describe('A2A-A18 a single use counts once', () => {
   })
 })
 
-test('A2A-S05 a caller who proves nothing has one limit of streams for all addresses of a network', () => {
+test('a caller who proves nothing has one limit of streams for all addresses of a network (A2A-S05)', () => {
   const keyOf = (from: string, isAnonymous = true) =>
     listenerKeyOf({ caller: { owner: 'o', isAnonymous }, from } as Parameters<typeof listenerKeyOf>[0])
   expect(keyOf('2001:db8::1')).toBe(keyOf('2001:db8::ffff:2'))

@@ -11,7 +11,7 @@ import { openStream } from '../setup/sse.ts'
 const says = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
 const large: Agent = { handle: () => ({ parts: [says('x'.repeat(2 * 1024 * 1024))] }) }
 
-test('A2A-S04 one large event is no reason to drop a gRPC client that reads', async () => {
+test('one large event is no reason to drop a gRPC client that reads (A2A-S04)', async () => {
   const gateway = await openA2aGateway({ agents: { large }, config: { grpc: { port: 0 } } })
   const listening = await gateway.channel.endpoint.listen?.()
   const client = openGrpcClient(listening?.port ?? 0)
@@ -27,7 +27,7 @@ test('A2A-S04 one large event is no reason to drop a gRPC client that reads', as
   await gateway.close()
 })
 
-test.each(['rpc', 'rest'] as const)('A2A-S04 nor one of %s', async binding => {
+test.each(['rpc', 'rest'] as const)('nor one of %s (A2A-S04)', async binding => {
   const gateway = await openA2aGateway({ agents: { large } })
   const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
   const stream = await openStream(gateway, 'SendStreamingMessage', { message }, { binding })
@@ -36,7 +36,7 @@ test.each(['rpc', 'rest'] as const)('A2A-S04 nor one of %s', async binding => {
   await gateway.close()
 })
 
-test('A2A-S06 the pieces of a large event stay together, however eagerly the client reads', async () => {
+test('the pieces of a large event stay together, however eagerly the client reads (A2A-S06)', async () => {
   const text = 'y'.repeat(50_000)
   const events = Array.from({ length: 9 }, (_, at) => ({
     message: { messageId: `${at}`, role: 'ROLE_AGENT' as const, parts: [{ text }] },
@@ -60,7 +60,7 @@ test('A2A-S06 the pieces of a large event stay together, however eagerly the cli
   expect(joinedText).toBe(events.map(event => `data: <${JSON.stringify(event)}>\n\n`).join(''))
 })
 
-test('A2A-A01 over gRPC the gateway refuses a stranger before it reads the message', async () => {
+test('over gRPC the gateway refuses a stranger before it reads the message (A2A-A01)', async () => {
   const gateway = await openA2aGateway({ config: { grpc: { port: 0 } } })
   const listening = await gateway.channel.endpoint.listen?.()
   const session = connect(`http://127.0.0.1:${listening?.port}`)

@@ -45,14 +45,14 @@ async function showTask(text: string): Promise<Json> {
   return (await gateway.rpc('GetTask', { id })).body.result
 }
 
-test('DM-TASK-001, DM-MSG-001, DM-ART-001, DM-STATUS-001 a task is what the protobuf file says, nothing lost and nothing unknown', async () => {
+test('a task is what the protobuf file says, nothing lost and nothing unknown (DM-TASK-001, DM-MSG-001, DM-ART-001, DM-STATUS-001)', async () => {
   for (const text of ['hello', 'ask']) {
     const task = await showTask(text)
     expect(dropDefaults(Task.toJSON(Task.fromJSON(task)))).toEqual(task)
   }
 })
 
-test('DM-PART-001 a part holds exactly one content', async () => {
+test('a part holds exactly one content (DM-PART-001)', async () => {
   const task = (await showTask('hello')) as { artifacts?: readonly { parts: readonly Json[] }[] }
   const [{ parts } = { parts: [] }] = task.artifacts ?? []
   const contents = ['text', 'raw', 'url', 'data']
@@ -60,7 +60,7 @@ test('DM-PART-001 a part holds exactly one content', async () => {
   expect(parts[3]).toMatchObject({ data: { key: 'value', count: 42 } })
 })
 
-test('DM-SERIAL-001..004 names are camelCase, enums by name, times in UTC, required members there', async () => {
+test('names are camelCase, enums by name, times in UTC, required members there (DM-SERIAL-001..004)', async () => {
   const names: string[] = []
   const collect = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return
@@ -83,14 +83,14 @@ test('DM-SERIAL-001..004 names are camelCase, enums by name, times in UTC, requi
   })
 })
 
-test('DM-TASK-002, DM-MSG-002 every event of a stream is a StreamResponse, nothing lost and nothing unknown', async () => {
+test('every event of a stream is a StreamResponse, nothing lost and nothing unknown (DM-TASK-002, DM-MSG-002)', async () => {
   const message = { messageId: 'dm-stream', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
   const events = await (await openStream(gateway, 'SendStreamingMessage', { message })).events()
   expect(events.length).toBeGreaterThan(4)
   for (const event of events) expect(dropDefaults(StreamResponse.toJSON(StreamResponse.fromJSON(event)))).toEqual(event)
 })
 
-test('DM-SERIAL-005 the gateway ignores unknown members', async () => {
+test('the gateway ignores unknown members (DM-SERIAL-005)', async () => {
   const message = {
     messageId: 'dm-unknown',
     role: 'ROLE_USER',

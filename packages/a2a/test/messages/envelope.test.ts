@@ -159,7 +159,7 @@ test('the gateway counts every member: it takes the allowed number, and refuses 
   await roomy.close()
 })
 
-test('A2A-E06 the gateway answers by an id of 1,024 characters, and refuses a longer one', async () => {
+test('the gateway answers by an id of 1,024 characters, and refuses a longer one (A2A-E06)', async () => {
   const longest = 'x'.repeat(1_024)
   const taken = await gateway.post(JSON.stringify({ ...get, id: longest }))
   expect([taken.body.id, taken.body.error]).toEqual([longest, undefined])
@@ -167,7 +167,7 @@ test('A2A-E06 the gateway answers by an id of 1,024 characters, and refuses a lo
   expect([refused.body.id, refused.body.error?.code]).toEqual([null, -32600])
 })
 
-test('A2A-E07 the gateway refuses a notification and does nothing', async () => {
+test('the gateway refuses a notification and does nothing (A2A-E07)', async () => {
   const before = gateway.receivedMessages.length
   const request = { jsonrpc: '2.0', method: 'SendMessage', params: { message: { ...send, messageId: 'e07' } } }
   const { status, body } = await gateway.post(JSON.stringify(request))
@@ -177,7 +177,7 @@ test('A2A-E07 the gateway refuses a notification and does nothing', async () => 
   expect(gateway.receivedMessages.slice(before).map(({ id }) => id)).not.toContain('e07')
 })
 
-test('A2A-E11 of a repeated key the last one counts, everywhere', async () => {
+test('of a repeated key the last one counts, everywhere (A2A-E11)', async () => {
   const parts = '"parts":[{"text":"x"}]'
   const twice = `{"jsonrpc":"2.0","id":1,"method":"GetTask","method":"SendMessage","params":{"message":{"messageId":"e11-a","messageId":"e11-b","role":"ROLE_USER",${parts}}}}`
   const { body } = await gateway.post(twice)
@@ -186,7 +186,7 @@ test('A2A-E11 of a repeated key the last one counts, everywhere', async () => {
   expect(gateway.receivedMessages.at(-1)?.raw).toMatchObject({ params: { message: { messageId: 'e11-b' } } })
 })
 
-test('A2A-E12 __proto__ and constructor are data like any other', async () => {
+test('__proto__ and constructor are data like any other (A2A-E12)', async () => {
   const data = '{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}}}'
   const message = `{"messageId":"e12","role":"ROLE_USER","__proto__":{"taskId":"x"},"parts":[{"data":${data}}],"metadata":${data}}`
   const { body } = await gateway.post(`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":${message}}}`)
@@ -197,14 +197,14 @@ test('A2A-E12 __proto__ and constructor are data like any other', async () => {
   expect(ref?.kind === 'inline' && Buffer.from(ref.data_base64, 'base64').toString()).toBe(data)
 })
 
-test('A2A-E15 the gateway ignores a byte-order mark, and the store does not keep it', async () => {
+test('the gateway ignores a byte-order mark, and the store does not keep it (A2A-E15)', async () => {
   const request = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: { ...send, messageId: 'e15' } } }
   const { body } = await gateway.post(`\uFEFF${JSON.stringify(request)}`)
   expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
   expect(gateway.receivedMessages.at(-1)?.raw).toEqual(request)
 })
 
-describe('A2A-E16 the gateway refuses a body over the limit with JSON, and closes the connection', () => {
+describe('the gateway refuses a body over the limit with JSON, and closes the connection (A2A-E16)', () => {
   const filler = (size: number) => JSON.stringify(get).padEnd(size, ' ')
   const isTooLarge = ({ status, headers, body }: A2aAnswer) => {
     expect(status).toBe(413)

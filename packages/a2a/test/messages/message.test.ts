@@ -179,7 +179,7 @@ describe('configuration', () => {
     })
   })
 
-  test('A2A-M18 the gateway refuses a part of an undeclared media type with -32005', async () => {
+  test('the gateway refuses a part of an undeclared media type with -32005 (A2A-M18)', async () => {
     const { status, body } = await gateway.sendText('x', {
       parts: [{ text: 'x' }, { raw: '', mediaType: 'application/x-exe' }],
     })
@@ -187,7 +187,7 @@ describe('configuration', () => {
     expect(body.error?.data[1].fieldViolations[0].field).toBe('message.parts[1].mediaType')
   })
 
-  test('A2A-M19 no accepted output mode that we have: -32005', async () => {
+  test('no accepted output mode that we have: -32005 (A2A-M19)', async () => {
     const refused = await gateway.sendText('x', {}, { configuration: { acceptedOutputModes: ['video/mp4'] } })
     expect(refused.body.error).toMatchObject({
       code: -32005,
@@ -218,18 +218,18 @@ describe('the gateway takes unusual but valid messages', () => {
     expect(body.error?.data[1].fieldViolations[0].field).toBe('message.messageId')
   })
 
-  test('A2A-M04 the discriminator of 0.3 is an unknown field', async () => {
+  test('the discriminator of 0.3 is an unknown field (A2A-M04)', async () => {
     const { sent } = await roundTrip({ kind: 'text', text: 'old' })
     expect(sent).toEqual({ kind: 'text', mime: 'text/plain', content: 'old' })
   })
 
-  test('A2A-M06 base64url without padding', async () => {
+  test('base64url without padding (A2A-M06)', async () => {
     const { sent, back } = await roundTrip({ raw: '-_8', mediaType: 'image/png' })
     expect(sent).toMatchObject({ kind: 'file', size: 2 })
     expect(back).toEqual({ raw: '+/8=', mediaType: 'image/png' })
   })
 
-  test('A2A-M07 data null, and every other JSON value, go both ways unchanged', async () => {
+  test('data null, and every other JSON value, go both ways unchanged (A2A-M07)', async () => {
     for (const data of [null, 0, -1.5e-7, '', 'text', false, [], {}, { a: [1, { b: null }], ü: '\u2028' }]) {
       const { sent, back } = await roundTrip({ data })
       expect(sent).toMatchObject({ kind: 'artifact', artifact_type: 'data', mime: 'application/json', data })
@@ -246,7 +246,7 @@ describe('the gateway takes unusual but valid messages', () => {
     expect(Buffer.from((await gateway.store.findBlob(digest))?.bytes ?? []).toString()).toBe('hello')
   })
 
-  test('A2A-M08 a file by https address is named, never fetched (MN-4.1)', async () => {
+  test('a file by https address is named, never fetched (A2A-M08, MN-4.1)', async () => {
     const { sent, back } = await roundTrip({ url: 'https://files.test/a.pdf', mediaType: 'application/pdf' })
     const ref = { kind: 'url', url: 'https://files.test/a.pdf', foreign: true }
     expect(sent).toEqual({ kind: 'file', mime: 'application/pdf', bytes_ref: ref })
@@ -254,13 +254,13 @@ describe('the gateway takes unusual but valid messages', () => {
     expect(back).toEqual({ url: 'https://files.test/a.pdf', mediaType: 'application/pdf', metadata })
   })
 
-  test('A2A-M20 lone surrogates, NUL and bidi controls do no harm', async () => {
+  test('lone surrogates, NUL and bidi controls do no harm (A2A-M20)', async () => {
     const { back, error } = await roundTrip({ text: 'a\u0000b\u202ec\ud800d' })
     expect(error).toBeUndefined()
     expect(back.text).toBe('abc\ufffdd')
   })
 
-  test('A2A-M22 a file name is a name and no path', async () => {
+  test('a file name is a name and no path (A2A-M22)', async () => {
     const { sent } = await roundTrip({ ...png, filename: '../../etc/passwd' })
     expect(sent).toMatchObject({ name: 'passwd', bytes_ref: { kind: 'content_addressed' } })
   })
@@ -295,7 +295,7 @@ describe('the gateway takes unusual but valid messages', () => {
 })
 
 describe('the same message again', () => {
-  test('A2A-M12 gets the same task as an answer, and the agent runs once', async () => {
+  test('gets the same task as an answer, and the agent runs once (A2A-M12)', async () => {
     const before = gateway.receivedMessages.length
     const first = await gateway.sendText('once', { messageId: 'm12' })
     const again = await gateway.sendText('once', { messageId: 'm12' })
@@ -303,7 +303,7 @@ describe('the same message again', () => {
     expect(gateway.receivedMessages.slice(before)).toHaveLength(1)
   })
 
-  test('A2A-M12 also when both come at once, with members in another order and another configuration', async () => {
+  test('also when both come at once, with members in another order and another configuration (A2A-M12)', async () => {
     const before = gateway.receivedMessages.length
     const message = { messageId: 'm12-b', role: 'ROLE_USER', parts: [{ text: 'x' }] }
     const turned = { parts: [{ text: 'x' }], role: 'ROLE_USER', messageId: 'm12-b' }
@@ -315,7 +315,7 @@ describe('the same message again', () => {
     expect(gateway.receivedMessages.slice(before)).toHaveLength(1)
   })
 
-  test('A2A-M13 fails with another body', async () => {
+  test('fails with another body (A2A-M13)', async () => {
     await gateway.sendText('one thing', { messageId: 'm13' })
     const { body } = await gateway.sendText('another', { messageId: 'm13' })
     expect(body.error).toMatchObject({
@@ -325,7 +325,7 @@ describe('the same message again', () => {
     expect(gateway.refusals.at(-1)).toMatchObject({ code: 'malformed', reason: body.error?.message })
   })
 
-  test('A2A-M14 from another caller is another message', async () => {
+  test('from another caller is another message (A2A-M14)', async () => {
     const bob = await gateway.issuer.sign({ sub: 'bob' })
     const first = await gateway.sendText('mine', { messageId: 'm14' })
     const second = await gateway.sendText('not yours', { messageId: 'm14' }, { token: bob })
@@ -396,7 +396,7 @@ describe('the input of the agent', () => {
     expect(JSON.stringify(await gateway.store.findMessage('n-3'))).not.toContain('secret')
   })
 
-  test('A2A-C10 has its agent chain held to our ceiling (MN-8.3)', async () => {
+  test('has its agent chain held to our ceiling (A2A-C10, MN-8.3)', async () => {
     const chain = (hop: unknown, max_hops: unknown) => ({
       metadata: { mentionable: { agent_chain: { hop, max_hops } } },
     })
@@ -425,7 +425,7 @@ describe('the input of the agent', () => {
     [1, 2 ** 53],
     [undefined, 3],
     [1, null],
-  ])('A2A-C10 an agent chain of hop %j and max_hops %j is malformed', async (hop, max_hops) => {
+  ])('an agent chain of hop %j and max_hops %j is malformed (A2A-C10)', async (hop, max_hops) => {
     const metadata = { mentionable: { agent_chain: { hop, max_hops } } }
     const { body } = await gateway.sendText('x', { metadata })
     expect(body.error?.code).toBe(-32602)

@@ -21,7 +21,7 @@ test('SendMessage waits for the agent and answers with the completed task', asyn
   })
 })
 
-test('CORE-SEND-001 an agent may answer with a bare Message, over both bindings and in 0.3', async () => {
+test('an agent may answer with a bare Message, over both bindings and in 0.3 (CORE-SEND-001)', async () => {
   const bare = {
     handle: () => ({ as: 'message' as const, parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' }] as const }),
   }

@@ -15,7 +15,7 @@ afterEach(() => peer.close())
 const refusal = (problem: string) => new Undeliverable(`Cannot call agent: ${problem}`)
 const countOf = (path: string) => peer.requests.filter(request => request.path === path).length
 
-describe('A2A-C04 a card that is none', () => {
+describe('a card that is none (A2A-C04)', () => {
   test.each<[string, object, string]>([
     ['of 10 MB', { text: `"${'x'.repeat(10_000_000)}"` }, 'Cannot fetch: answer is too large: more than 262144 bytes'],
     ['that is HTML', { text: '<!doctype html>' }, 'Cannot call agent: its card is not JSON as it should be'],
@@ -60,7 +60,7 @@ describe('A2A-C04 a card that is none', () => {
   })
 })
 
-describe('A2A-C05 an interface', () => {
+describe('an interface (A2A-C05)', () => {
   const at = (url: string) => {
     peer.card.supportedInterfaces[0].url = url
   }
@@ -130,7 +130,7 @@ describe('A2A-C05 an interface', () => {
   })
 })
 
-describe('A2A-C06 a signed card', () => {
+describe('a signed card (A2A-C06)', () => {
   test('with a valid signature counts, and the result names the key', async () => {
     await peer.sign()
     expect((await peer.call()).source).toEqual({ address: cardUrl, card: cardUrl, signedBy: 'peer-key' })
@@ -269,7 +269,7 @@ describe('A2A-C06 a signed card', () => {
   })
 })
 
-test('A2A-C07 a host that once signed and now does not gets no call until a person agrees', async () => {
+test('a host that once signed and now does not gets no call until a person agrees (A2A-C07)', async () => {
   await peer.sign()
   await peer.call()
   delete peer.card.signatures

@@ -112,7 +112,7 @@ describe('an agent that speaks 0.3', () => {
     ['no kind', { id: 't-1', status: { state: 'completed' } }],
     ['a part of no kind', { ...said(''), parts: [{ text: 'x' }] }],
     ['a kind that objects have', { kind: 'constructor' }],
-  ])('A2A-C09 fails with %s', async (_, result) => {
+  ])('fails with %s (A2A-C09)', async (_, result) => {
     peer.answerRpc(() => wrap(result))
     await expect(peer.call()).rejects.toThrow('Cannot call agent: its answer is not valid')
   })
@@ -130,7 +130,7 @@ describe('an agent that speaks 0.3', () => {
     expect(peer.requests.at(-1)).toMatchObject({ path: '/old', body: { method: 'message/send' } })
   })
 
-  test('A2A-C06 gets no call when its signed card has a changed address', async () => {
+  test('gets no call when its signed card has a changed address (A2A-C06)', async () => {
     await peer.sign()
     peer.answerRpc(() => wrap(said('hi')))
     expect((await peer.call()).source.signedBy).toBe('peer-key')

@@ -145,7 +145,7 @@ describe('PUSH configurations', () => {
     expect((await create(id)).body.error).toBeUndefined()
   })
 
-  test('A2A-T02 of another caller do not exist for this one, byte for byte as without a task', async () => {
+  test('of another caller do not exist for this one, byte for byte as without a task (A2A-T02)', async () => {
     const taskId = await openQuestion()
     await create(taskId)
     const unknown = '00000000-0000-4000-8000-000000000000'
@@ -159,7 +159,7 @@ describe('PUSH configurations', () => {
     expect(await gateway.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })).toMatchObject({ status: 200 })
   })
 
-  test('A2A-P08 no more than ten for one task, inline ones included', async () => {
+  test('no more than ten for one task, inline ones included (A2A-P08)', async () => {
     const taskId = await openQuestion()
     const configOf = (number: number) => ({ id: `c-${number}`, url: `https://hook-${number}.example/in` })
     for (let number = 0; number < 10; number += 1)
@@ -176,7 +176,7 @@ describe('PUSH configurations', () => {
     expect((await create(taskId, configOf(3))).body.error).toBeUndefined()
   })
 
-  test('A2A-P08 name at most three for one task at one receiver, who may be a victim', async () => {
+  test('name at most three for one task at one receiver, who may be a victim (A2A-P08)', async () => {
     const taskId = await openQuestion()
     for (const id of ['a', 'b', 'c']) expect((await create(taskId, { id })).body.error).toBeUndefined()
     const answer = await create(taskId, { id: 'd', url: 'https://HOOK.test:443/other' })
@@ -235,7 +235,7 @@ describe('addresses and headers that the gateway refuses', () => {
     ['token of 10 kB', { token: 'a'.repeat(10_000) }, 'token'],
     ['url a number', { url: 5 }, 'url'],
     ['id an object', { id: {} }, 'id'],
-  ])('A2A-P07 %s', async (_, overrides, field) => refuses(await create(await openQuestion(), overrides), field))
+  ])('%s (A2A-P07)', async (_, overrides, field) => refuses(await create(await openQuestion(), overrides), field))
 })
 
 describe('PUSH-DELIVER notifications', () => {
@@ -280,7 +280,7 @@ describe('PUSH-DELIVER notifications', () => {
     expect(bodies()[0].task.id).toBe(id)
   })
 
-  test('A2A-P12 leave no credential, and of the address only its origin, in a log, a delivery or the stored request', async () => {
+  test('leave no credential, and of the address only its origin, in a log, a delivery or the stored request (A2A-P12)', async () => {
     const { id } = await startTask('hello', config)
     await expect.poll(states).toEqual(['COMPLETED'])
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('sent')
@@ -290,7 +290,7 @@ describe('PUSH-DELIVER notifications', () => {
     expect(visibleText).not.toContain('s3cr3t')
   })
 
-  test('A2A-P10 go again later to a receiver that fails, and later ones wait their turn', async () => {
+  test('go again later to a receiver that fails, and later ones wait their turn (A2A-P10)', async () => {
     receiver.answers.push(500)
     const { id } = await startTask('ask', config)
     await expect.poll(() => receiver.pushes.length).toBe(1)
@@ -310,7 +310,7 @@ describe('PUSH-DELIVER notifications', () => {
     [425, 'later'],
     [429, 'later'],
     [503, 'later'],
-  ])('A2A-P10 after %i a notification is %s', async (status, state) => {
+  ])('after %i a notification is %s (A2A-P10)', async (status, state) => {
     receiver.answers.push(status)
     const { id } = await startTask('ask', config)
     const last_error = `Cannot notify: the receiver answered ${status}`
@@ -320,7 +320,7 @@ describe('PUSH-DELIVER notifications', () => {
     await dropDeliveriesOf(id)
   })
 
-  test('A2A-P10 go again to a receiver no sooner than it asks', async () => {
+  test('go again to a receiver no sooner than it asks (A2A-P10)', async () => {
     receiver.answers.push({ status: 503, retryAfter: '1800' })
     const { id } = await startTask('ask', config)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('later')
@@ -331,7 +331,7 @@ describe('PUSH-DELIVER notifications', () => {
     await dropDeliveriesOf(id)
   })
 
-  test('A2A-P11 stop for a receiver that is gone', async () => {
+  test('stop for a receiver that is gone (A2A-P11)', async () => {
     receiver.answers.push(410)
     const { id } = await startTask('ask', config)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('dead')
@@ -339,7 +339,7 @@ describe('PUSH-DELIVER notifications', () => {
     expect(body.result.configs).toEqual([])
   })
 
-  test('A2A-P05 follow no redirect', async () => {
+  test('follow no redirect (A2A-P05)', async () => {
     receiver.answers.push(302)
     const { id } = await startTask('hello', config)
     await expect
@@ -348,14 +348,14 @@ describe('PUSH-DELIVER notifications', () => {
     expect(receiver.pushes).toHaveLength(1)
   })
 
-  test('A2A-P09 cut off an endless answer, and the task goes on', async () => {
+  test('cut off an endless answer, and the task goes on (A2A-P09)', async () => {
     receiver.answers.push('endless')
     const { id } = await startTask('hello', config)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('dead')
     expect((await gateway.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
-  test('A2A-P09 give up a receiver that never answers until later, and the task goes on', async () => {
+  test('give up a receiver that never answers until later, and the task goes on (A2A-P09)', async () => {
     const quick = await openA2aGateway({
       loopback: { 'hook.test': receiver.port },
       config: { limits: { push_seconds: 2 } },
@@ -413,7 +413,7 @@ describe('the gateway checks the address of a name when it sends', () => {
   })
 })
 
-test('A2A-P13, CORE-CAP-001 where push is off, the gateway refuses all four methods and the inline configuration', async () => {
+test('where push is off, the gateway refuses all four methods and the inline configuration (A2A-P13, CORE-CAP-001)', async () => {
   const off = await openA2aGateway({ config: { capabilities: { push_notifications: false } } })
   const verbs = ['Create', 'Get', 'Delete'].map(verb => `${verb}TaskPushNotificationConfig`)
   for (const method of [...verbs, 'ListTaskPushNotificationConfigs']) {

@@ -222,7 +222,7 @@ describe.each([
     expect((await stream.events()).map(brief)).toEqual(['status COMPLETED'])
   })
 
-  test('CORE-STREAM-002 the answer of an agent in a bare message streams as a task: no stream is both', async () => {
+  test('the answer of an agent in a bare message streams as a task: no stream is both (CORE-STREAM-002)', async () => {
     const events = (await (await send('message', options)).events()) ?? []
     expect(withoutStart(events)).toEqual(['task', 'artifact "just this"', 'status COMPLETED'])
     expect(events.filter(event => 'message' in event)).toEqual([])
@@ -258,12 +258,12 @@ describe.each([
     expect(JSON.stringify(events)).not.toContain('hunter2')
   })
 
-  test('A2A-S06 text with line breaks and U+2028 is one event', async () => {
+  test('text with line breaks and U+2028 is one event (A2A-S06)', async () => {
     const events = await (await send('odd', options)).events()
     expect(reduce(events).artifacts[0].parts[0].text).toBe('a\r\nb\ndata: c\u2028d\u2029\u0085\r\n\r\nevent: x')
   })
 
-  test('A2A-S06 the answer to an id with line separators has one line for each event', async () => {
+  test('the answer to an id with line separators has one line for each event (A2A-S06)', async () => {
     const message = { messageId: `id-${options.binding ?? 'rpc'}`, role: 'ROLE_USER', parts: [{ text: 'hello' }] }
     const id = 'a\u2028b\u0085'
     const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'SendStreamingMessage', params: { message } })
@@ -276,7 +276,7 @@ describe.each([
     for (const event of await stream.events()) expect(event.id).toBe(id)
   })
 
-  test('A2A-T06, A2A-T07 cancel ends the stream with CANCELED, and a late answer changes nothing', async () => {
+  test('cancel ends the stream with CANCELED, and a late answer changes nothing (A2A-T06, A2A-T07)', async () => {
     const stream = await send('hang', options)
     const first = await readFirst(stream)
     const { id } = first.task
@@ -305,7 +305,7 @@ describe('SubscribeToTask', () => {
     },
   )
 
-  test('A2A-S01, STREAM-SUB-003 for an ended task gets a refusal as an ordinary answer', async () => {
+  test('for an ended task gets a refusal as an ordinary answer (A2A-S01, STREAM-SUB-003)', async () => {
     const { id } = (await gateway.sendText('hello')).body.result.task
     const rpc = await gateway.rpc('SubscribeToTask', { id })
     expect(rpc.body.error).toMatchObject({ code: -32004, message: 'Cannot SubscribeToTask: the task has ended' })
@@ -315,7 +315,7 @@ describe('SubscribeToTask', () => {
     expect([restAnswer.status, restAnswer.headers.get('content-type')]).toEqual([400, 'application/a2a+json'])
   })
 
-  test('A2A-T02, STREAM-SUB-004 for the task of another caller gets the answer for no task', async () => {
+  test('for the task of another caller gets the answer for no task (A2A-T02, STREAM-SUB-004)', async () => {
     const stream = await send('hang')
     const { id } = (await readFirst(stream)).task
     const foreign = await gateway.rpc('SubscribeToTask', { id }, { token: bob })
@@ -325,7 +325,7 @@ describe('SubscribeToTask', () => {
     await gateway.rpc('CancelTask', { id })
   })
 
-  test('A2A-S08, STREAM-ORDER-001..003 shows a late listener the present state, and then the same events as all others', async () => {
+  test('shows a late listener the present state, and then the same events as all others (A2A-S08, STREAM-ORDER-001..003)', async () => {
     const sender = await send('chunks late')
     const { id } = (await readFirst(sender)).task
     expect(await readEvents(sender, 2)).toEqual(['artifact "one "', 'artifact "two " append'])
@@ -374,7 +374,7 @@ describe('SubscribeToTask', () => {
     semaphore('answered-2').resolve()
   })
 
-  test('A2A-S07 goes on from the store, not from memory: a lost notice does no harm', async () => {
+  test('goes on from the store, not from memory: a lost notice does no harm (A2A-S07)', async () => {
     const { store } = gateway
     const { listen } = store
     const { id } = (await gateway.sendText('work lost', {}, { configuration: { returnImmediately: true } })).body.result
@@ -390,7 +390,7 @@ describe('SubscribeToTask', () => {
     expect(events.map(brief)).toContain('artifact "done" last')
   })
 
-  test('A2A-S07 sends the artifact whole after a lost piece, instead of an appended rest', async () => {
+  test('sends the artifact whole after a lost piece, instead of an appended rest (A2A-S07)', async () => {
     const loseSecondPiece = (store: Store): Store => ({
       ...store,
       listen: (topic, listener) =>
@@ -410,7 +410,7 @@ describe('SubscribeToTask', () => {
 })
 
 describe('abandoned streams and refused callers', () => {
-  test('A2A-S03, STREAM-ORDER-004 an abort frees its listener at once and leaves the task and the others alone', async () => {
+  test('an abort frees its listener at once and leaves the task and the others alone (A2A-S03, STREAM-ORDER-004)', async () => {
     const sender = await send('slow abort')
     const { id } = (await readFirst(sender)).task
     const streams = await Promise.all(Array.from({ length: 10 }, () => subscribe(id)))
@@ -423,7 +423,7 @@ describe('abandoned streams and refused callers', () => {
     expect(countListeners()).toBe(0)
   })
 
-  test('A2A-S03 a thousand aborted streams leave nothing behind', async () => {
+  test('a thousand aborted streams leave nothing behind (A2A-S03)', async () => {
     const watchedGateway = await openWatched({
       agents: { desk: scriptedAgent },
       config: { limits: { streams_per_caller: 2_000 } },
@@ -440,7 +440,7 @@ describe('abandoned streams and refused callers', () => {
     await open.close()
   })
 
-  test('A2A-S04 the gateway drops a client that never reads when too much waits for it', async () => {
+  test('the gateway drops a client that never reads when too much waits for it (A2A-S04)', async () => {
     const lazy = await gateway.channel.endpoint.routes.request('/a2a', {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${gateway.token}` },
@@ -454,7 +454,7 @@ describe('abandoned streams and refused callers', () => {
     await expect(reader?.closed).rejects.toThrow('reads too slowly')
   })
 
-  test('A2A-S05 a caller has no more open streams than the limit; another caller has their own limit', async () => {
+  test('a caller has no more open streams than the limit; another caller has their own limit (A2A-S05)', async () => {
     const sender = await send('slow cap')
     const { id } = (await readFirst(sender)).task
     const streams = await Promise.all(Array.from({ length: 19 }, () => subscribe(id)))
@@ -473,7 +473,7 @@ describe('abandoned streams and refused callers', () => {
     await Promise.all([...streams.slice(1), nextStream, sender].map(stream => stream.events()))
   })
 
-  test('A2A-S05 a client that leaves an ended stream frees its slot once', async () => {
+  test('a client that leaves an ended stream frees its slot once (A2A-S05)', async () => {
     const smallGateway = await openA2aGateway({
       agents: { desk: scriptedAgent },
       config: { limits: { streams_per_caller: 2 } },
@@ -490,7 +490,7 @@ describe('abandoned streams and refused callers', () => {
     await smallGateway.close()
   })
 
-  test('A2A-S07 a shutdown ends every stream cleanly, and after it a subscription shows the task', async () => {
+  test('a shutdown ends every stream cleanly, and after it a subscription shows the task (A2A-S07)', async () => {
     const closingGateway = await openA2aGateway({ agents: { desk: scriptedAgent } })
     const stream = await send('hang', {}, {}, closingGateway)
     const { id } = (await readFirst(stream)).task
@@ -584,7 +584,7 @@ test('many at once, each with a second listener: every stream adds up to its tas
   await busy.close()
 })
 
-test('A2A-S02, CORE-CAP-002 where streaming is off the gateway refuses it as an ordinary answer', async () => {
+test('where streaming is off the gateway refuses it as an ordinary answer (A2A-S02, CORE-CAP-002)', async () => {
   const off = await openA2aGateway({ config: { capabilities: { streaming: false } } })
   for (const [method, params] of [
     ['SendStreamingMessage', message('x')],
@@ -602,7 +602,7 @@ test('STREAM what is wrong before the first event is an ordinary answer', async 
   expect([status, headers.get('content-type'), body.error?.code]).toEqual([200, 'application/json', -32602])
 })
 
-test('A2A-M12 a stream of a message sent twice runs the agent once', async () => {
+test('a stream of a message sent twice runs the agent once (A2A-M12)', async () => {
   const params = message('hello')
   const first = await (await openStream(gateway, 'SendStreamingMessage', params)).events()
   const repeatedEvents = await (await openStream(gateway, 'SendStreamingMessage', params)).events()

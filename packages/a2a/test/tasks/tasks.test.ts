@@ -72,13 +72,13 @@ describe('states of a task', () => {
     expect(task.artifacts).toBeUndefined()
   })
 
-  test('A2A-T13 an agent that throws leaves a neutral text with a correlation id', async () => {
+  test('an agent that throws leaves a neutral text with a correlation id (A2A-T13)', async () => {
     const task = await sendAndRead('throw')
     expect(task.status.state).toBe('TASK_STATE_FAILED')
     expect(task.status.message.parts[0].text).toMatch(/^Sorry, this could not be answered\. Reference: [0-9a-f]{16}$/)
   })
 
-  test('A2A-T14 an agent that returns an invalid part has failed, and the log says why', async () => {
+  test('an agent that returns an invalid part has failed, and the log says why (A2A-T14)', async () => {
     const task = await sendAndRead('bad part')
     expect(task.status.state).toBe('TASK_STATE_FAILED')
     const failures = gateway.system.logged.filter(({ text }) => text === 'agent failed')
@@ -175,7 +175,7 @@ describe('a blocking call', () => {
 })
 
 describe('GetTask', () => {
-  test('CORE-GET-001 shows the task as SendMessage left it', async () => {
+  test('shows the task as SendMessage left it (CORE-GET-001)', async () => {
     const result = await sendAndRead('hello')
     const { body } = await gateway.rpc('GetTask', { id: result.id, historyLength: 0 })
     expect(body.result).toEqual(result)
@@ -239,7 +239,7 @@ describe('GetTask', () => {
     )
   })
 
-  test('CORE-HIST-003 SendMessage with historyLength shows the history, and without it nothing', async () => {
+  test('SendMessage with historyLength shows the history, and without it nothing (CORE-HIST-003)', async () => {
     const { body } = await gateway.sendText('hello', {}, { configuration: { historyLength: 5 } })
     expect(body.result.task.history).toHaveLength(1)
     expect((await sendAndRead('hello')).history).toBeUndefined()
@@ -260,7 +260,7 @@ describe('GetTask', () => {
   })
 })
 
-describe('A2A-T01, A2A-T02 no such task, and the task of another caller', () => {
+describe('no such task, and the task of another caller (A2A-T01, A2A-T02)', () => {
   const operations = {
     GetTask: (id: string) => ({ id }),
     CancelTask: (id: string) => ({ id }),
@@ -283,32 +283,35 @@ describe('A2A-T01, A2A-T02 no such task, and the task of another caller', () => 
     expect(atOtherAgent.text).toBe(unknown.text)
   })
 
-  test.each(['', 'x', '../../..', '%00', 'x'.repeat(10_000)])('A2A-E22 an id that is none of ours: %.20s', async id => {
-    const { body } = await gateway.rpc('GetTask', { id })
-    expect(body.error).toMatchObject({ code: -32001, message: 'Task not found' })
-  })
+  test.each(['', 'x', '../../..', '%00', 'x'.repeat(10_000)])(
+    'an id that is none of ours: %.20s (A2A-E22)',
+    async id => {
+      const { body } = await gateway.rpc('GetTask', { id })
+      expect(body.error).toMatchObject({ code: -32001, message: 'Task not found' })
+    },
+  )
 })
 
 describe('a message to a task', () => {
-  test('CORE-MULTI-005 takes the context from it', async () => {
+  test('takes the context from it (CORE-MULTI-005)', async () => {
     const first = await sendAndRead('input_required')
     const next = await sendAndRead('hello', { taskId: first.id })
     expect([next.id, next.contextId, next.status.state]).toEqual([first.id, first.contextId, 'TASK_STATE_COMPLETED'])
   })
 
-  test('A2A-T03 fails when the task has ended', async () => {
+  test('fails when the task has ended (A2A-T03)', async () => {
     const { id } = await sendAndRead('hello')
     const { status, body } = await gateway.sendText('more', { taskId: id })
     expect([status, body.error?.code, body.error?.message]).toEqual([200, -32004, 'Cannot continue task: it has ended'])
   })
 
-  test('A2A-M12 unless the task holds it already: then it gets the first answer again', async () => {
+  test('unless the task holds it already: then it gets the first answer again (A2A-M12)', async () => {
     const { id } = await sendAndRead('input_required')
     const last = await sendAndRead('hello', { messageId: 'm12-last', taskId: id })
     expect(await sendAndRead('hello', { messageId: 'm12-last', taskId: id })).toEqual(last)
   })
 
-  test('A2A-T04 with the context of another fails, and the error does not name the true one', async () => {
+  test('with the context of another fails, and the error does not name the true one (A2A-T04)', async () => {
     const { id, contextId } = await sendAndRead('input_required')
     const { body, text } = await gateway.sendText('x', { taskId: id, contextId: 'another' })
     expect(body.error).toMatchObject({
@@ -318,7 +321,7 @@ describe('a message to a task', () => {
     expect(text).not.toContain(contextId)
   })
 
-  test('A2A-T08 runs after an earlier one at the same time, and none is missing', async () => {
+  test('runs after an earlier one at the same time, and none is missing (A2A-T08)', async () => {
     const { id } = await sendAndRead('input_required')
     await Promise.all([
       sendAndRead('input_required', { messageId: 't08-a', taskId: id }),
@@ -350,7 +353,7 @@ describe('contexts', () => {
     expect(gateway.receivedMessages.at(-1)?.history).toHaveLength(2)
   })
 
-  test('A2A-T05 the context of another caller counts as unknown, and brings no history', async () => {
+  test('the context of another caller counts as unknown, and brings no history (A2A-T05)', async () => {
     await sendAndRead('secret plan', { contextId: 'shared-name' })
     const { body } = await gateway.sendText('hello', { contextId: 'shared-name' }, { token: bob })
     expect(body.result.task.contextId).toBe('shared-name')
@@ -359,7 +362,7 @@ describe('contexts', () => {
 })
 
 describe('CancelTask', () => {
-  test('CORE-CANCEL-001 ends an open task, and the agent learns of it', async () => {
+  test('ends an open task, and the agent learns of it (CORE-CANCEL-001)', async () => {
     const { body } = await gateway.sendText('hang', {}, { configuration: { returnImmediately: true } })
     const { id } = body.result.task
     const cancelAnswer = await gateway.rpc('CancelTask', { id })
@@ -367,7 +370,7 @@ describe('CancelTask', () => {
     expect((await gateway.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_CANCELED')
   })
 
-  test('A2A-T07 ends a call that waits for the task with the canceled task, which stays so', async () => {
+  test('ends a call that waits for the task with the canceled task, which stays so (A2A-T07)', async () => {
     const pendingAnswer = gateway.sendText('hang', { messageId: 't07' })
     await expect.poll(() => gateway.receivedMessages.at(-1)?.id).toBe('t07')
     const { body } = await gateway.rpc('ListTasks', { status: 'TASK_STATE_WORKING' })
@@ -376,7 +379,7 @@ describe('CancelTask', () => {
     expect((await pendingAnswer).body.result.task.status.state).toBe('TASK_STATE_CANCELED')
   })
 
-  test('A2A-T06 a task that has ended is not cancelable', async () => {
+  test('a task that has ended is not cancelable (A2A-T06)', async () => {
     const { id } = await sendAndRead('hello')
     const { status, body } = await gateway.rpc('CancelTask', { id })
     expect([status, body.error?.code, body.error?.message]).toEqual([
@@ -387,7 +390,7 @@ describe('CancelTask', () => {
     expect(body.error?.data[0].reason).toBe('TASK_NOT_CANCELABLE')
   })
 
-  test('A2A-T06 of two cancels at once exactly one succeeds', async () => {
+  test('of two cancels at once exactly one succeeds (A2A-T06)', async () => {
     const { id } = await sendAndRead('input_required')
     const answers = await Promise.all([gateway.rpc('CancelTask', { id }), gateway.rpc('CancelTask', { id })])
     expect(answers.map(({ body }) => body.error?.code).sort()).toEqual([-32002, undefined])
@@ -460,12 +463,12 @@ describe('ListTasks', () => {
     '2026-01-01T24:00:00Z',
     '0000-01-01T00:00:00Z',
     '2026-01-01T00:00:00+24:00',
-  ])('A2A-T11 statusTimestampAfter %s is none', async statusTimestampAfter => {
+  ])('statusTimestampAfter %s is none (A2A-T11)', async statusTimestampAfter => {
     const { body } = await rpc({ statusTimestampAfter })
     expect(body.error?.code).toBe(-32602)
   })
 
-  test('A2A-T12 includes a task exactly at statusTimestampAfter', async () => {
+  test('includes a task exactly at statusTimestampAfter (A2A-T12)', async () => {
     const allTasks = (await rpc({})).body.result.tasks
     const { timestamp } = allTasks[2].status
     expect((await rpc({ statusTimestampAfter: timestamp })).body.result.tasks).toHaveLength(3)
@@ -473,7 +476,7 @@ describe('ListTasks', () => {
     expect((await rpc({ statusTimestampAfter: laterTime })).body.result.tasks).toHaveLength(2)
   })
 
-  test('CORE-LIST-002 pages hold every task once and end with an empty token', async () => {
+  test('pages hold every task once and end with an empty token (CORE-LIST-002)', async () => {
     const seenIds: string[] = []
     let pageToken: string | undefined
     do {
@@ -553,7 +556,7 @@ describe('ListTasks', () => {
     expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
   })
 
-  test('A2A-T10 a token works for its owner and filters alone, and nobody can change it', async () => {
+  test('a token works for its owner and filters alone, and nobody can change it (A2A-T10)', async () => {
     const { nextPageToken: pageToken } = (await rpc({ pageSize: 2 })).body.result
     const [at, ...rest] = pageToken.split('.')
     const alteredToken = [Number(at) + 1, ...rest].join('.')

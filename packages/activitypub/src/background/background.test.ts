@@ -41,7 +41,7 @@ function openBackground() {
   }
 }
 
-test('AP-37: a sender who names hosts that hang makes eight turns wait, not all', async () => {
+test('a sender who names hosts that hang makes eight turns wait, not all (AP-37)', async () => {
   const { walk, leave, asked } = openBackground()
   const waiting = Array.from({ length: 8 }, () => walk('evil.test'))
   await expect(walk('evil.test')).resolves.toEqual([])
@@ -53,7 +53,7 @@ test('AP-37: a sender who names hosts that hang makes eight turns wait, not all'
   await expect(Promise.all([...waiting, honest])).resolves.toEqual(Array(9).fill([]))
 })
 
-test('AP-37: one sender can make sixteen turns wait, under any number of names, and no more', async () => {
+test('one sender can make sixteen turns wait, under any number of names, and no more (AP-37)', async () => {
   const { walk, leave, asked } = openBackground()
   const waiting = Array.from({ length: 100 }, (_, at) => walk(`h${at}.evil.test`))
   await new Promise(setImmediate)
@@ -62,7 +62,7 @@ test('AP-37: one sender can make sixteen turns wait, under any number of names, 
   await Promise.all(waiting)
 })
 
-test('AP-37: a sender who made a thread wait causes no other wait for a minute', async () => {
+test('a sender who made a thread wait causes no other wait for a minute (AP-37)', async () => {
   const { walk, slow, pass, asked } = openBackground()
   slow()
   for (const _ of [1, 2, 3]) expect(await walk('evil.test')).toEqual([])
@@ -74,7 +74,7 @@ test('AP-37: a sender who made a thread wait causes no other wait for a minute',
   expect(asked()).toBe(3)
 })
 
-test('AP-37: other senders of a host cause no wait for a minute either if many senders of the host did', async () => {
+test('other senders of a host cause no wait for a minute either if many senders of the host did (AP-37)', async () => {
   const { walk, slow, asked } = openBackground()
   slow()
   for (let at = 0; at < 20; at += 1) await walk('evil.test', `u${at}`)

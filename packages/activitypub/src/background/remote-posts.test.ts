@@ -60,7 +60,7 @@ test('find() fetches one post of a host at a time, and each post only once', asy
   expect(asked).toEqual(ids.slice(0, 3))
 })
 
-test('AP-37: find() lets sixteen look-ups of one host wait, and no more, while other hosts get theirs', async () => {
+test('find() lets sixteen look-ups of one host wait, and no more, while other hosts get theirs (AP-37)', async () => {
   const slow = Promise.withResolvers<void>()
   const { asked, find } = openPosts(async id => {
     if (id.startsWith(host)) await slow.promise

@@ -131,7 +131,7 @@ test.each(['', '00', '0000ff', 'ff'.repeat(64), '00010203'])(
   },
 )
 
-describe('AP-52: findAmbiguity()', () => {
+describe('findAmbiguity() (AP-52)', () => {
   test.each([
     '{}',
     '[]',

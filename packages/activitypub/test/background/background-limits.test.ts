@@ -50,7 +50,7 @@ test('the gateway reads a circular thread once', async () => {
   expect(add.mock.calls.map(([, entries]) => entries.length)).toEqual([2, 1])
 })
 
-test('AP-63: the gateway never follows collections, whatever offers them', async () => {
+test('the gateway never follows collections, whatever offers them (AP-63)', async () => {
   const { peer, alice } = stage
   const page = `${bob.id}/replies?page=1`
   const collection = { type: 'Collection', first: { type: 'CollectionPage', next: page, items: [page] } }
@@ -61,7 +61,7 @@ test('AP-63: the gateway never follows collections, whatever offers them', async
   expect(peer.countOf(`${bob.id}/replies`)).toBe(0)
 })
 
-test('AP-64: the gateway asks no blocked host in the thread, and reads nothing behind it', async () => {
+test('the gateway asks no blocked host in the thread, and reads nothing behind it (AP-64)', async () => {
   const { peer, alice, mallory } = stage
   const below = servePost(peer, bob)
   const blocked = servePost(peer, mallory, { inReplyTo: below })
@@ -72,7 +72,7 @@ test('AP-64: the gateway asks no blocked host in the thread, and reads nothing b
   expect(peer.countOf(below)).toBe(0)
 })
 
-test('AP-64: the gateway leaves out links and files of blocked hosts in parents, too', async () => {
+test('the gateway leaves out links and files of blocked hosts in parents, too (AP-64)', async () => {
   const { peer, alice } = stage
   const attachment = ['https://evil.test/a.png', 'https://good.test/b.png'].map(url => ({
     type: 'Document',
@@ -150,7 +150,7 @@ test.each([
   'https://127.0.0.1/posts/1',
   'https://[::ffff:10.0.0.1]/posts/1',
   'tag:other.test,2026:1',
-])('AP-32: the gateway does not ask for a parent with the address %s', async parent => {
+])('the gateway does not ask for a parent with the address %s (AP-32)', async parent => {
   const { peer, alice } = stage
   peer.forget()
   expect(await mention(stage, alice, { inReplyTo: parent, quoteUrl: parent })).toEqual([])
@@ -184,7 +184,7 @@ test.each([
   else expect(entry?.at).toBe(at)
 })
 
-test('AP-37: a host that hangs delays one answer by its time limit, and the next answer not at all', async () => {
+test('a host that hangs delays one answer by its time limit, and the next answer not at all (AP-37)', async () => {
   const { peer, alice, gateway } = stage
   const { sleep } = gateway.system
   const slept: number[] = []

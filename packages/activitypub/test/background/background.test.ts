@@ -139,7 +139,7 @@ test('a post appears once when a message both quotes it and answers it', async (
   expect(textsOf(history)).toEqual(['1 by bob', '2 by bob'])
 })
 
-test('AP-62: the gateway neither fetches nor trusts an approval stamp of a quote', async () => {
+test('the gateway neither fetches nor trusts an approval stamp of a quote (AP-62)', async () => {
   const { peer, alice } = stage
   const stamp = 'https://evil.test/stamps/1'
   const quote = servePost(peer, bob, { to: [`${bob.id}/followers`] })

@@ -91,7 +91,7 @@ test('an answer to an edit answers the post', async () => {
   expect(gateway.resolved[1]?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
 })
 
-test('AP-54: the gateway refuses an Update of another author’s post, and the post stays as it is', async () => {
+test('the gateway refuses an Update of another author’s post, and the post stays as it is (AP-54)', async () => {
   const { gateway, peer, alice, mallory } = stage
   const note = composeNote(alice)
   await postActivity(gateway, alice, note)
@@ -121,7 +121,7 @@ test('an Update that mentions the agent for the first time is a message to it', 
   expect(await stage.stored()).toMatchObject([{ message: { kind: 'message' }, state: 'received' }])
 })
 
-test('AP-53: an edit does not let more people read, nor does a second Create of the same post', async () => {
+test('an edit does not let more people read, nor does a second Create of the same post (AP-53)', async () => {
   const { gateway, alice } = stage
   const note = composeNote(alice, onlyMe, onlyMe)
   await postActivity(gateway, alice, note)
@@ -138,7 +138,7 @@ test('AP-53: an edit does not let more people read, nor does a second Create of 
   ])
 })
 
-test('AP-53: the gateway refuses a Create of another author’s post', async () => {
+test('the gateway refuses a Create of another author’s post (AP-53)', async () => {
   const { gateway, alice, mallory } = stage
   const note = composeNote(alice, onlyMe, onlyMe)
   await postActivity(gateway, alice, note)
@@ -147,7 +147,7 @@ test('AP-53: the gateway refuses a Create of another author’s post', async () 
   expect(await stage.stored()).toHaveLength(1)
 })
 
-test('AP-60: in an edit, too, the gateway ignores a malformed language', async () => {
+test('in an edit, too, the gateway ignores a malformed language (AP-60)', async () => {
   const { gateway, alice } = stage
   const note = composeNote(alice)
   await postActivity(gateway, alice, note)
@@ -207,7 +207,7 @@ test('the gateway remembers a Delete that arrives before its Create: the post le
   expect(await gateway.store.nextDue()).toBeUndefined()
 })
 
-test('AP-55: the gateway accepts a Delete of an object of another actor, which has no effect', async () => {
+test('the gateway accepts a Delete of an object of another actor, which has no effect (AP-55)', async () => {
   const { gateway, peer, alice, mallory } = stage
   const note = composeNote(alice)
   await postActivity(gateway, alice, note)
@@ -224,7 +224,7 @@ test('AP-55: the gateway accepts a Delete of an object of another actor, which h
   expect((await stage.stored())[0]).toMatchObject({ state: 'received' })
 })
 
-test('AP-55: an actor cannot withdraw a post of another one in advance', async () => {
+test('an actor cannot withdraw a post of another one in advance (AP-55)', async () => {
   const { gateway, peer, alice } = stage
   const note = composeNote(alice)
   const bob = settlePerson(peer, 'bob@good.test')
@@ -256,7 +256,7 @@ test('the gateway forgets an actor that deletes itself, with all its words', asy
   ])
 })
 
-test('AP-31: the gateway forgets an actor that says farewell with a 410 at its origin, but not a missing one', async () => {
+test('the gateway forgets an actor that says farewell with a 410 at its origin, but not a missing one (AP-31)', async () => {
   const { gateway, peer, alice } = stage
   const bob = settlePerson(peer, 'bob@good.test')
   for (const person of [alice, bob]) await postActivity(gateway, person, composeActivity(person, 'Follow', echoActor))
@@ -285,7 +285,7 @@ test('a Delete that concerns no agent here looks up no name', async () => {
   ])
 })
 
-test('AP-62: a quote is a link, whatever stamp comes with it, and without the fallback text (MN-4)', async () => {
+test('a quote is a link, whatever stamp comes with it, and without the fallback text (AP-62, MN-4)', async () => {
   const { gateway, peer, alice } = stage
   const quoted = 'https://other.test/notes/1'
   const note = {
@@ -302,7 +302,7 @@ test('AP-62: a quote is a link, whatever stamp comes with it, and without the fa
   expect(peer.requests.map(({ host }) => host)).not.toContain('evil.test')
 })
 
-test('AP-62: the gateway ignores an embedded quoted post', async () => {
+test('the gateway ignores an embedded quoted post (AP-62)', async () => {
   const { gateway, alice } = stage
   const quote = { id: 'https://other.test/notes/1', type: 'Note', content: '<p>forged zebra</p>' }
   const tag = [
@@ -315,7 +315,7 @@ test('AP-62: the gateway ignores an embedded quoted post', async () => {
   expect(record?.message.parts).toMatchObject([{ kind: 'text' }, { kind: 'link', url: 'https://other.test/notes/1' }])
 })
 
-test('AP-63: the gateway does not read collections of replies, however endless', async () => {
+test('the gateway does not read collections of replies, however endless (AP-63)', async () => {
   const { gateway, peer, alice } = stage
   const id = 'https://good.test/replies'
   const replies = {

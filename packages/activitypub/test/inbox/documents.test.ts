@@ -186,7 +186,7 @@ describe('posts', () => {
     })
   })
 
-  test('AP-65: a direct one does not exist for strangers', async () => {
+  test('a direct one does not exist for strangers (AP-65)', async () => {
     expect(await get(ids.direct ?? '')).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
     expect(await get(`${ids.direct}/activity`)).toMatchObject({ status: 404 })
   })
@@ -195,7 +195,7 @@ describe('posts', () => {
     expect(await get((ids.open ?? '').replace('/echo/', '/help/'))).toMatchObject({ status: 404 })
   })
 
-  test('AP-65: the outbox counts and lists public posts', async () => {
+  test('the outbox counts and lists public posts (AP-65)', async () => {
     const { body } = await get('/agents/echo/outbox')
     expect(body).toMatchObject({ type: 'OrderedCollection', totalItems: 1, first: `${echo}/outbox?page=true` })
     const page = await get('/agents/echo/outbox?page=true')

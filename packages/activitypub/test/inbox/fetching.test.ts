@@ -34,7 +34,7 @@ test.each([
   '0x7f.1',
   'localhost',
   'localhost.',
-])('AP-32: the gateway refuses an actor on %s without a connection', async host => {
+])('the gateway refuses an actor on %s without a connection (AP-32)', async host => {
   const { gateway, peer, alice } = stage
   const id = `https://${host}/users/alice`
   const author = { ...alice, id, keyId: `${id}#main-key` }
@@ -42,7 +42,7 @@ test.each([
   expect(peer.requests).toEqual([])
 })
 
-test('AP-34: the gateway does not follow a redirect to another origin', async () => {
+test('the gateway does not follow a redirect to another origin (AP-34)', async () => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { status: 302, headers: { location: 'https://other.test/users/alice' } })
   peer.serve('https://other.test/users/alice', { body: alice.document })
@@ -50,7 +50,7 @@ test('AP-34: the gateway does not follow a redirect to another origin', async ()
   expect(peer.countOf('https://other.test/users/alice')).toBe(0)
 })
 
-test('AP-34: the gateway follows a redirect within the origin with a new signature', async () => {
+test('the gateway follows a redirect within the origin with a new signature (AP-34)', async () => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { status: 302, headers: { location: '/moved/alice' } })
   peer.serve('https://good.test/moved/alice', { body: alice.document })
@@ -67,7 +67,7 @@ test.each([
   ['to data:', () => 'data:application/activity+json,{}'],
   ['to file:', () => 'file:///etc/passwd'],
   ['to http:', () => 'http://good.test/users/alice'],
-])('AP-36: the gateway refuses a redirect %s, and asks again only after a while', async (_, locate) => {
+])('the gateway refuses a redirect %s, and asks again only after a while (AP-36)', async (_, locate) => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { status: 302, headers: { location: locate(alice.id) } })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject(isRefused)
@@ -77,7 +77,7 @@ test.each([
   expect(peer.requests).toEqual([])
 })
 
-test('AP-37: for a host that never answers the gateway answers 503 with a time to come back, and then waits', async () => {
+test('for a host that never answers the gateway answers 503 with a time to come back, and then waits (AP-37)', async () => {
   const slow = await openStage({ watchFetch: fetch => (url, init) => fetch(url, { ...init, timeoutMs: 100 }) })
   try {
     const { gateway, peer, alice } = slow
@@ -93,7 +93,7 @@ test('AP-37: for a host that never answers the gateway answers 503 with a time t
   }
 })
 
-test.each([500, 502, 503, 429])('AP-37: the gateway asks a host that answers %s again later', async status => {
+test.each([500, 502, 503, 429])('the gateway asks a host that answers %s again later (AP-37)', async status => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { status, headers: { 'retry-after': '120' } })
   const answer = await postActivity(gateway, alice, composeNote(alice))
@@ -104,13 +104,13 @@ test.each([500, 502, 503, 429])('AP-37: the gateway asks a host that answers %s 
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
 })
 
-test('AP-38: the gateway does not read a document of more than 1 MiB', async () => {
+test('the gateway does not read a document of more than 1 MiB (AP-38)', async () => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { body: { ...alice.document, padding: 'x'.repeat(1_100_000) } })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject(isRefused)
 })
 
-test('AP-38: the gateway does not read a compressed document', async () => {
+test('the gateway does not read a compressed document (AP-38)', async () => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { headers: { 'content-encoding': 'gzip' }, body: 'not even gzip' })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject(isRefused)
@@ -127,7 +127,7 @@ test.each([
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject(isRefused)
 })
 
-test('AP-41: the gateway does not use a shared inbox on a third party’s host', async () => {
+test('the gateway does not use a shared inbox on a third party’s host (AP-41)', async () => {
   const { gateway, peer } = stage
   const endpoints = { sharedInbox: 'https://other.test/inbox' }
   const alice = settlePerson(peer, 'alice@good.test', { document: { endpoints } })
@@ -138,7 +138,7 @@ test('AP-41: the gateway does not use a shared inbox on a third party’s host',
   expect(peer.countOf('https://other.test/inbox')).toBe(0)
 })
 
-test('AP-43: strangers cannot make us look up without end', async () => {
+test('strangers cannot make us look up without end (AP-43)', async () => {
   const { gateway, peer, alice } = stage
   const now = Date.now()
   Object.assign(gateway.system, { now: () => now })
@@ -179,7 +179,7 @@ test('a forged signature while the host of the actor is down does not lock out t
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
 })
 
-test('AP-44: a broken, private or too large answer about a name, or one on another scheme, confirms nothing', async () => {
+test('a broken, private or too large answer about a name, or one on another scheme, confirms nothing (AP-44)', async () => {
   const { gateway, peer, alice } = stage
   const url = 'https://good.test/.well-known/webfinger'
   const type = 'application/jrd+json'

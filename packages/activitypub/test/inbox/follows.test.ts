@@ -113,7 +113,7 @@ test('a person whose second Follow has the id of the first gets an Accept again 
   }
 })
 
-test('AP-57: an Undo of another actor’s Follow has no effect', async () => {
+test('an Undo of another actor’s Follow has no effect (AP-57)', async () => {
   const { gateway, peer, alice, mallory } = await openWith()
   const bob = settlePerson(peer, 'bob@good.test')
   const follow = composeActivity(alice, 'Follow', echoActor)
@@ -223,7 +223,7 @@ test.each([true, false])('an Undo of a block lifts it (embedded: %s)', async isE
   expect(lifted).toMatchObject({ state: 'ignored', flags: ['unblocked'] })
 })
 
-test('AP-57: an actor cannot lift the block of another one', async () => {
+test('an actor cannot lift the block of another one (AP-57)', async () => {
   const { gateway, alice, mallory } = await openWith()
   const block = composeActivity(alice, 'Block', echoActor)
   await postActivity(gateway, alice, block)

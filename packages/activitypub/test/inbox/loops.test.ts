@@ -17,7 +17,7 @@ async function statesOf(): Promise<readonly string[]> {
 }
 
 test.each(['Service', 'Application'])(
-  'AP-66: a %s gets a limited number of turns of a thread in an hour, then no more',
+  'a %s gets a limited number of turns of a thread in an hour, then no more (AP-66)',
   async type => {
     stage = await openStage({ config: { bot_turns_per_hour: 2 } })
     const { gateway, peer } = stage
@@ -38,7 +38,7 @@ test.each(['Service', 'Application'])(
   },
 )
 
-test('AP-66: ten turns by default; edits of waiting messages use none', async () => {
+test('ten turns by default; edits of waiting messages use none (AP-66)', async () => {
   stage = await openStage()
   const { gateway, peer } = stage
   const bot = settlePerson(peer, 'alice@good.test', { document: { type: 'Service' } })
@@ -53,7 +53,7 @@ test('AP-66: ten turns by default; edits of waiting messages use none', async ()
   expect((await statesOf()).at(-1)).toBe('ignored from_agent loop_guard')
 })
 
-test('AP-66: people do not count, not even in the thread of a machine', async () => {
+test('people do not count, not even in the thread of a machine (AP-66)', async () => {
   stage = await openStage({ config: { bot_turns_per_hour: 0 } })
   const { gateway, peer, alice } = stage
   const bot = settlePerson(peer, 'bob@good.test', { key: alice.key, document: { type: 'Service' } })
@@ -63,7 +63,7 @@ test('AP-66: people do not count, not even in the thread of a machine', async ()
   expect(await statesOf()).toEqual(['ignored from_agent loop_guard', 'received'])
 })
 
-test('AP-66: a post that mentions 200 people does not reach the agents', async () => {
+test('a post that mentions 200 people does not reach the agents (AP-66)', async () => {
   stage = await openStage()
   const { gateway, alice } = stage
   const otherUsers = (count: number) => Array.from({ length: count }, (_, at) => `https://other.test/users/${at}`)
@@ -86,7 +86,7 @@ async function sayAfterAnswer({ gateway }: Stage, person: PeerAccount, pauseMs: 
   await postActivity(gateway, person, composeNote(person, { context: 'https://good.test/talk' }))
 }
 
-test('AP-66: a sender who always answers within seconds is a machine, whatever it declares', async () => {
+test('a sender who always answers within seconds is a machine, whatever it declares (AP-66)', async () => {
   stage = await openStage({ config: { rapid_turns_per_hour: 3 } })
   stage.gateway.work()
   for (let count = 0; count < 6; count += 1) await sayAfterAnswer(stage, stage.alice, 0)
@@ -95,14 +95,14 @@ test('AP-66: a sender who always answers within seconds is a machine, whatever i
     .toEqual(['answered', 'answered', 'answered', 'answered', 'ignored loop_guard', 'ignored loop_guard'])
 })
 
-test('AP-66: a sender who takes the time to read is a person, however much they write', async () => {
+test('a sender who takes the time to read is a person, however much they write (AP-66)', async () => {
   stage = await openStage({ config: { rapid_turns_per_hour: 1 } })
   stage.gateway.work()
   for (let count = 0; count < 6; count += 1) await sayAfterAnswer(stage, stage.alice, 3_500)
   await expect.poll(async () => new Set(await statesOf())).toEqual(new Set(['answered']))
 })
 
-test('AP-66: many messages in a row are no loop', async () => {
+test('many messages in a row are no loop (AP-66)', async () => {
   stage = await openStage({ config: { rapid_turns_per_hour: 1 } })
   const { gateway, alice } = stage
   for (let count = 0; count < 6; count += 1)

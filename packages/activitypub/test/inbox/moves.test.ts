@@ -50,7 +50,7 @@ test('the gateway fetches an account once more that claims the old one only now'
 test.each([
   ['to an account that does not call the old one its own', {}],
   ['to an account that calls another one its own', { alsoKnownAs: ['https://evil.test/users/mallory'] }],
-])('AP-57: a Move %s changes nothing', async (_, document) => {
+])('a Move %s changes nothing (AP-57)', async (_, document) => {
   stage = await openStage()
   const { alice, gateway, peer } = stage
   const other = settlePerson(peer, 'victim@other.test', { document })
@@ -79,7 +79,7 @@ test('the gateway accepts a Move of a stranger, which has no effect', async () =
   expect(await stage.stored()).toEqual([])
 })
 
-test('AP-64: the gateway accepts a Move to a blocked host, which has no effect and causes no fetch', async () => {
+test('the gateway accepts a Move to a blocked host, which has no effect and causes no fetch (AP-64)', async () => {
   stage = await openStage({ config: { block: ['other.test'] } })
   const { alice, gateway, peer } = stage
   const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })

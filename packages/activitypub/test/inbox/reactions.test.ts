@@ -63,7 +63,7 @@ test.each([
   ])
 })
 
-test('AP-56: the gateway never reads the copy of a post in a boost', async () => {
+test('the gateway never reads the copy of a post in a boost (AP-56)', async () => {
   const { alice, mallory } = stage
   const post = await getAnswer()
   await react(mallory, 'Announce', { id: post, type: 'Note', attributedTo: alice.id, content: 'zebra', tag: [] })
@@ -100,7 +100,7 @@ test('the gateway recognizes its own post that a peer forwards, but not one unde
   expect(await bring(`${post}0/activity`)).toMatchObject({ status: 401 })
 })
 
-test('AP-65: a stranger cannot react to a post that they may not read', async () => {
+test('a stranger cannot react to a post that they may not read (AP-65)', async () => {
   const { alice, mallory } = stage
   const post = await getAnswer({ to: [echoActor], cc: [] })
   await react(mallory, 'Like', post)
@@ -110,7 +110,7 @@ test('AP-65: a stranger cannot react to a post that they may not read', async ()
   expect(reaction).toMatchObject({ message: { kind: 'reaction' }, thread: first?.thread })
 })
 
-test('AP-65: nor can a follower react to a post for one person', async () => {
+test('nor can a follower react to a post for one person (AP-65)', async () => {
   const { mallory } = stage
   const post = await getAnswer({ to: [echoActor], cc: [] })
   await react(mallory, 'Follow', echoActor)
@@ -147,7 +147,7 @@ test.each([true, false])(
   },
 )
 
-test('AP-57: an actor cannot undo the reaction of another one', async () => {
+test('an actor cannot undo the reaction of another one (AP-57)', async () => {
   const { gateway, peer, alice, mallory } = stage
   const post = await getAnswer()
   const like = await react(mallory, 'Like', post)

@@ -70,7 +70,7 @@ test('a change of another actor, or of a stranger, changes nothing and causes no
   expect((await stage.stored()).flatMap(({ flags }) => flags)).not.toContain('readdressed')
 })
 
-test('AP-42: the limit for followers with an inbox on a foreign host also slows changes to such inboxes', async () => {
+test('the limit for followers with an inbox on a foreign host also slows changes to such inboxes (AP-42)', async () => {
   const { peer, gateway, mallory } = stage
   const answers: number[] = []
   for (let at = 0; at < 65; at += 1) {
@@ -88,7 +88,7 @@ test('AP-42: the limit for followers with an inbox on a foreign host also slows 
   expect(foreign).toHaveLength(60)
 })
 
-test('AP-42: an announcement without a change does not count against the limit of foreign inboxes', async () => {
+test('an announcement without a change does not count against the limit of foreign inboxes (AP-42)', async () => {
   const document = { inbox: 'https://good.test/any/1', endpoints: undefined }
   const own = settlePerson(stage.peer, 'ann@evil.test', { key: stage.mallory.key, document })
   await tell(own, 'Follow', echoActor)

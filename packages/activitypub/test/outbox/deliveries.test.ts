@@ -117,7 +117,7 @@ test('the gateway does not deliver to an inbox of a blocked domain', async () =>
   expect(open.peer.countOf('https://other.test/inbox')).toBe(0)
 })
 
-test('AP-40: the gateway does not deliver to an inbox on a private address', async () => {
+test('the gateway does not deliver to an inbox on a private address (AP-40)', async () => {
   const open = await openTurnContext({ handle: () => 'hi' })
   const alice = settlePerson(open.peer, 'alice@good.test', {
     document: { inbox: 'https://127.0.0.1/inbox', endpoints: undefined },

@@ -40,7 +40,7 @@ async function answerTo(inbox: string): Promise<unknown> {
   return failed
 }
 
-test('AP-42: an actor that names an inbox on a foreign host does not stop the deliveries to that host', async () => {
+test('an actor that names an inbox on a foreign host does not stop the deliveries to that host (AP-42)', async () => {
   const failed = await answerTo('https://good.test/always-busy')
   expect(failed).toBeInstanceOf(Unavailable)
   expect(failed).toMatchObject({ isHearsay: true, status: 503, message: 'Cannot deliver: the inbox answered 503' })
@@ -59,7 +59,7 @@ async function follow(name: string, inbox: string): Promise<number> {
 
 const followers = () => stage.gateway.store.countRelations({ agent: 'echo', via: 'activitypub', relation: 'follower' })
 
-test('AP-42: nobody can make an agent post to thousands of addresses on a foreign host', async () => {
+test('nobody can make an agent post to thousands of addresses on a foreign host (AP-42)', async () => {
   stage = await openStage()
   stage.gateway.system.holdClock()
   const answers: number[] = []
@@ -91,7 +91,7 @@ test.each([404, 405, 410])(
   },
 )
 
-test('AP-41: the gateway sends a host at most sixty requests a minute for inboxes that actors of other hosts name', async () => {
+test('the gateway sends a host at most sixty requests a minute for inboxes that actors of other hosts name (AP-41)', async () => {
   stage = await openStage({ agents: { echo: { handle: () => 'words and words. '.repeat(600) } } })
   const { peer, mallory, gateway } = stage
   peer.serve('https://good.test/victim', { status: 429 })
@@ -114,7 +114,7 @@ test.each([
   ['the shared inbox', 'https://good.test/inbox', {}],
   ['an inbox', 'https://good.test/users/alice/inbox', { endpoints: undefined }],
 ])(
-  'AP-41: an actor that claims %s of others takes nothing from them when the operator blocks it',
+  'an actor that claims %s of others takes nothing from them when the operator blocks it (AP-41)',
   async (_, inbox, document) => {
     stage = await openStage({ agents: { echo: { handle: () => undefined } }, config: { block: ['sub.evil.test'] } })
     const { peer, mallory, gateway } = stage

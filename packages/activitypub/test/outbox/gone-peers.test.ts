@@ -49,7 +49,7 @@ async function left(): Promise<{ readonly followers: number; readonly words: num
 const all = { followers: 1, words: 1 }
 
 describe('createDeletedCheck()', () => {
-  test('AP-31: the gateway forgets an actor when its server says that it is gone', async () => {
+  test('the gateway forgets an actor when its server says that it is gone (AP-31)', async () => {
     const check = await openDeletedCheck()
     answerFor(410)
     await check(stage.alice.id)
@@ -57,7 +57,7 @@ describe('createDeletedCheck()', () => {
     expect(stage.gateway.system.logged.filter(({ text }) => text.startsWith('peer forgotten'))).toHaveLength(1)
   })
 
-  test('AP-31: the gateway does not forget a missing actor at once, since the server may be in trouble', async () => {
+  test('the gateway does not forget a missing actor at once, since the server may be in trouble (AP-31)', async () => {
     const check = await openDeletedCheck()
     answerFor(404)
     await check(stage.alice.id)
@@ -67,7 +67,7 @@ describe('createDeletedCheck()', () => {
     expect(await left()).toEqual(all)
   })
 
-  test('AP-31: the gateway ends the follows of an actor that is missing for a day, and keeps its messages', async () => {
+  test('the gateway ends the follows of an actor that is missing for a day, and keeps its messages (AP-31)', async () => {
     const check = await openDeletedCheck()
     answerFor(404)
     await check(stage.alice.id)
@@ -124,7 +124,7 @@ describe('createDeletedCheck()', () => {
   })
 })
 
-test('AP-31: a deleted inbox with its actor is a dead letter, and the gateway then forgets the actor', async () => {
+test('a deleted inbox with its actor is a dead letter, and the gateway then forgets the actor (AP-31)', async () => {
   stage = await openStage()
   const { gateway, alice, peer } = stage
   await postActivity(gateway, alice, composeNote(alice))

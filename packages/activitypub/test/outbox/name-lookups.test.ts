@@ -26,7 +26,7 @@ function openHandles() {
   return { asked, confirm, resolve: handles.resolve, pass: (ms: number) => (now += ms) }
 }
 
-test('AP-44: names that claim a foreign domain cause sixty requests a minute there at most', async () => {
+test('names that claim a foreign domain cause sixty requests a minute there at most (AP-44)', async () => {
   const { asked, confirm, pass } = openHandles()
   for (let at = 0; at < 200; at += 1) await confirm(`u${at}`, 'evil.test')
   expect(Object.fromEntries(asked)).toEqual({ 'evil.test': 200, 'victim.test': 60 })
@@ -38,13 +38,13 @@ test('AP-44: names that claim a foreign domain cause sixty requests a minute the
   expect(asked.get('victim.test')).toBe(62)
 })
 
-test('AP-44: the gateway looks up at most six hundred names of a domain a minute, however many hosts name them', async () => {
+test('the gateway looks up at most six hundred names of a domain a minute, however many hosts name them (AP-44)', async () => {
   const { asked, confirm } = openHandles()
   for (let at = 0; at < 1_000; at += 1) await confirm('u', `h${at}.evil.test`)
   expect(asked.get('victim.test')).toBe(600)
 })
 
-test('AP-44: a redirect counts like a name', async () => {
+test('a redirect counts like a name (AP-44)', async () => {
   const { asked, confirm } = openHandles()
   for (let at = 0; at < 200; at += 1) await confirm(`u${at}`, 'redirects.test')
   expect(Object.fromEntries(asked)).toEqual({ 'redirects.test': 200, 'victim.test': 60 })

@@ -30,7 +30,7 @@ test('the store keeps an honest note once, with its proof', async () => {
   ])
 })
 
-test('AP-01: a key document on another host that names the victim as its owner proves nothing', async () => {
+test('a key document on another host that names the victim as its owner proves nothing (AP-01)', async () => {
   const { gateway, peer, alice, mallory } = stage
   const keyId = 'https://evil.test/keys/1'
   const keyDocument = { id: keyId, owner: alice.id, publicKeyPem: mallory.key.publicPem }
@@ -41,7 +41,7 @@ test('AP-01: a key document on another host that names the victim as its owner p
   await expectNothingStored()
 })
 
-test('AP-01: a key outside the actor’s own document does not speak for it, even from its own host', async () => {
+test('a key outside the actor’s own document does not speak for it, even from its own host (AP-01)', async () => {
   const { gateway, peer, alice, mallory } = stage
   const keyId = 'https://good.test/uploads/key.json'
   peer.serve(keyId, { body: { id: keyId, owner: alice.id, publicKeyPem: mallory.key.publicPem } })
@@ -52,7 +52,7 @@ test('AP-01: a key outside the actor’s own document does not speak for it, eve
   await expectNothingStored()
 })
 
-test('AP-02: the gateway refuses a valid signature of another actor before it fetches anything', async () => {
+test('the gateway refuses a valid signature of another actor before it fetches anything (AP-02)', async () => {
   const { gateway, peer, alice, mallory } = stage
   const answer = await postActivity(gateway, alice, composeNote(alice), { signer: mallory })
   expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
@@ -60,7 +60,7 @@ test('AP-02: the gateway refuses a valid signature of another actor before it fe
   await expectNothingStored()
 })
 
-test('AP-02: a neighbour on the same host cannot speak for the actor', async () => {
+test('a neighbour on the same host cannot speak for the actor (AP-02)', async () => {
   const { gateway, peer, alice } = stage
   const bob = settlePerson(peer, 'bob@good.test')
   const answer = await postActivity(gateway, alice, composeNote(alice), { signer: bob })
@@ -68,7 +68,7 @@ test('AP-02: a neighbour on the same host cannot speak for the actor', async () 
   await expectNothingStored()
 })
 
-test('AP-03: a key entry under another id than that of the signature is not the key', async () => {
+test('a key entry under another id than that of the signature is not the key (AP-03)', async () => {
   const { gateway, peer } = stage
   const carol = settlePerson(peer, 'carol@good.test', { document: {} })
   const publicKey = { ...(carol.document.publicKey as object), id: `${carol.id}#other` }
@@ -78,14 +78,14 @@ test('AP-03: a key entry under another id than that of the signature is not the 
   await expectNothingStored()
 })
 
-test('AP-04: the gateway refuses a key id that is an account name', async () => {
+test('the gateway refuses a key id that is an account name (AP-04)', async () => {
   const { gateway, alice } = stage
   const answer = await postActivity(gateway, alice, composeNote(alice), { keyId: 'acct:alice@good.test' })
   expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
   await expectNothingStored()
 })
 
-test('AP-05: an actor document with the id of another host is no actor, and the gateway stores nothing for the victim', async () => {
+test('an actor document with the id of another host is no actor, and the gateway stores nothing for the victim (AP-05)', async () => {
   const { gateway, peer, alice, mallory } = stage
   const id = 'https://evil.test/users/fake'
   peer.serve(id, {
@@ -108,7 +108,7 @@ test.each([
   'application/json',
   'application/ld+json',
   'application/ld+json; profile="https://example.com/other"',
-])('AP-06: an actor document served as %s is an uploaded file', async type => {
+])('an actor document served as %s is an uploaded file (AP-06)', async type => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { type, body: alice.document })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({
@@ -123,7 +123,7 @@ test.each([
   'application/activity+json; charset=utf-8',
   'application/ld+json; profile="https://www.w3.org/ns/activitystreams"',
   'application/ld+json; charset=utf-8; profile="https://www.w3.org/ns/activitystreams"',
-])('AP-06: an actor document served as %s counts', async type => {
+])('an actor document served as %s counts (AP-06)', async type => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { type, body: alice.document })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
@@ -135,7 +135,7 @@ test.each([
   ['an embedded actor without an id', { type: 'Person' }],
   ['no actor', undefined],
   ['a number', 7],
-])('AP-07: an activity with %s is malformed', async (_, actor) => {
+])('an activity with %s is malformed (AP-07)', async (_, actor) => {
   const { gateway, alice } = stage
   const answer = await postActivity(gateway, alice, composeNote(alice, {}, { actor }))
   expect(answer).toMatchObject({ status: 400, code: 'malformed' })
@@ -143,7 +143,7 @@ test.each([
   await expectNothingStored()
 })
 
-test('AP-07: the gateway reads an embedded actor that is the signer by its id', async () => {
+test('the gateway reads an embedded actor that is the signer by its id (AP-07)', async () => {
   const { gateway, alice } = stage
   const actor = { id: alice.id, type: 'Person', name: 'Somebody famous' }
   expect(await postActivity(gateway, alice, composeNote(alice, {}, { actor }))).toMatchObject({ status: 202 })
@@ -151,7 +151,7 @@ test('AP-07: the gateway reads an embedded actor that is the signer by its id', 
   expect(record?.message.sender.display_name).toBe('The alice')
 })
 
-test('AP-08: the gateway refuses an activity whose id is on another host', async () => {
+test('the gateway refuses an activity whose id is on another host (AP-08)', async () => {
   const { gateway, alice } = stage
   const answer = await postActivity(gateway, alice, composeNote(alice, {}, { id: 'https://evil.test/1' }))
   expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
@@ -162,7 +162,7 @@ test.each([
   ['is on another host', { id: 'https://evil.test/notes/1' }],
   ['is attributed to another host', { attributedTo: 'https://evil.test/users/mallory' }],
   ['is attributed to a neighbour', { attributedTo: 'https://good.test/users/bob' }],
-])('AP-09: the gateway refuses a created object that %s', async (_, note) => {
+])('the gateway refuses a created object that %s (AP-09)', async (_, note) => {
   const { gateway, alice } = stage
   const answer = await postActivity(gateway, alice, composeNote(alice, note))
   expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
@@ -177,14 +177,14 @@ test.each([
   ['an IDN homograph', 'https://gооd.test/1', 401],
   ['the host as a prefix', 'https://good.test.evil.test/1', 401],
   ['a percent-encoded dot in the host', 'https://good%2etest.evil.test/1', 401],
-])('AP-10: an id with %s is another address', async (_, id, status) => {
+])('an id with %s is another address (AP-10)', async (_, id, status) => {
   const { gateway, alice } = stage
   expect(await postActivity(gateway, alice, composeNote(alice, {}, { id }))).toMatchObject({ status })
   await expectNothingStored()
 })
 
 test.each(['HTTPS://GOOD.TEST/ids/1', 'https://good.test:443/ids/2', 'https://good%2etest/ids/3'])(
-  'AP-10: %s is the same address in another spelling',
+  '%s is the same address in another spelling (AP-10)',
   async id => {
     const { gateway, alice } = stage
     expect(await postActivity(gateway, alice, composeNote(alice, {}, { id }))).toMatchObject({ status: 202 })
@@ -196,7 +196,7 @@ test.each([
   ['control characters', { preferredUsername: 'al\u0000ice' }],
   ['a look-alike', { preferredUsername: 'аlice' }],
   ['somebody else’s name', { preferredUsername: 'admin' }],
-])('AP-11: the gateway withholds a name with %s, and the evidence still names the actor', async (_, document) => {
+])('the gateway withholds a name with %s, and the evidence still names the actor (AP-11)', async (_, document) => {
   const { gateway, peer } = stage
   const alice = settlePerson(peer, 'alice@good.test', { document })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
@@ -206,7 +206,7 @@ test.each([
   expect(record?.proofs).toContainEqual(expect.objectContaining({ kind: 'webfinger', verdict: 'none' }))
 })
 
-test('AP-11: a server that answers WebFinger for another user confirms nobody', async () => {
+test('a server that answers WebFinger for another user confirms nobody (AP-11)', async () => {
   const { gateway, peer, alice } = stage
   const links = [{ rel: 'self', type: 'application/activity+json', href: 'https://good.test/users/bob' }]
   const jrd = { subject: 'acct:alice@good.test', links }
@@ -216,7 +216,7 @@ test('AP-11: a server that answers WebFinger for another user confirms nobody', 
   expect(record?.message.sender.address).toBe('@~unconfirmed@good.test')
 })
 
-test('AP-11: a name on another domain counts when that domain confirms it', async () => {
+test('a name on another domain counts when that domain confirms it (AP-11)', async () => {
   const { gateway, peer, alice } = stage
   const links = [{ rel: 'self', type: 'application/activity+json', href: alice.id }]
   const jrd = { type: 'application/jrd+json', body: { subject: 'acct:alice@other.test', links } }
@@ -229,14 +229,14 @@ test('AP-11: a name on another domain counts when that domain confirms it', asyn
   expect((await stage.stored())[0]?.message.sender.address).toBe('@alice@other.test')
 })
 
-test('AP-11: the gateway confirms a name once a day, not at every post', async () => {
+test('the gateway confirms a name once a day, not at every post (AP-11)', async () => {
   const { gateway, peer, alice } = stage
   await postActivity(gateway, alice, composeNote(alice))
   await postActivity(gateway, alice, composeNote(alice))
   expect(peer.countOf('https://good.test/.well-known/webfinger')).toBe(1)
 })
 
-test('AP-12: an activity without an id is malformed', async () => {
+test('an activity without an id is malformed (AP-12)', async () => {
   const { gateway, alice } = stage
   const answer = await postActivity(gateway, alice, composeNote(alice, {}, { id: undefined }))
   expect(answer).toMatchObject({ status: 400, code: 'malformed', detail: 'Cannot read activity: it has no id' })

@@ -42,7 +42,7 @@ const onlyNew: (status: number) => Answer = status => request => ({
   status: schemeOf(request) === 'rfc9421' ? 202 : status,
 })
 
-describe('AP-28: the second signature scheme', () => {
+describe('the second signature scheme (AP-28)', () => {
   test.each([400, 401, 403])('follows a %s, by RFC 9421 and with the same bytes', async status => {
     const [first, second, ...more] = await deliverTo(onlyNew(status))
     expect(more).toEqual([])
@@ -81,7 +81,7 @@ describe('AP-28: the second signature scheme', () => {
   })
 })
 
-test('AP-29: the first request has a signature by draft-cavage, which a server that checks later can read', async () => {
+test('the first request has a signature by draft-cavage, which a server that checks later can read (AP-29)', async () => {
   const [first, ...more] = await deliverTo(() => ({ status: 202 }))
   expect(more).toEqual([])
   expect(first?.headers.signature).toMatch(

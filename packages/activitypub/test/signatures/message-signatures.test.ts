@@ -61,7 +61,7 @@ test.each<[string, MessageOptions]>([
   expect(await postSigned(stage.alice, options)).toMatchObject({ status: 202 })
 })
 
-describe('AP-23: the gateway refuses RFC 9421', () => {
+describe('the gateway refuses RFC 9421 (AP-23)', () => {
   test.each<[string, MessageOptions, string, RegExp]>([
     ['without created', { parameters: { created: undefined } }, 'signature_invalid', /"created" is missing/],
     ['when it is a day old', { parameters: { created: seconds() - 86_400 } }, 'expired', /before the accepted window/],
@@ -127,7 +127,7 @@ describe('AP-23: the gateway refuses RFC 9421', () => {
   })
 })
 
-describe('AP-24: beside a Signature-Input the gateway ignores an old signature', () => {
+describe('beside a Signature-Input the gateway ignores an old signature (AP-24)', () => {
   test.each(['sig1=("@method");created=1', 'nonsense', ''])('"%s"', async input => {
     const { gateway, alice } = stage
     const body = JSON.stringify(composeNote(alice))
@@ -140,7 +140,7 @@ describe('AP-24: beside a Signature-Input the gateway ignores an old signature',
 })
 
 describe('Accept-Signature', () => {
-  test('AP-13: tells peers who did not sign how to sign', async () => {
+  test('tells peers who did not sign how to sign (AP-13)', async () => {
     const { gateway, alice } = stage
     const answer = await postActivity(gateway, alice, composeNote(alice), { isUnsigned: true })
     expect(answer).toMatchObject({ status: 401, code: 'unsigned' })
@@ -192,7 +192,7 @@ describe('an Ed25519 key that the actor lists as a Multikey', () => {
     await expectRefused(postSigned(erin, signedBy(erin)), 'signer_mismatch', /does not list the signer's key/)
   })
 
-  test('AP-27: is no key of draft-cavage, under any name of the algorithm', async () => {
+  test('is no key of draft-cavage, under any name of the algorithm (AP-27)', async () => {
     const erin = settleErin()
     for (const algorithm of ['hs2019', 'rsa-sha256']) {
       const posted = postActivity(stage.gateway, erin, composeNote(erin), {

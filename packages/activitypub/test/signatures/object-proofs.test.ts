@@ -76,7 +76,7 @@ test('one proof of several is enough', async () => {
   expect(proof).toMatchObject({ verdict: 'pass' })
 })
 
-describe('AP-52: the gateway ignores a proof', () => {
+describe('the gateway ignores a proof (AP-52)', () => {
   const changed = (changes: Members) => {
     const proven = prove(composeNote(erin))
     return { ...proven, proof: { ...(proven.proof as Members), ...changes } }
@@ -154,7 +154,7 @@ test('the gateway fetches an actor again for a key that its copy lacks, but only
   expect(peer.countOf(erin.id)).toBe(1)
 })
 
-test('AP-51: a Linked Data Signature that verifies proves nothing', async () => {
+test('a Linked Data Signature that verifies proves nothing (AP-51)', async () => {
   const { gateway, alice } = stage
   const { signature } = readFixture<Members>('rsa-signature-2017/document.json')
   const document = composeNote(alice, {}, { signature })

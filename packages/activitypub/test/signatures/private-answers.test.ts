@@ -37,7 +37,7 @@ async function askInPublic() {
   return { ...stage, inReplyTo }
 }
 
-test('AP-65: the history of other people does not contain a private answer', async () => {
+test('the history of other people does not contain a private answer (AP-65)', async () => {
   const { gateway } = await askInPublic()
   const history = gateway.resolved[1]?.history ?? []
   expect(history.map(({ role }) => role)).toEqual(['user', 'assistant'])

@@ -44,7 +44,7 @@ test.each([
   ['no host', [target, 'date', 'digest'], 'host'],
   ['no digest', [target, 'host', 'date'], 'digest'],
   ['no time', [target, 'host', 'digest'], 'date'],
-])('AP-14: the gateway refuses a signature that covers %s', async (_, covered, missing) => {
+])('the gateway refuses a signature that covers %s (AP-14)', async (_, covered, missing) => {
   const { gateway, alice } = stage
   const posted = postActivity(gateway, alice, composeNote(alice), { covered })
   await expectRefused(posted, 'signature_invalid', new RegExp(`does not cover .*${missing}|covers neither ${missing}`))
@@ -129,7 +129,7 @@ test.each([
   ['13 h old', -13 * hour, /before the accepted window/],
   ['6 min ahead', 6 * 60_000, /in the future/],
   ['100 min ahead', 100 * 60_000, /in the future/],
-])('AP-18: the gateway refuses a signature %s', async (_, shift, detail) => {
+])('the gateway refuses a signature %s (AP-18)', async (_, shift, detail) => {
   const { gateway, alice } = stage
   await expectRefused(postActivity(gateway, alice, composeNote(alice), { date: dateAt(shift) }), 'expired', detail)
 })
@@ -138,7 +138,7 @@ test.each([
   ['6 min ahead', 6 * 60_000, /in the future/],
   ['61 min old', -61 * 60_000, /before the accepted window/],
 ])(
-  'AP-18: the gateway refuses a signature whose (created) is %s, though its Date is right',
+  'the gateway refuses a signature whose (created) is %s, though its Date is right (AP-18)',
   async (_, shift, detail) => {
     const { gateway, alice } = stage
     const created = Math.floor((gateway.system.now() + shift) / 1_000)
@@ -151,12 +151,12 @@ test.each([
   },
 )
 
-test.each([-59 * 60_000, 4 * 60_000])('AP-18: a clock that is %s ms away is within the window', async shift => {
+test.each([-59 * 60_000, 4 * 60_000])('a clock that is %s ms away is within the window (AP-18)', async shift => {
   const { gateway, alice } = stage
   expect(await postActivity(gateway, alice, composeNote(alice), { date: dateAt(shift) })).toMatchObject({ status: 202 })
 })
 
-test('AP-18: the gateway uses the configured time window', async () => {
+test('the gateway uses the configured time window (AP-18)', async () => {
   const wide = await openStage({ config: { date_window: '12h' } })
   try {
     const { gateway, alice } = wide
@@ -171,7 +171,7 @@ test('AP-18: the gateway uses the configured time window', async () => {
   }
 })
 
-describe('AP-19: (created) and (expires)', () => {
+describe('(created) and (expires) (AP-19)', () => {
   const covered = [target, '(created)', 'host', 'digest']
   const algorithm = 'hs2019'
 
@@ -218,7 +218,7 @@ describe('AP-19: (created) and (expires)', () => {
   })
 })
 
-test('AP-20: the gateway refuses a repeated parameter', async () => {
+test('the gateway refuses a repeated parameter (AP-20)', async () => {
   const { gateway, alice, mallory } = stage
   const body = JSON.stringify(composeNote(alice))
   const headers = signHeaders(gateway, alice, body, { path: '/agents/echo/inbox' })
@@ -228,7 +228,7 @@ test('AP-20: the gateway refuses a repeated parameter', async () => {
 })
 
 test.each(['rsa-sha1', 'hmac-sha256', 'rsa-sha512', 'ed25519', 'none'])(
-  'AP-21: the gateway refuses the algorithm %s',
+  'the gateway refuses the algorithm %s (AP-21)',
   async algorithm => {
     const { gateway, alice } = stage
     const posted = postActivity(gateway, alice, composeNote(alice), { parameters: { algorithm } })
@@ -237,7 +237,7 @@ test.each(['rsa-sha1', 'hmac-sha256', 'rsa-sha512', 'ed25519', 'none'])(
 )
 
 test.each(['hs2019', undefined, 'RSA-SHA256'])(
-  'AP-22: the algorithm named %s over RSA with SHA-256 is honest',
+  'the algorithm named %s over RSA with SHA-256 is honest (AP-22)',
   async algorithm => {
     const { gateway, alice } = stage
     expect(await postActivity(gateway, alice, composeNote(alice), { parameters: { algorithm } })).toMatchObject({
@@ -251,12 +251,12 @@ test.each([
   ['for another agent', { target: 'post /agents/help/inbox' }],
   ['for another method', { target: 'get /agents/echo/inbox' }],
   ['for another host', { host: 'other.test' }],
-])('AP-25: a signature made %s does not fit here', async (_, options) => {
+])('a signature made %s does not fit here (AP-25)', async (_, options) => {
   const { gateway, alice } = stage
   await expectRefused(postActivity(gateway, alice, composeNote(alice), options), 'signature_invalid', /does not fit/)
 })
 
-test('AP-25: the gateway does not believe the host that a proxy declares', async () => {
+test('the gateway does not believe the host that a proxy declares (AP-25)', async () => {
   const { gateway, alice } = stage
   const headers = { 'x-forwarded-host': 'other.test', forwarded: 'host=other.test' }
   const posted = postActivity(gateway, alice, composeNote(alice), { host: 'other.test', headers })
@@ -272,7 +272,7 @@ test.each(['post /inbox?a=1', 'post /inbox'])(
   },
 )
 
-test('AP-26: a repeated request gets the same response and takes effect once', async () => {
+test('a repeated request gets the same response and takes effect once (AP-26)', async () => {
   const { gateway, alice } = stage
   const note = composeNote(alice)
   const date = dateAt(0)
@@ -281,7 +281,7 @@ test('AP-26: a repeated request gets the same response and takes effect once', a
   expect(await stage.stored()).toMatchObject([{ duplicates: 1 }])
 })
 
-describe('AP-27: keys', () => {
+describe('keys (AP-27)', () => {
   const withKey = (publicKeyPem: string) => {
     const { peer, alice } = stage
     peer.serve(alice.id, { body: { ...alice.document, publicKey: { id: alice.keyId, owner: alice.id, publicKeyPem } } })
@@ -321,7 +321,7 @@ describe('AP-27: keys', () => {
   })
 })
 
-test('AP-30: the gateway fetches an actor once after a key change, and invalid signatures do not repeat the fetch', async () => {
+test('the gateway fetches an actor once after a key change, and invalid signatures do not repeat the fetch (AP-30)', async () => {
   const { gateway, peer, alice } = stage
   await postActivity(gateway, alice, composeNote(alice))
   const renewed = settlePerson(peer, 'alice@good.test', { key: testKey('alice’s next') })
@@ -362,7 +362,7 @@ test('the instance actor signs the request by which the gateway accepts an actor
   expect(asked?.headers['user-agent']).toContain('https://agents.test/')
 })
 
-describe('AP-31: the Delete of an actor that is gone', () => {
+describe('the Delete of an actor that is gone (AP-31)', () => {
   const farewell = (actor: string, object: unknown = actor) => ({
     '@context': 'https://www.w3.org/ns/activitystreams',
     id: `${actor}#delete`,

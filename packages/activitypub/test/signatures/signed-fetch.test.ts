@@ -52,7 +52,7 @@ async function answerPath(stage: Stage, author: PeerAccount, activity: Record<st
   return new URL(JSON.parse(posted()?.body ?? '').object.id).pathname
 }
 
-describe('AP-65: a post that is not public', () => {
+describe('a post that is not public (AP-65)', () => {
   let stage: Stage
   let bob: PeerAccount
   let path: string

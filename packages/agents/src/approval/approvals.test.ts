@@ -35,7 +35,7 @@ function decideOn(question: PartialResponse, outcome: 'granted' | 'declined') {
 }
 
 describe('openApprovals()', () => {
-  test('E-38: puts the action on the record store, and asks with its arguments where the tool has no text', async () => {
+  test('puts the action on the record store, and asks with its arguments where the tool has no text (E-38)', async () => {
     const { ask, records } = openTest()
     const question = await ask()
     expect(question.status).toBe('input_required')
@@ -60,7 +60,7 @@ describe('openApprovals()', () => {
     }
   })
 
-  test('E-39: runs a granted action once, and knows its result when the turn runs again', async () => {
+  test('runs a granted action once, and knows its result when the turn runs again (E-39)', async () => {
     const { ask, approvals } = openTest()
     const message = decideOn(await ask(), 'granted')
     const runs: unknown[] = []
@@ -76,7 +76,7 @@ describe('openApprovals()', () => {
     expect(runs).toEqual([{ order: '17' }])
   })
 
-  test('E-39: does not repeat an action that broke off, and says that nobody knows its result', async () => {
+  test('does not repeat an action that broke off, and says that nobody knows its result (E-39)', async () => {
     const { ask, approvals } = openTest()
     const message = decideOn(await ask(), 'granted')
     const decided = await approvals.findDecided(message)
@@ -92,7 +92,7 @@ describe('openApprovals()', () => {
     })
   })
 
-  test('E-39: never runs a declined action, or one whose decision came too late', async () => {
+  test('never runs a declined action, or one whose decision came too late (E-39)', async () => {
     for (const [outcome, hours, words] of [
       ['declined', 0, 'It was not allowed.'],
       ['granted', 3, 'Nobody allowed it in time.'],

@@ -62,7 +62,7 @@ async function openTest({ policy = 'direct', thread, approver = 'sender' }: Kept
 }
 
 describe('calls with a decision from an earlier conversation', () => {
-  test('E-39: run at once, each once, on record with whose word it was', async () => {
+  test('run at once, each once, on record with whose word it was (E-39)', async () => {
     const { tryTurn, runs, records } = await openTest()
     const { call } = tryTurn()
     expect(await call({ order: '17' })).toEqual({ result: { done: { order: '17' } } })
@@ -79,7 +79,7 @@ describe('calls with a decision from an earlier conversation', () => {
     )
   })
 
-  test('E-39: run no second time in a repeated turn, which knows their results', async () => {
+  test('run no second time in a repeated turn, which knows their results (E-39)', async () => {
     const { tryTurn, runs } = await openTest()
     const first = tryTurn()
     await first.call({ order: '17' })
@@ -93,7 +93,7 @@ describe('calls with a decision from an earlier conversation', () => {
     expect(runs).toHaveLength(4)
   })
 
-  test('E-39: do not run again after they broke off, since nobody knows the result', async () => {
+  test('do not run again after they broke off, since nobody knows the result (E-39)', async () => {
     const { tryTurn, approvals, run, runs } = await openTest()
     const ruled = await tryTurn().find({ order: '17' })
     if (!ruled) throw new Error('nothing is remembered')

@@ -23,7 +23,7 @@ const idsOf = (view: ReturnType<typeof createHistoryView>, entries: readonly Ent
   view.view(entries).turns.map(({ id }) => id)
 
 describe('createHistoryView()', () => {
-  test('S-20: an orchestrator sees the last eight messages, or as many as its window holds, without actions', () => {
+  test('an orchestrator sees the last eight messages, or as many as its window holds, without actions (S-20)', () => {
     const entries = [...past, entryOf(21, 'm21'), entryOf(22, 'm22', call)]
     expect(idsOf(createHistoryView({ view: 'role:orchestrator' }), entries)).toEqual([
       'n15',
@@ -40,12 +40,12 @@ describe('createHistoryView()', () => {
     expect(JSON.stringify(visibleEntries)).not.toContain('tool_call')
   })
 
-  test('S-21, S-22: a manager and a worker see nothing of a conversation without phase and task', () => {
+  test('a manager and a worker see nothing of a conversation without phase and task (S-21, S-22)', () => {
     expect(idsOf(createHistoryView({ view: 'role:manager' }), past)).toEqual([])
     expect(idsOf(createHistoryView({ view: 'role:worker' }), past)).toEqual([])
   })
 
-  test('W-15: a swarm keeps the last fifteen messages, or as many as its window holds; one with calls counts once', () => {
+  test('a swarm keeps the last fifteen messages, or as many as its window holds; one with calls counts once (W-15)', () => {
     expect(idsOf(createHistoryView({ view: 'swarm' }), past)).toHaveLength(15)
     expect(idsOf(createHistoryView({ view: 'swarm', keep: 0 }), past)).toEqual([])
     const view = createHistoryView({ view: 'swarm', keep: 2 }).view([

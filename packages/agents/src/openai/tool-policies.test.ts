@@ -6,7 +6,7 @@ import { call, replyWith, streamOf } from '../../test/model-server.ts'
 const tools = './tools/shed.ts'
 
 describe('tool_policies', () => {
-  test('E-38: end the turn with the question, and skip the calls behind it', async () => {
+  test('end the turn with the question, and skip the calls behind it (E-38)', async () => {
     const calls = [
       { index: 0, id: 'a', type: 'function', function: { name: 'look', arguments: '{"where":"here"}' } },
       { index: 1, id: 'b', type: 'function', function: { name: 'recall', arguments: '{}' } },

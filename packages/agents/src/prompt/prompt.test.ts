@@ -89,7 +89,7 @@ describe('composePrompt()', () => {
     expect(compose({ prompt: ' ' })[0]).toEqual({ role: 'system', content: explainDataBlocks(delimiter) })
   })
 
-  test('MN-8.3: tells a model that other agents called its position in the chain, after the constant part', () => {
+  test('tells a model that other agents called its position in the chain, after the constant part (MN-8.3)', () => {
     const chain = { hop: 5, max_hops: 5, is_final: true }
     const capabilities = { mention_relay: { kind: 'none' }, agent_chain: chain } as const
     const message = testMessage('And now?', { sender: aliceSender, recipient_capabilities: capabilities })

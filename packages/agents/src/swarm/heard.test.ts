@@ -74,7 +74,7 @@ describe('the words of a swarm', () => {
     expect((await ask()).pieces).toEqual(['Hello to you, too.'])
   })
 
-  test('W-21: stay when their speaker hands over; the next speaker’s pieces follow under their own name', async () => {
+  test('stay when their speaker hands over; the next speaker’s pieces follow under their own name (W-21)', async () => {
     const called = { index: 0, id: 'c', type: 'function', function: { name: 'navigate_to_two', arguments: '{}' } }
     const { ask } = await openSwarm([
       streamOf([...wordChunks(long), { tool_calls: [called] }], 'tool_calls'),
@@ -88,7 +88,7 @@ describe('the words of a swarm', () => {
     expect(chunks.slice(0, firstOfTwo).map(textOfAnswer).join('')).toBe(long)
   })
 
-  test('W-25: never arrive when they need a rescue, nor do the rescued ones', async () => {
+  test('never arrive when they need a rescue, nor do the rescued ones (W-25)', async () => {
     const { ask } = await openSwarm([
       streamOf(wordChunks('Let me see. <tool_call>{"name": "x"}')),
       replyWith('Here you are.'),
@@ -96,7 +96,7 @@ describe('the words of a swarm', () => {
     expect((await ask()).pieces).toEqual(['Here you are.'])
   })
 
-  test('W-25: arrive up to the mark of a late call, and the new ones follow an empty line', async () => {
+  test('arrive up to the mark of a late call, and the new ones follow an empty line (W-25)', async () => {
     const { ask } = await openSwarm([
       streamOf(wordChunks(`${long}<tool_call>{"name": "x"}`)),
       replyWith('Here you are.'),
@@ -109,7 +109,7 @@ describe('the words of a swarm', () => {
     expect(textOfAnswer((await (await openSwarm([replyWith(code)])).ask()).answer)).toBe(code)
   })
 
-  test('W-25: with braces need a rescue where the swarm looks for braces', async () => {
+  test('with braces need a rescue where the swarm looks for braces (W-25)', async () => {
     const { ask } = await openSwarm([replyWith('Here: {"a": 1}'), replyWith('Here you are.')], {
       rescue_checks: ['braces'],
     })
@@ -129,7 +129,7 @@ describe('the words of a swarm', () => {
     expect(answer?.parts?.[1]).toMatchObject({ policy: { kind: 'forbidden', message: 'I stop here.' } })
   })
 
-  test('W-25: of a refusal that needs a rescue never arrive, and the new ones are no refusal', async () => {
+  test('of a refusal that needs a rescue never arrive, and the new ones are no refusal (W-25)', async () => {
     const { ask } = await openSwarm([streamOf([{ refusal: 'No: <tool_call>{}' }]), replyWith('Here you are.')])
     const { answer } = await ask()
     expect([answer?.status, textOfAnswer(answer)]).toEqual([undefined, 'Here you are.'])

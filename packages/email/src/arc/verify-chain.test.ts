@@ -23,7 +23,7 @@ test('judgeChain() passes a whole chain, and knows its last seal again', async (
   expect(report.id).toMatch(/^[0-9a-f]{64}$/)
 })
 
-test('EM-08 and EM-22: judgeChain() fails a chain that sealed the beginning of the body only', async () => {
+test('judgeChain() fails a chain that sealed the beginning of the body only (EM-08, EM-22)', async () => {
   const chain = await openChain()
   chain.lastEntry.messageSignature.status.underSized = 3
   expect(await judgeChain(chain, options)).toMatchObject({ result: 'fail', comment: 'undersized' })

@@ -15,7 +15,7 @@ function mail(values: readonly string[], { isVerified = true, covers = ['from', 
   } as unknown as Mail
 }
 
-test('MN-8.3: the gateway caps the chain of an agent’s mail at its own ceiling, and keeps a lower one', () => {
+test('the gateway caps the chain of an agent’s mail at its own ceiling, and keeps a lower one (MN-8.3)', () => {
   expect(readAgentMail(mail([field(2, 9)]), 5)).toEqual({ chain: { hop: 2, max_hops: 5, is_final: false } })
   expect(readAgentMail(mail([field(2, 3)]), 5)).toEqual({ chain: { hop: 2, max_hops: 3, is_final: false } })
   expect(readAgentMail(mail([field(3, 3)]), 5)).toEqual({ chain: { hop: 3, max_hops: 3, is_final: true } })

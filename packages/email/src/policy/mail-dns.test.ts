@@ -77,6 +77,6 @@ test('questions that together take too long are trouble', async () => {
 test.each([
   ['64 KB in one record', [['x'.repeat(65_536)]]],
   ['a hundred and one records', Array.from({ length: 101 }, () => ['x'])],
-])('EM-38: %s count as none', async (_what, answer) => {
+])('%s count as none (EM-38)', async (_what, answer) => {
   await expect(resolveName(openDns(async () => answer))).rejects.toMatchObject({ code: 'ENODATA' })
 })

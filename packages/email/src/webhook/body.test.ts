@@ -13,6 +13,6 @@ test.each([
   ['form-data; filename="\\"; name=email"; name="file"', ['file']],
   ['form-data; name="file"; filename="; name=email"', ['file']],
   ['form-data; filename="; name=email"', []],
-])('EM-71: a file name does not name another field: %s', (disposition, names) => {
+])('a file name does not name another field: %s (EM-71)', (disposition, names) => {
   expect(namesOf(disposition)).toEqual(names)
 })

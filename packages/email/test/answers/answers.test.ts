@@ -131,7 +131,7 @@ test.each([
   expect((await send({}, { ...target, subject })).headers.get('subject')).toEqual([called])
 })
 
-test('EM-57: a header injection goes out as one line', async () => {
+test('a header injection goes out as one line (EM-57)', async () => {
   const evil = 'Hi\r\nBcc: victim@x.test\r\n\r\nboo'
   const answer = await gateway.post(
     `From: =?utf-8?q?Al=0D=0ABcc=3A_v=40x.test?= <alice@nodmarc.test>\nTo: echo@${mailDomain}\nSubject: =?utf-8?b?${Buffer.from(evil).toString('base64')}?=\nMessage-ID: <inj@nodmarc.test>\n\nHi\n`,
@@ -259,7 +259,7 @@ describe('every kind of part', () => {
   })
 })
 
-test('MN-8.1 recipient-field: mentioned people are in To, local agents in Cc, each with a delivery; the agent itself and nonsense are not', async () => {
+test('mentioned people are in To, local agents in Cc, each with a delivery; the agent itself and nonsense are not (MN-8.1 recipient-field)', async () => {
   const mentions = [
     '@bob@nodmarc.test',
     '@helper@agents.test',

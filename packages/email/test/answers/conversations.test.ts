@@ -144,7 +144,7 @@ describe('with reply_all', () => {
     ['a mailbox that is allowed', 'Desk@Partner.test', 'Desk@partner.test'],
     ['a domain that is allowed', 'any@helpers.test', 'any@helpers.test'],
     ['another', 'other@partner.test', 'alice@alice.test'],
-  ])('EM-32: a Reply-To to %s', async (_what, replyTo, answered) => {
+  ])('a Reply-To to %s (EM-32)', async (_what, replyTo, answered) => {
     const { reply } = await converse(gateway, { from: alice, headers: { 'Reply-To': replyTo } })
     expect(reply.envelope.to).toEqual([answered])
   })

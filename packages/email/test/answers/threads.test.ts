@@ -114,7 +114,7 @@ test(`the tag of an address comes back in Reply-To`, async () => {
   expect(reply.headers.get('reply-to')?.[0]).toMatch(/^echo\+case-42\+r\.[0-9a-f]{32}@agents\.test$/)
 })
 
-test('EM-32: the answer goes to the Reply-To of a proven domain, but not to that of another one (EM-4.5)', async () => {
+test('the answer goes to the Reply-To of a proven domain, but not to that of another one (EM-32, EM-4.5)', async () => {
   const ownReplyTo = await gateway.postMail({ from: from.verified, headers: { 'Reply-To': 'team@alice.test' } })
   expect((await gateway.simulation.mail.awaitReply(ownReplyTo.mail.messageId, 30_000)).envelope.to).toEqual([
     'team@alice.test',

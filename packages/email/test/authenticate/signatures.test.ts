@@ -98,17 +98,17 @@ describe('a signature that proves', () => {
     expect(sender.identities).toMatchObject([{ subject: 'mailto:ann@bare.test', assurance: 'domain' }])
   })
 
-  test('EM-17: Ed25519 only', async () => {
+  test('Ed25519 only (EM-17)', async () => {
     const { sender } = await postMail(sign({ key: edwards, selector: 'ed' }))
     expect(sender).toMatchObject({ verified: true, key_id: 'd=open.test/s=ed' })
   })
 
-  test('EM-18: the second one is good, and the first is not', async () => {
+  test('the second one is good, and the first is not (EM-18)', async () => {
     const { sender } = await postMail(sign({ selector: 'absent' }, sign()))
     expect(sender).toMatchObject({ verified: true, key_id: 'd=open.test/s=s1' })
   })
 
-  test('EM-06: the gateway flags a Subject outside the signature', async () => {
+  test('the gateway flags a Subject outside the signature (EM-06)', async () => {
     const { sender, record } = await postMail(sign({ fields: ['from', 'to', 'date', 'message-id'] }))
     expect(sender.verified).toBe(true)
     expect(record.flags).toContain('unsigned_subject')
@@ -123,7 +123,7 @@ describe('a signature that proves', () => {
     expect(record).toMatchObject({ state, flags: expect.arrayContaining([flag]) })
   })
 
-  test('EM-32: the answer does not go to a Reply-To outside the signature (EM-4.5)', async () => {
+  test('the answer does not go to a Reply-To outside the signature (EM-32, EM-4.5)', async () => {
     const message = `Reply-To: team@open.test\n${write()}`
     const bare = await postMail(sign({}, message))
     expect(bare.sender.verified).toBe(true)
@@ -135,7 +135,7 @@ describe('a signature that proves', () => {
     expect(covered.record.flags).toEqual(['message_id_reused'])
   })
 
-  test('EM-12: 1024 bits, flagged', async () => {
+  test('1024 bits, flagged (EM-12)', async () => {
     const { sender, record } = await postMail(sign({ key: shortKey, selector: 'small' }))
     expect(sender.verified).toBe(true)
     expect(record.flags).toContain('short_key')
@@ -146,7 +146,7 @@ describe('a signature that proves', () => {
     expect(sender).toMatchObject({ verified: true, key_id: 'd=sub.open.test/s=s1' })
   })
 
-  test('EM-36: a key in several strings, with 4096 bits', async () => {
+  test('a key in several strings, with 4096 bits (EM-36)', async () => {
     const key = makeDkimKey(4096)
     gateway.simulation.dns.set('long._domainkey.open.test', { TXT: [keyRecord(key)] })
     expect((await postMail(sign({ key, selector: 'long' }))).sender.verified).toBe(true)
@@ -162,7 +162,7 @@ describe('a signature that proves', () => {
         return `v=DKIM1; k=rsa; p=${der.toString('base64')}`
       },
     ],
-  ])('EM-36: a key record with %s', async (what, record) => {
+  ])('a key record with %s (EM-36)', async (what, record) => {
     const selector = `odd-${what.length}`
     gateway.simulation.dns.set(`${selector}._domainkey.open.test`, { TXT: [record()] })
     expect((await postMail(sign({ selector }))).sender.verified).toBe(true)
@@ -234,13 +234,13 @@ describe('a signature that proves nothing', () => {
     expect(record.flags).toContain('undersized')
   })
 
-  test('EM-19: a valid signature of another domain names who forwarded it, not who wrote it', async () => {
+  test('a valid signature of another domain names who forwarded it, not who wrote it (EM-19)', async () => {
     const { sender } = await postMail(sign({ domain: 'other.test' }))
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
     expect(sender.identities).toMatchObject([{ subject: 'other.test', issuer: 'other.test', assurance: 'domain' }])
   })
 
-  test('EM-19: nor does the signature of a neighbouring domain, or of a child without a policy', async () => {
+  test('nor does the signature of a neighbouring domain, or of a child without a policy (EM-19)', async () => {
     for (const otherDomain of ['other.test', 'sub.bare.test']) {
       gateway.simulation.dns.set(`s1._domainkey.${otherDomain}`, { TXT: [keyRecord(rsa)] })
       expect((await postMail(sign({ domain: otherDomain }, write('ann@bare.test')))).sender.verified).toBe(false)
@@ -258,7 +258,7 @@ describe('a signature that proves nothing', () => {
     expect(sender.verified).toBe(isVerified)
   })
 
-  test('EM-23: a forged Authentication-Results has no effect', async () => {
+  test('a forged Authentication-Results has no effect (EM-23)', async () => {
     const forgedMail = `Authentication-Results: ${mailDomain}; dmarc=pass header.from=open.test\n${write()}`
     expect((await postMail(forgedMail)).sender).toMatchObject({ verified: false, auth_method: 'none' })
   })
@@ -271,7 +271,7 @@ describe('many signatures', () => {
     return message
   }
 
-  test('EM-20: the gateway judges only those that could align when there are more than ten', async () => {
+  test('the gateway judges only those that could align when there are more than ten (EM-20)', async () => {
     const questions = gateway.simulation.dns.questions.length
     const { sender, record } = await postMail(many(12, { domain: 'noise.example' }))
     expect(sender.verified).toBe(true)
@@ -280,17 +280,17 @@ describe('many signatures', () => {
     expect(keyQuestions.filter(question => question.includes('noise.example'))).toEqual([])
   })
 
-  test('EM-20: the gateway judges ten at most', async () => {
+  test('the gateway judges ten at most (EM-20)', async () => {
     const { record } = await postMail(many(14, { domain: 'open.test' }))
     expect(record.proofs.filter(({ kind }) => kind === 'dkim')).toHaveLength(10)
   })
 
-  test('EM-20: the gateway refuses over a hundred', async () => {
+  test('the gateway refuses over a hundred (EM-20)', async () => {
     const answer = await refuse(many(100, { domain: 'noise.example' }))
     expect(answer).toMatchObject({ status: 400, body: { detail: 'Cannot verify mail: more than 100 signatures' } })
   })
 
-  test('EM-21: a hundred with different l= over a large body cost no more than ten', async () => {
+  test('a hundred with different l= over a large body cost no more than ten (EM-21)', async () => {
     // Each signature is of the author's own domain, so each may prove the author.
     const judge = async (count: number) => {
       let message = write('ann@open.test', 'x'.repeat(70).concat('\n').repeat(14_000))
@@ -368,7 +368,7 @@ describe("the policy of the author's domain", () => {
     expect(refusal).toMatchObject({ via: 'email', code: 'forbidden', from: '127.0.0.1' })
   })
 
-  test('EM-08: a signature that leaves the end open does not help under p=reject', async () => {
+  test('a signature that leaves the end open does not help under p=reject (EM-08)', async () => {
     const signed = sign({ domain: 'shut.test', bodyOctets: 17, tags: { l: '17' } }, write('ann@shut.test'))
     expect(await refuse(`${signed}Added.\n`)).toMatchObject({ status: 403 })
   })
@@ -402,7 +402,7 @@ describe("the policy of the author's domain", () => {
   })
 })
 
-describe('EM-34: DNS that does not answer', () => {
+describe('DNS that does not answer (EM-34)', () => {
   test('for the key of an aligned signature: the sender has to come back; after the longest deferral the mail is unverified', async () => {
     const message = sign({ selector: 'silent' })
     const answer = await refuse(message)
@@ -457,7 +457,7 @@ describe('EM-34: DNS that does not answer', () => {
   })
 })
 
-describe('EM-39: a DMARC record without a policy', () => {
+describe('a DMARC record without a policy (EM-39)', () => {
   test.each<[string, string[]]>([
     ['there are two', ['v=DMARC1; p=reject', 'v=DMARC1; p=none']],
     ['it is of another version', ['v=DMARC2; p=reject']],
@@ -488,7 +488,7 @@ describe('a second From on a mail that is really signed', () => {
   })
 })
 
-test('EM-25: the same mail again gets the same reply, and the store keeps one copy', async () => {
+test('the same mail again gets the same reply, and the store keeps one copy (EM-25)', async () => {
   const message = sign()
   await postMail(message)
   const repeatedMail = await gateway.post(`Received: by another hop\n${message}`, { to: `echo@${mailDomain}` })

@@ -127,7 +127,7 @@ describe('an ARC chain of a trusted sealer', () => {
     expect(await post(await message())).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 
-  test('EM-22: with eleven sets asks for no key', async () => {
+  test('with eleven sets asks for no key (EM-22)', async () => {
     let message = await composeListMail()
     for (let i = 2; i <= 11; i += 1) message = await seal(message, { cv: 'pass', i })
     const questionCount = gateway.simulation.dns.questions.length
@@ -156,14 +156,14 @@ describe('SPF alone', () => {
   })
 })
 
-test('EM-12: a floor of 2048 bits makes 1024 too weak', async () => {
+test('a floor of 2048 bits makes 1024 too weak (EM-12)', async () => {
   await post(sign(composeMail('ann@open.test'), 'open.test', { key: shortKey, selector: 'small' }))
   const { message, flags } = await gateway.latest()
   expect(message.sender.verified).toBe(false)
   expect(flags).toContain('weak_key')
 })
 
-describe('EM-24: a good signature that comes again', () => {
+describe('a good signature that comes again (EM-24)', () => {
   /** Posts a mail, and returns the state and flags of its record. The mails share an id, so the record is found by its number. */
   const hand = async (message: string, to: string) => {
     await gateway.post(message, { to })
@@ -237,7 +237,7 @@ describe('mail over a provider that loses octets', () => {
   })
 })
 
-test('EM-23: the gateway ignores Authentication-Results that claim to be from itself or from a trusted sealer', async () => {
+test('the gateway ignores Authentication-Results that claim to be from itself or from a trusted sealer (EM-23)', async () => {
   for (const authservId of [mailDomain, 'list.test']) {
     const forgedMail = `Authentication-Results: ${authservId}; dmarc=pass header.from=open.test; arc=pass\r\n${composeMail('ann@open.test')}`
     await post(forgedMail)

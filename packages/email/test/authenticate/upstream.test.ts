@@ -123,7 +123,7 @@ describe('a server that is named for the endpoint', () => {
   })
 })
 
-describe('EM-23: what others wrote as the verdict of a server', () => {
+describe('what others wrote as the verdict of a server (EM-23)', () => {
   test('is in nothing that agents and operators read', async () => {
     const message = write(
       `${pinned}; ${passed}`,

@@ -260,7 +260,7 @@ test('the gateway tries again hours after a soft bounce, and a delay changes not
   expect(await suppressed(person)).toBeUndefined()
 })
 
-describe('EM-65: a report about a mail we never sent, or to an address that is not ours', () => {
+describe('a report about a mail we never sent, or to an address that is not ours (EM-65)', () => {
   test.each<[what: string, change: (verp: string) => string]>([
     ['a forged signature', verp => verp.replace(/[0-9a-f]{20}@/, `${'0'.repeat(20)}@`)],
     ['another delivery under the same signature', verp => verp.replace(/\+b\.\d+\./, '+b.1.')],

@@ -118,7 +118,7 @@ describe('budgets', () => {
     }))
 })
 
-describe('EM-64: a correspondent that is a machine', () => {
+describe('a correspondent that is a machine (EM-64)', () => {
   /** Answers every answer at once, in the same thread, with a new text. */
   async function pingPong(gateway: MailGateway, most: number): Promise<number> {
     let [inReplyTo, references]: [string | undefined, string[]] = [undefined, []]
@@ -159,7 +159,7 @@ describe('our own mail', () => {
   })
   afterAll(() => gateway.close())
 
-  test('EM-64: a gateway declares its mail, and another gateway does not answer it (EM-4.1)', async () => {
+  test('a gateway declares its mail, and another gateway does not answer it (EM-64, EM-4.1)', async () => {
     const { mail } = await gateway.postMail({ from: alice })
     const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const marks = Object.fromEntries(
@@ -174,7 +174,7 @@ describe('our own mail', () => {
     expect(record?.flags).toContain('auto_reply')
   })
 
-  test('EM-63: the hop field betrays an answer that comes back by a list under another name', async () => {
+  test('the hop field betrays an answer that comes back by a list under another name (EM-63)', async () => {
     const { mail } = await gateway.postMail({ from: alice })
     const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const hop = reply.headers.get('x-postern-hop')?.[0] ?? ''
@@ -190,7 +190,7 @@ test.each([
   ['an answer to an invitation', 'REPLY', 'ignored', ['calendar_reply']],
   ['another proposal', 'COUNTER', 'ignored', ['calendar_reply']],
   ['an invitation', 'REQUEST', 'received', []],
-])('EM-62: %s, inside of a multipart as Exchange sends it', (_what, method, state, flags) =>
+])('%s, inside of a multipart as Exchange sends it (EM-62)', (_what, method, state, flags) =>
   withBudgets({}, async gateway => {
     const event = `BEGIN:VCALENDAR\nMETHOD:${method}\nBEGIN:VEVENT\nUID:1@corp.test\nSUMMARY:Lunch\nEND:VEVENT\nEND:VCALENDAR\n`
     const parts = `--b\nContent-Type: text/plain\n\nLunch\n--b\nContent-Type: text/calendar; charset=utf-8; method=${method}\n\n${event}--b--\n`

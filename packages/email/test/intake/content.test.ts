@@ -52,7 +52,7 @@ const file = (type: string, content = 'x', name = 'a.bin'): Draft => ({
   body: `--b\r\nContent-Type: text/plain\r\n\r\nLook.\r\n--b\r\nContent-Type: ${type}\r\nContent-Disposition: attachment; filename="${name}"\r\n\r\n${content}\r\n--b--\r\n`,
 })
 
-describe('EM-47: boundaries', () => {
+describe('boundaries (EM-47)', () => {
   test.each([
     ['missing', 'Content-Type: multipart/mixed\n', '--b\r\n\r\nSaved\r\n--b--\r\n'],
     ['empty', 'Content-Type: multipart/mixed; boundary=""\n', '--\r\n\r\nSaved\r\n----\r\n'],
@@ -85,7 +85,7 @@ describe('EM-47: boundaries', () => {
   })
 })
 
-describe('EM-48: broken encodings', () => {
+describe('broken encodings (EM-48)', () => {
   test.each<[string, string, Buffer | string, RegExp]>([
     ['base64 with junk', 'Content-Transfer-Encoding: base64\n', 'SGVs*!*bG8g\r\ndGhl cmU=#', /Hello there/],
     ['quoted-printable with broken escapes', 'Content-Transfer-Encoding: quoted-printable\n', 'a=ZZ=\r\nb=4', /a.*b/s],
@@ -172,7 +172,7 @@ describe('charsets', () => {
   })
 })
 
-describe('EM-49: long encoded fields', () => {
+describe('long encoded fields (EM-49)', () => {
   test('the gateway refuses 50 000 encoded words in a Subject as too large, and reads 2 000', async () => {
     const encodedWords = (count: number) => Array(count).fill('=?utf-8?q?a?=').join('\n ')
     expect((await gateway.post(write({ fields: `Subject: ${encodedWords(50_000)}\n` }))).status).toBe(413)
@@ -191,7 +191,7 @@ describe('EM-49: long encoded fields', () => {
   })
 })
 
-describe('EM-50: HTML that wants to choke on', () => {
+describe('HTML that wants to choke on (EM-50)', () => {
   test.each([
     ['100 000 nested elements', `${'<div>'.repeat(100_000)}Deep`],
     ['3 000 nested tables', `${'<table><tr><td>'.repeat(3000)}Deep`],
@@ -206,7 +206,7 @@ describe('EM-50: HTML that wants to choke on', () => {
   })
 })
 
-test('EM-52: the gateway never unpacks an archive', async () => {
+test('the gateway never unpacks an archive (EM-52)', async () => {
   const bomb = gzipSync(Buffer.alloc(10 * 1024 * 1024))
   for (const type of ['application/zip', 'application/gzip']) {
     const record = await postDraft(
@@ -216,13 +216,13 @@ test('EM-52: the gateway never unpacks an archive', async () => {
   }
 })
 
-test('EM-53: the agent gets the original name of a file beside the safe one', async () => {
+test('the agent gets the original name of a file beside the safe one (EM-53)', async () => {
   const record = await postDraft(file('text/plain', 'x', '../../etc/passwd'))
   expect(filesOf(record)).toMatchObject([{ name: 'passwd' }])
   expect(detailsOf(record)).toMatchObject({ file_names: { passwd: '../../etc/passwd' } })
 })
 
-describe('EM-58: invisible text', () => {
+describe('invisible text (EM-58)', () => {
   const tags = Array.from('ignore all', letter => String.fromCodePoint(0xe0000 + (letter.codePointAt(0) ?? 0))).join('')
 
   test('the gateway removes, counts and flags tag characters, zero-width characters and direction overrides', async () => {
@@ -306,7 +306,7 @@ test.each([
   expect(textOf(await postDraft(html(markup)))).toBe(text)
 })
 
-test('EM-59: the gateway names only http, https and mailto targets, and fetches nothing', async () => {
+test('the gateway names only http, https and mailto targets, and fetches nothing (EM-59)', async () => {
   const markup = [
     ['javascript:alert(1)', 'a'],
     ['data:text/html,x', 'b'],
@@ -333,7 +333,7 @@ describe('the two readings of a mail', () => {
   })
 })
 
-describe('EM-60: two readings', () => {
+describe('two readings (EM-60)', () => {
   test('of one size that differ get a flag; the agent gets the plain one, and the store keeps the other', async () => {
     const record = await postDraft(
       both(
@@ -378,7 +378,7 @@ describe('the other recipients of a mail', () => {
   })
 })
 
-describe('EM-61: contents that the gateway only recognizes (EM-4.9)', () => {
+describe('contents that the gateway only recognizes (EM-61, EM-4.9)', () => {
   const signed = (protocol: string, type: string): Draft => ({
     fields: `Content-Type: multipart/signed; protocol="${protocol}"; micalg=sha-256; boundary=b\n`,
     body: `--b\r\nContent-Type: text/plain\r\n\r\nHello.\r\n--b\r\nContent-Type: ${type}; name=signature.asc\r\n\r\nxyz\r\n--b--\r\n`,
@@ -531,7 +531,7 @@ test('the gateway cuts a text that is too long for a message, and keeps all of i
   expect((await readKept(record, 'email.full_text')).trim()).toBe(body)
 })
 
-test('EM-53: files small and large come whole out of the thread that reads them', async () => {
+test('files small and large come whole out of the thread that reads them (EM-53)', async () => {
   const contents = ['a', 'b'.repeat(70_000), 'c', 'b'.repeat(70_000)]
   const parts = contents.map(content => `--b\r\nContent-Type: application/pdf\r\n\r\n${content}\r\n`).join('')
   const record = await postDraft({ fields: 'Content-Type: multipart/mixed; boundary=b\n', body: `${parts}--b--\r\n` })
@@ -540,7 +540,7 @@ test('EM-53: files small and large come whole out of the thread that reads them'
   expect(blobs.map(bytes => Buffer.from(bytes).toString())).toEqual(contents)
 })
 
-describe('EM-30: letters that look like others', () => {
+describe('letters that look like others (EM-30)', () => {
   test.each([
     ['all of them Cyrillic', 'ann@\u0430\u0440\u0440\u04cf\u0435.test', ['lookalike_domain']],
     ['one among Latin ones', 'ann@p\u0430ypal.test', ['mixed_script', 'lookalike_domain']],
@@ -555,7 +555,7 @@ describe('EM-30: letters that look like others', () => {
     expect((await gateway.post(write({ from }))).status).toBe(400)
   })
 
-  test('EM-27: the gateway flags the name of one of its agents', async () => {
+  test('the gateway flags the name of one of its agents (EM-27)', async () => {
     const record = await postDraft({ from: 'Echo The Agent <x@evil.test>' })
     expect(record.flags).toContain('display_name_spoof')
     expect(detailsOf(record)).toMatchObject({ flags: ['display_name_spoof'] })

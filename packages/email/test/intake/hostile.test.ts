@@ -32,7 +32,7 @@ const outcome = async (message: string, envelope = {}) =>
 
 const [accepted, duplicate] = [[{ outcome: 'accepted' }], [{ outcome: 'duplicate' }]]
 
-describe('EM-25: a signed mail is one turn', () => {
+describe('a signed mail is one turn (EM-25)', () => {
   test.each(['X-Copy: 2', 'Comments: again', 'References: <x@open.test>', 'X-Mailer: y\r\nX-Copy: 3'])(
     'with any field that an attacker adds to it: %s',
     async field => {
@@ -67,7 +67,7 @@ test('a mail with a known Message-ID but other words is a message of its own, wi
   expect([await flagsOf(first?.message), await flagsOf(second?.message)]).toEqual([[], ['message_id_reused']])
 })
 
-describe('EM-25: a stored copy does not replace the mail', () => {
+describe('a stored copy does not replace the mail (EM-25)', () => {
   test.each([
     ['with an empty Return-Path', (message: string) => `Return-Path: <>\r\n${message}`, {}],
     ['by the null sender', (message: string) => message, { from: '' }],
@@ -83,7 +83,7 @@ describe('EM-25: a stored copy does not replace the mail', () => {
   })
 })
 
-test('EM-29: blanks may follow a field name, and nothing else', async () => {
+test('blanks may follow a field name, and nothing else (EM-29)', async () => {
   const refused = { status: 400, body: { detail: 'Cannot read mail: a header line is not a field' } }
   for (const end of ['\x0b', '\x0c', '\xa0']) {
     expect(await gateway.post(Buffer.from(write().replace('From:', `From${end}:`), 'latin1'))).toMatchObject(refused)
@@ -91,7 +91,7 @@ test('EM-29: blanks may follow a field name, and nothing else', async () => {
   expect((await gateway.post(write().replace('From:', 'From \t:'))).status).toBe(200)
 })
 
-test('EM-43: the gateway refuses recipients that take long to read, unread', async () => {
+test('the gateway refuses recipients that take long to read, unread (EM-43)', async () => {
   const quotes = `Cc: ${'"'.repeat(60_000)}\r\n`
   expect(await gateway.post(`${quotes}${quotes}${write()}`)).toMatchObject({
     status: 400,
@@ -99,7 +99,7 @@ test('EM-43: the gateway refuses recipients that take long to read, unread', asy
   })
 })
 
-test('EM-65: in a complaint with endless bounce addresses every agent looks at fifty', () => {
+test('in a complaint with endless bounce addresses every agent looks at fifty (EM-65)', () => {
   const quoted = quoteBounceAddresses(`x +b.d1.${'0'.repeat(20)}@agents.test `.repeat(40_000))
   expect(quoted.split(' ')).toEqual(Array(50).fill(`+b.d1.${'0'.repeat(20)}@`))
 })

@@ -325,7 +325,7 @@ describe('a mail with badly written fields', () => {
   })
 })
 
-describe('EM-60: HTML that says more than the plain text', () => {
+describe('HTML that says more than the plain text (EM-60)', () => {
   const both = (plain: string, html: string): Draft => ({
     fields: ['Content-Type: multipart/alternative; boundary=b'],
     body: [

@@ -45,7 +45,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('EM-69: refuses an unknown agent at RCPT, and the operator sees it', async () => {
+  test('refuses an unknown agent at RCPT, and the operator sees it (EM-69)', async () => {
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
     expect(await client.say(`RCPT TO:<nobody@${mailDomain}>`)).toBe('550 5.1.1 Cannot accept mail: no such agent here')
@@ -58,7 +58,7 @@ describe('the SMTP listener', () => {
     })
   })
 
-  test('EM-69: defers one recipient too many', async () => {
+  test('defers one recipient too many (EM-69)', async () => {
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
     await client.say(`RCPT TO:<echo@${mailDomain}>`)
@@ -126,7 +126,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('EM-44: refuses a mail that is too large by SIZE, and after DATA without SIZE', async () => {
+  test('refuses a mail that is too large by SIZE, and after DATA without SIZE (EM-44)', async () => {
     const { client } = await greet(port)
     expect(await client.say('MAIL FROM:<bob@nodmarc.test> SIZE=10001')).toMatch(/^552 5\.3\.4 /)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
@@ -139,7 +139,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('EM-44: shows the operator a refusal by the announced SIZE', async () => {
+  test('shows the operator a refusal by the announced SIZE (EM-44)', async () => {
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test> SIZE=10001')
     await client.say('QUIT')
@@ -175,7 +175,7 @@ describe('the SMTP listener', () => {
     ['CRLF.CR', '\r\n.\r'],
     ['CRLF.CRCRLF', '\r\n.\r\r\n'],
     ['CRLF NUL.CRLF', '\r\n\0.\r\n'],
-  ])('EM-66: %s does not end a message', async (_what, sequence) => {
+  ])('%s does not end a message (EM-66)', async (_what, sequence) => {
     const before = await countStored(gateway.store)
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
@@ -187,7 +187,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('EM-69: cuts off a line without end and nonsense', async () => {
+  test('cuts off a line without end and nonsense (EM-69)', async () => {
     const { client: long } = await greet(port)
     long.write('x'.repeat(1024 * 1024))
     await long.closed
@@ -199,7 +199,7 @@ describe('the SMTP listener', () => {
     await hasty.closed
   })
 
-  test('EM-69: refuses unknown commands, logins and STARTTLS', async () => {
+  test('refuses unknown commands, logins and STARTTLS (EM-69)', async () => {
     const { client } = await greet(port)
     for (const command of ['FROBNICATE', 'AUTH PLAIN AGEAYg==', 'STARTTLS'])
       expect(await client.say(command)).toMatch(/^5\d\d /)
@@ -207,7 +207,7 @@ describe('the SMTP listener', () => {
   })
 
   // This test needs its own listener, because on the shared one a test that a busy machine delays would count as a silent client too.
-  test('EM-69: cuts off a silent client', async () => {
+  test('cuts off a silent client (EM-69)', async () => {
     const impatient = await openMailGateway({ config: { listen: { port: 0, timeout_ms: 100 } } })
     const client = await openSmtpClient(impatient.listening?.port ?? 0)
     await vi.waitFor(async () => expect(await client.read()).toMatch(/^421 /))
@@ -284,7 +284,7 @@ describe('a mail server of the operator that forwards mail', () => {
   })
 
   test.each(['XFORWARD ADDR=192.0.2.5', 'XCLIENT ADDR=192.0.2.5'])(
-    'EM-68: %s of another peer does not count',
+    '%s of another peer does not count (EM-68)',
     async command => {
       const { features, replies, spf } = await forward({ protocol: 'smtp', trusted_peers: ['192.0.2.99'] }, command)
       expect(features).not.toMatch(/XFORWARD|XCLIENT/)
@@ -314,7 +314,7 @@ describe('the LMTP listener', () => {
   })
   afterAll(() => gateway.close())
 
-  test('EM-70: each recipient gets its own answer, and a second try delivers only what is missing', async () => {
+  test('each recipient gets its own answer, and a second try delivers only what is missing (EM-70)', async () => {
     const { client } = await greet(gateway.listening?.port ?? 0, 'LHLO')
     const message = write()
     const hand = async () => {

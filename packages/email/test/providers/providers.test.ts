@@ -93,7 +93,7 @@ describe.each(names)('%s', name => {
     expect(message.raw).toMatch(/^From: Bob <bob@nodmarc\.test>\r\nTo: .*all of it\.\r\n$/s)
   })
 
-  test('EM-71: the webhook refuses a wrong signature or password, and the operator sees it', async () => {
+  test('the webhook refuses a wrong signature or password, and the operator sees it (EM-71)', async () => {
     const { status, json } = await replay(name, 'wrong-signature')
     expect(status).toBe(name === 'ses' ? 403 : 401)
     expect(json.detail).toMatch(/^Cannot accept webhook: (its signature is wrong|wrong or missing user and password)$/)
@@ -115,7 +115,7 @@ describe.each(names)('%s', name => {
     expect(await countStored()).toBe(1)
   })
 
-  test('EM-44: the webhook refuses an oversized mail with a status that ends its delivery', async () => {
+  test('the webhook refuses an oversized mail with a status that ends its delivery (EM-44)', async () => {
     const small = await openAt({}, { message_bytes: 200 })
     const { status, text } = await deliver(name, readRecorded(name, 'good'), small)
     expect(status).toBe(refusals[name])
@@ -162,7 +162,7 @@ describe.each(names)('%s', name => {
     await otherGateway.close()
   })
 
-  test('EM-73: the webhook refuses a coded body and another content type', async () => {
+  test('the webhook refuses a coded body and another content type (EM-73)', async () => {
     const { headers, body } = readRecorded(name, 'good')
     const coded = { headers: { ...headers, 'content-encoding': 'gzip' }, body }
     expect(await deliver(name, coded)).toMatchObject({ status: 415 })
@@ -216,7 +216,7 @@ test("CloudMailin's refusal is a sentence for the sender", async () => {
   })
 })
 
-test.each(['mailgun', 'sendgrid', 'ses'])('EM-71: the gateway refuses %s with an old time', async name => {
+test.each(['mailgun', 'sendgrid', 'ses'])('the gateway refuses %s with an old time (EM-71)', async name => {
   const { status, json } = await replay(name, 'old-timestamp')
   expect({ status, detail: json.detail }).toEqual({
     status: name === 'ses' ? 403 : 401,
@@ -224,7 +224,7 @@ test.each(['mailgun', 'sendgrid', 'ses'])('EM-71: the gateway refuses %s with an
   })
 })
 
-test('EM-71: two webhooks of SendGrid are the same one, however they write their signatures', async () => {
+test('two webhooks of SendGrid are the same one, however they write their signatures (EM-71)', async () => {
   const { headers, body } = readRecorded('sendgrid', 'good')
   const name = 'x-twilio-email-event-webhook-signature'
   const text = headers[name] ?? ''
@@ -233,7 +233,7 @@ test('EM-71: two webhooks of SendGrid are the same one, however they write their
   expect((await deliver('sendgrid', again)).json.detail).toBe('Cannot accept webhook: it was here before')
 })
 
-test('EM-71: a Mailgun token, whose signature covers nothing else, brings no second mail, not even after a restart', async () => {
+test('a Mailgun token, whose signature covers nothing else, brings no second mail, not even after a restart (EM-71)', async () => {
   const signing_key = 'key-of-sixteen-characters'
   const first = await openAt({ mailgun: { signing_key } })
   const again = await openMailGateway({
@@ -324,7 +324,7 @@ describe('CloudMailin’s list of recipients', () => {
   }
 })
 
-test('EM-71: the gateway refuses a body that differs from the signed one by a line end', async () => {
+test('the gateway refuses a body that differs from the signed one by a line end (EM-71)', async () => {
   for (const name of ['postal', 'forwardemail', 'sendgrid']) {
     const { headers, body } = readRecorded(name, 'good')
     const again = { headers, body: Buffer.concat([body, Buffer.from('\n')]) }
@@ -378,13 +378,13 @@ describe('Amazon SNS', () => {
     ['a certificate in S3', 'certificate-in-s3', 'an address in it is not of Amazon SNS in its region'],
     ['a certificate over plain HTTP', 'certificate-over-http', 'an address in it is not of Amazon SNS in its region'],
     ['a certificate of another region', 'certificate-elsewhere', 'an address in it is not of Amazon SNS in its region'],
-  ])('EM-72: the gateway refuses %s without a fetch', async (_what, title, problem) => {
+  ])('the gateway refuses %s without a fetch (EM-72)', async (_what, title, problem) => {
     const { status, json } = await replay('ses', title)
     expect({ status, detail: json.detail }).toEqual({ status: 403, detail: `Cannot accept webhook: ${problem}` })
     expect(fetched).toEqual([])
   })
 
-  test.each(['confirmation-inside', 'confirmation-plain'])('EM-72: the gateway does not confirm %s', async title => {
+  test.each(['confirmation-inside', 'confirmation-plain'])('the gateway does not confirm %s (EM-72)', async title => {
     const { status } = await replay('ses', title)
     expect(status).toBe(403)
     expect(fetched.filter(path => !path.endsWith('.pem'))).toEqual([])
@@ -434,7 +434,7 @@ describe('Amazon SNS', () => {
   })
 })
 
-describe('EM-73: forms', () => {
+describe('forms (EM-73)', () => {
   const { user, password } = readProviderConfig('cloudmailin') as { user: string; password: string }
   const authorization = basicOf(user, password)
   const post = (type: string, body: Buffer) =>
@@ -475,7 +475,7 @@ describe('EM-73: forms', () => {
   })
 })
 
-test('EM-74: the same mail from three webhooks, the intake and LMTP is one turn (EM-2.4)', async () => {
+test('the same mail from three webhooks, the intake and LMTP is one turn (EM-74, EM-2.4)', async () => {
   for (const name of ['postal', 'cloudmailin', 'ses']) expect((await replay(name, 'good')).status).toBe(200)
   const { message } = await gateway.latest()
   expect((await gateway.post(String(message.raw))).status).toBe(200)

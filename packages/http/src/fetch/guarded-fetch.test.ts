@@ -114,7 +114,7 @@ test('createGuardedFetch() opens exactly the named origin: another port of its a
   expect(otherListener.connections()).toBe(0)
 })
 
-test('A2A-P01: createGuardedFetch() refuses a literal private address before any connection', async () => {
+test('createGuardedFetch() refuses a literal private address before any connection (A2A-P01)', async () => {
   const lookup = vi.fn(async () => ['127.0.0.1'])
   await expect(openFetch({ lookup })('https://0x7f.1/')).rejects.toThrow(notPublic)
   expect(lookup).not.toHaveBeenCalled()
@@ -133,7 +133,7 @@ test.each([
   expect(attempts).toEqual([])
 })
 
-test('AP-35: createGuardedFetch() connects to the address it checked, whatever DNS says afterwards', async () => {
+test('createGuardedFetch() connects to the address it checked, whatever DNS says afterwards (AP-35)', async () => {
   const lookup = vi.fn(async () => (lookup.mock.calls.length > 1 ? ['127.0.0.1'] : [unreachable]))
   const fetch = openFetch({ lookup })
   const attempts = await watchAttempts(async () => {
@@ -144,7 +144,7 @@ test('AP-35: createGuardedFetch() connects to the address it checked, whatever D
   await expect(fetch('https://peer.example/')).rejects.toThrow(notPublic)
 })
 
-test('AP-35: an address that turns private between two look-ups never reaches the private listener', async () => {
+test('an address that turns private between two look-ups never reaches the private listener (AP-35)', async () => {
   const innerListener = await listen((_, response) => response.end('secret'))
   const answers = [['127.0.0.1'], ['127.0.0.1', unreachable]]
   const fetch = openFetch({

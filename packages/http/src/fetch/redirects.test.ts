@@ -26,7 +26,7 @@ async function openTwoHosts(status = 302) {
 
 const to = (target: string) => `https://a.test/to?${encodeURIComponent(target)}`
 
-test('A2A-P05: createGuardedFetch() follows a redirect only when the caller asks for it', async () => {
+test('createGuardedFetch() follows a redirect only when the caller asks for it (A2A-P05)', async () => {
   const { b, fetch } = await openTwoHosts()
   const answer = await fetch(to('https://b.test/'))
   expect(answer.status).toBe(302)
@@ -61,7 +61,7 @@ test('createGuardedFetch() never follows a redirect of a POST', async () => {
   expect(b.connections()).toBe(0)
 })
 
-test('AP-34: signatures and credentials do not follow a redirect to another origin', async () => {
+test('signatures and credentials do not follow a redirect to another origin (AP-34)', async () => {
   const { b, fetch } = await openTwoHosts()
   const headers = {
     authorization: 'Bearer t',
@@ -104,7 +104,7 @@ test.each([
   expect(b.connections()).toBe(0)
 })
 
-test('AP-34: createGuardedFetch() refuses a redirect to a name with a private address', async () => {
+test('createGuardedFetch() refuses a redirect to a name with a private address (AP-34)', async () => {
   const a = await redirector('https://peer.example/')
   const lookup = async () => ['192.168.0.1']
   const fetch = createGuardedFetch({ userAgent: 'x', loopback: { 'a.test': a.port }, lookup })
@@ -114,7 +114,7 @@ test('AP-34: createGuardedFetch() refuses a redirect to a name with a private ad
   )
 })
 
-test('AP-36: a redirect loop ends after the number of hops that the caller allows', async () => {
+test('a redirect loop ends after the number of hops that the caller allows (AP-36)', async () => {
   const a = await redirector('https://a.test/')
   const fetch = createGuardedFetch({ userAgent: 'x', loopback: { 'a.test': a.port } })
   open.push(fetch)

@@ -46,19 +46,19 @@ test('readBody() joins the chunks of a stream in order', async () => {
   expect(await readBody(post(body), 10)).toEqual(Uint8Array.of(1, 2, 3))
 })
 
-test('A2A-E16: readBody() refuses a declared length over the limit without reading', async () => {
+test('readBody() refuses a declared length over the limit without reading (A2A-E16)', async () => {
   const { body, pulled } = stream([new Uint8Array(11)])
   await expect(readBody(post(body, { 'content-length': '11' }), 10)).rejects.toThrow(tooLarge)
   expect(pulled.chunks).toBe(0)
 })
 
-test('A2A-E16: readBody() stops reading a body without a length one byte over the limit', async () => {
+test('readBody() stops reading a body without a length one byte over the limit (A2A-E16)', async () => {
   const { body, pulled } = stream(Array.from({ length: 100 }, () => new Uint8Array(5.5 * 2)))
   await expect(readBody(post(body), 10)).rejects.toThrow(tooLarge)
   expect(pulled).toEqual({ chunks: 1, isCanceled: true })
 })
 
-test('A2A-E17: readBody() refuses more than the limit under a length that lies', async () => {
+test('readBody() refuses more than the limit under a length that lies (A2A-E17)', async () => {
   await expect(readBody(post(new Uint8Array(11), { 'content-length': '5' }), 10)).rejects.toThrow(tooLarge)
 })
 
@@ -68,7 +68,7 @@ test.each(['-1', '1e1', '0x5', '5, 6', 'five'])('readBody() refuses the length "
   )
 })
 
-test.each(['gzip', 'br', 'identity, gzip'])('A2A-E18: readBody() refuses the content coding "%s"', async coding => {
+test.each(['gzip', 'br', 'identity, gzip'])('readBody() refuses the content coding "%s" (A2A-E18)', async coding => {
   const { body, pulled } = stream([new Uint8Array(1)])
   await expect(readBody(post(body, { 'content-encoding': coding }), 10)).rejects.toThrow(
     new Rejection('unsupported', 'Cannot read body: content coding is not supported'),

@@ -46,7 +46,7 @@ test('parseBoundedJson() measures the depth of any document, whatever its names 
   )
 })
 
-test('A2A-E19: parseBoundedJson() takes 64 levels, and refuses 65 and 40,000 before it parses', () => {
+test('parseBoundedJson() takes 64 levels, and refuses 65 and 40,000 before it parses (A2A-E19)', () => {
   expect(parseBoundedJson(bytes(nest(64)))).toEqual(JSON.parse(nest(64)))
   for (const text of [nest(65), nest(40_000), '{"a":'.repeat(40_000), `{"data":${nest(64)}}`]) {
     expect(() => parseBoundedJson(bytes(text))).toThrow(rejection('nested deeper than 64 levels'))
@@ -66,7 +66,7 @@ test('closing brackets ahead do not buy depth', () => {
   expect(() => parseBoundedJson(bytes(']'.repeat(65) + nest(129)))).toThrow(Rejection)
 })
 
-test('A2A-E15: parseBoundedJson() takes a byte-order mark', () => {
+test('parseBoundedJson() takes a byte-order mark (A2A-E15)', () => {
   expect(parseBoundedJson(Uint8Array.of(0xef, 0xbb, 0xbf, ...bytes('{"a":1}')))).toEqual({ a: 1 })
 })
 
@@ -76,13 +76,13 @@ test.each([
   ['a surrogate', [0x22, 0xed, 0xa0, 0x80, 0x22]],
   ['a cut character', [0x22, 0xe2, 0x82]],
   ['UTF-16', [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
-])('A2A-E14: parseBoundedJson() refuses %s, and works on', (_, octets) => {
+])('parseBoundedJson() refuses %s, and works on (A2A-E14)', (_, octets) => {
   expect(() => parseBoundedJson(Uint8Array.from(octets))).toThrow(rejection('not valid UTF-8'))
   expect(parseBoundedJson(bytes('"é"'))).toBe('é')
 })
 
 test.each(['', ' ', '{bad', '{"token":"s3cret"', '"\\', '"\\"', '[1,]', '{} {}', 'NaN', '\u0000'])(
-  'A2A-E01, E02: parseBoundedJson() refuses %j without quoting it, even in the cause',
+  'parseBoundedJson() refuses %j without quoting it, even in the cause (A2A-E01, E02)',
   text => {
     const read = () => parseBoundedJson(bytes(text), { what: 'activity' })
     expect(read).toThrow(new Rejection('malformed', 'Cannot read activity: not valid JSON'))
@@ -90,7 +90,7 @@ test.each(['', ' ', '{bad', '{"token":"s3cret"', '"\\', '"\\"', '[1,]', '{} {}',
   },
 )
 
-test('A2A-E12: parseBoundedJson() reads __proto__ as plain data', () => {
+test('parseBoundedJson() reads __proto__ as plain data (A2A-E12)', () => {
   const value = parseBoundedJson(bytes('{"__proto__":{"admin":true}}')) as object
   expect(Object.keys(value)).toEqual(['__proto__'])
   expect('admin' in value).toBe(false)

@@ -48,7 +48,7 @@ test('toProblem() names the members that are wrong', async () => {
   expect(await answer.json()).toMatchObject({ violations })
 })
 
-test('A2A-E16: toProblem() closes the connection of a body that is too large', () => {
+test('toProblem() closes the connection of a body that is too large (A2A-E16)', () => {
   expect(toProblem(new Rejection('too_large', 'x')).headers.get('connection')).toBe('close')
   expect(toProblem(new Rejection('malformed', 'x')).headers.get('connection')).toBeNull()
 })

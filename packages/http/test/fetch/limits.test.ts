@@ -28,7 +28,7 @@ test.each([
   ['sends its headers byte by byte', async () => drip('HTTP/1.1 200 OK\r\nx: ')],
   ['sends its body byte by byte', async () => drip('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n')],
   ['sends nothing but 103 Early Hints', async () => drip('', 'HTTP/1.1 103 Early Hints\r\n\r\n')],
-])('AP-37: createGuardedFetch() gives up a host that %s at the deadline', async (_, listen) => {
+])('createGuardedFetch() gives up a host that %s at the deadline (AP-37)', async (_, listen) => {
   const fetch = openFetch(await listen())
   await expect(fetch('https://a.test/', { timeoutMs: 100 })).rejects.toThrow(unavailable('no answer in time'))
 })
@@ -71,7 +71,7 @@ test('a caller who gave up before sends nothing', async () => {
   expect(listener.connections()).toBe(0)
 })
 
-test('AP-38: createGuardedFetch() cuts off an endless body at the limit', async () => {
+test('createGuardedFetch() cuts off an endless body at the limit (AP-38)', async () => {
   const closed = Promise.withResolvers<void>()
   const listener = await openHttpListener((_, response) => {
     const pour = () => {
@@ -86,7 +86,7 @@ test('AP-38: createGuardedFetch() cuts off an endless body at the limit', async 
   await closed.promise
 })
 
-test('AP-38: createGuardedFetch() refuses a declared length over the limit before it reads the body', async () => {
+test('createGuardedFetch() refuses a declared length over the limit before it reads the body (AP-38)', async () => {
   const fetch = openFetch(await raw('HTTP/1.1 200 OK\r\ncontent-length: 83886080\r\n\r\n'))
   await expect(fetch('https://a.test/')).rejects.toThrow(
     undeliverable('answer is too large: 83886080 bytes, more than 1048576'),
@@ -110,7 +110,7 @@ test('maxBytes is the largest body taken, declared or not', async () => {
 })
 
 test.each(['gzip', 'br', 'identity, gzip'])(
-  'AP-38: createGuardedFetch() refuses a body in the coding %s',
+  'createGuardedFetch() refuses a body in the coding %s (AP-38)',
   async coding => {
     const listener = await openHttpListener((_, response) => {
       response.setHeader('content-encoding', coding).end(gzipSync(Buffer.alloc(1024 * 1024)))
@@ -164,7 +164,7 @@ test.each([
   await expect(openFetch(listener)('https://a.test/')).rejects.toThrow(unavailable(problem))
 })
 
-test('AP-37: one host gets sixteen exchanges at a time, the rest wait their turn', async () => {
+test('one host gets sixteen exchanges at a time, the rest wait their turn (AP-37)', async () => {
   const waitingResponses: (() => void)[] = []
   const isFull = Promise.withResolvers<void>()
   const listener = await openHttpListener((_, response) => {
@@ -191,7 +191,7 @@ test('AP-37: one host gets sixteen exchanges at a time, the rest wait their turn
   expect(listener.connections()).toBeLessThanOrEqual(16)
 })
 
-test('AP-43: createGuardedFetch() refuses a call when 256 others already wait for the host', async () => {
+test('createGuardedFetch() refuses a call when 256 others already wait for the host (AP-43)', async () => {
   const listener = await openHttpListener(() => undefined)
   const fetch = openFetch(listener)
   const controller = new AbortController()

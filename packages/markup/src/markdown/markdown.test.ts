@@ -69,7 +69,7 @@ describe('markdownToMailHtml()', () => {
     ['quotes in quotes', `${'> '.repeat(60)}deep`],
     ['lists in lists', `${'- '.repeat(60)}deep`],
     ['more than anybody reads', 'deep '.repeat(30_000)],
-  ])('EM-56: writes %s as the text it is', (_, markdown) => {
+  ])('writes %s as the text it is (EM-56)', (_, markdown) => {
     expect(markdownToMailHtml(markdown)).toBe(plainToMailHtml(markdown))
   })
 })

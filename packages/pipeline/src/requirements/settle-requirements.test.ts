@@ -108,7 +108,7 @@ test.each<[string, Partial<PartialResponse>, string | undefined]>([
   ['service_unavailable', {}, 'rejected'],
   ['dance_first', { status: 'completed' }, 'input_required'],
   ['constructor', {}, 'input_required'],
-])('MN-7.1: %s with %o is %s, never success', (kind, details, status) => {
+])('%s with %o is %s, never success (MN-7.1)', (kind, details, status) => {
   expect(settle({ ...details, parts: [asks({ kind })] }).partial?.status).toBe(status)
 })
 
@@ -117,7 +117,7 @@ test('an answer without policies stays as it is', () => {
   expect(settle(partial).partial).toBe(partial)
 })
 
-test('MN-7.1: the gateway refuses an address on another origin, and the address of one of its own action pages', () => {
+test('the gateway refuses an address on another origin, and the address of one of its own action pages (MN-7.1)', () => {
   const withUrl = (url: string) => () => settle({ parts: [asks({ kind: 'forbidden', url })] })
   expect(withUrl('https://evil.test/x')).toThrow(
     'Cannot answer: the url of a policy part must be on https://agents.test, outside of /actions/, not on https://evil.test',

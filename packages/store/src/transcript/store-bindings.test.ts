@@ -186,7 +186,7 @@ describe('bindStore()', () => {
     await store.close()
   })
 
-  it('E-40: shows a question of the agent’s as what it is, and the next message of the user as its answer', async () => {
+  it('shows a question of the agent’s as what it is, and the next message of the user as its answer (E-40)', async () => {
     const store = await openStore()
     await store.admit(makeIntake('m1', [text('A cake, please')]), 'c1')
     await answer(store, [text('Which one?')], { status: 'input_required' })
@@ -201,7 +201,7 @@ describe('bindStore()', () => {
     await store.close()
   })
 
-  it('W-23: shows the tool calls behind an answer before its words, each with its agent, until the agent deletes the answer', async () => {
+  it('shows the tool calls behind an answer before its words, each with its agent, until the agent deletes the answer (W-23)', async () => {
     const store = await openStore()
     await store.admit(makeIntake('m1', [text('My money')]), 'c1')
     const call = { kind: 'tool_call', id: 'c1', name: 'navigate_to_b', args: {}, result: 'gone', agent: 'a' } as const

@@ -43,7 +43,7 @@ describe('what a model says', () => {
     ['}', call],
     ['', 'empty output'],
     [' \n', 'empty output'],
-  ])('W-25: nobody hears %j', (content, fault) => {
+  ])('nobody hears %j (W-25)', (content, fault) => {
     expect(faultOf(content)).toBe(fault)
   })
 
@@ -58,11 +58,11 @@ describe('what a model says', () => {
     ['A refund takes a week.'],
     ['Functions are values.'],
     ['for (const x of xs) { if (x) { y() } }'],
-  ])('W-25: %j is', content => {
+  ])('%j is (W-25)', content => {
     expect(faultOf(content)).toBeUndefined()
   })
 
-  it('W-25: the check finds braces only where the swarm looks for them, and nothing in sound text', () => {
+  it('the check finds braces only where the swarm looks for them, and nothing in sound text (W-25)', () => {
     expect(faultOf('a {b} c', ['braces'])).toBe('braces in output')
     expect(faultOf('<tool_call>', ['braces'])).toBeUndefined()
     expect(faultOf('<tool_call>{"name": "refund"', [])).toBeUndefined()
@@ -229,23 +229,23 @@ describe('a streamed turn', () => {
     expect(formatRows(await client.history.listRaw())).toEqual(['user/a:hi', `assistant/a:${plain}`])
   })
 
-  it('W-25: hides an answer that needs a rescue, and shows its replacement when it is whole', async () => {
+  it('hides an answer that needs a rescue, and shows its replacement when it is whole (W-25)', async () => {
     const { complete } = await openStreamed([agentSpec('a', speaking('Well, <tool_call>{}', plain))])
     expect(await complete('hi')).toEqual({ answer: plain, heard: '' })
   })
 
-  it('W-25: keeps the words before a mark, and the new answer follows them', async () => {
+  it('keeps the words before a mark, and the new answer follows them (W-25)', async () => {
     const { client, complete } = await openStreamed([agentSpec('a', speaking(`${plain}<tool_call>{}`, 'So it is.'))])
     expect(await complete('hi')).toEqual({ answer: `${plain}\n\nSo it is.`, heard: plain })
     expect((await client.history.listRaw()).map(({ role }) => role)).toEqual(['user', 'resque', 'user', 'assistant'])
   })
 
-  it('W-25: shows the placeholder after them, where the new answer is no better', async () => {
+  it('shows the placeholder after them, where the new answer is no better (W-25)', async () => {
     const { complete } = await openStreamed([agentSpec('a', speaking(`${plain}<tool_call>{}`, '<tool_call>'))])
     expect(await complete('hi')).toEqual({ answer: `${plain}\n\nPardon?`, heard: plain })
   })
 
-  it('W-21: text from before a hand-over comes first, and the next agent’s text after an empty line', async () => {
+  it('text from before a hand-over comes first, and the next agent’s text after an empty line (W-21)', async () => {
     const handOver = callOf('navigate_to_b')
     const { client, complete } = await openStreamed([
       agentSpec('a', speaking({ ...handOver, content: plain }), { tools: [createNavigateTool({ to: 'b' })] }),
@@ -269,7 +269,7 @@ describe('a streamed turn', () => {
     expect(await complete('hi')).toEqual({ answer: 'No.', heard: '' })
   })
 
-  it('W-29: shows no words that come after the turn has ended', async () => {
+  it('shows no words that come after the turn has ended (W-29)', async () => {
     const { deps } = openMemorySwarm()
     const go = Promise.withResolvers<void>()
     const begun = Promise.withResolvers<void>()

@@ -41,7 +41,7 @@ describe('every source', () => {
     },
   )
 
-  it('W-08 and W-10: tells each of its events, whole, with every name that applies', async () => {
+  it('tells each of its events, whole, with every name that applies (W-08, W-10)', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const gateway = createSwarm(rich, deps)
     const connection = await gateway.makeConnection(() => {}, 'c')
@@ -119,7 +119,7 @@ describe('every source', () => {
 
 describe('listeners', () => {
   it.each([undefined, '*'])(
-    'W-11: for %s listeners get the events of all clients, for a client only its own',
+    'for %s listeners get the events of all clients, for a client only its own (W-11)',
     async clientId => {
       const { bus } = openMemorySwarm()
       const all: string[] = []
@@ -135,7 +135,7 @@ describe('listeners', () => {
     },
   )
 
-  it.each(busSources)('W-11: hear one source alone where they want that: %s', async wanted => {
+  it.each(busSources)('hear one source alone where they want that: %s (W-11)', async wanted => {
     const { bus } = openMemorySwarm()
     const heard: string[] = []
     bus.listen(({ source }) => void heard.push(source), { source: wanted })
@@ -144,7 +144,7 @@ describe('listeners', () => {
     expect(heard).toEqual([wanted])
   })
 
-  it('W-11: get events in order, one at a time; an error of one affects no other; they can leave', async () => {
+  it('get events in order, one at a time; an error of one affects no other; they can leave (W-11)', async () => {
     const { bus, warnings } = openMemorySwarm()
     const told: string[] = []
     let running = 0

@@ -174,7 +174,7 @@ const commitsOf = (events: readonly BusEvent[]) =>
   events.filter(({ source, type }) => source !== 'history-bus' && type !== 'cancel-output')
 
 describe.each(operations)('$name', ({ run, force, rows, type, input = {}, isOfSession, skipped = false }) => {
-  it('W-08: stores its rows, then tells its event', async () => {
+  it('stores its rows, then tells its event (W-08)', async () => {
     const { client, events, bus, log } = await openClient()
     await run(client.commits, own)
     await bus.drain()
@@ -187,7 +187,7 @@ describe.each(operations)('$name', ({ run, force, rows, type, input = {}, isOfSe
     expect(order).toEqual([...pushed, ...told.map(({ source, type }) => `${source} ${type}`)])
   })
 
-  it('W-10: each event has all six fields, its agent and its client', async () => {
+  it('each event has all six fields, its agent and its client (W-10)', async () => {
     const { client, events, bus } = await openClient()
     await run(client.commits, own)
     await bus.drain()
@@ -195,7 +195,7 @@ describe.each(operations)('$name', ({ run, force, rows, type, input = {}, isOfSe
     for (const event of events) expectWhole(event, 'client')
   })
 
-  it('W-17: does nothing when its agent is not active any more, unless the caller forces it', async () => {
+  it('does nothing when its agent is not active any more, unless the caller forces it (W-17)', async () => {
     const { client, events, bus } = await openClient()
     await client.navigation.changeToAgent('b')
     await bus.drain()
@@ -212,7 +212,7 @@ describe.each(operations)('$name', ({ run, force, rows, type, input = {}, isOfSe
 })
 
 describe.each(withRows)('$name, while the store fails', ({ run, force }) => {
-  it('W-09: is an error to its caller, and no listener gets an event', async () => {
+  it('is an error to its caller, and no listener gets an event (W-09)', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const broken = { ...deps.transcript, append: () => Promise.reject(new Error('disk full')) }
     const client = await openSwarmClient(spec, { ...deps, transcript: broken }, 'c')

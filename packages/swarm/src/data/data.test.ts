@@ -27,7 +27,7 @@ describe('a state', () => {
     expect(await state.get()).toEqual({ items: 0 })
   })
 
-  it('W-22: is there again after a restart', async () => {
+  it('is there again after a restart (W-22)', async () => {
     const { open } = openSwarms()
     await (await open('c')).data.state<Cart>('cart').set({ items: 5 })
     expect(await (await open('c')).data.state('cart').get()).toEqual({ items: 5 })
@@ -113,7 +113,7 @@ describe('a state', () => {
     )
   })
 
-  it('W-09: only the caller learns what the record store refuses', async () => {
+  it('only the caller learns what the record store refuses (W-09)', async () => {
     const { open, deps, bus, events } = openSwarms()
     const broken = { ...deps.records, insert: () => Promise.reject(new Error('disk full')) }
     const client = await open('c', { ...deps, records: broken })
@@ -122,7 +122,7 @@ describe('a state', () => {
     expect(events).toEqual([])
   })
 
-  it('W-32: stays apart for clients whose ids look like paths, or like the shared one', async () => {
+  it('stays apart for clients whose ids look like paths, or like the shared one (W-32)', async () => {
     const { open } = openSwarms()
     const ids = ['c', '../c', '["desk","cart"]', 'shared', '']
     for (const id of ids) await (await open(id)).data.state<Cart>('cart').set({ items: ids.indexOf(id) + 1 })
@@ -179,7 +179,7 @@ describe('a compute', () => {
     )
   })
 
-  it('W-22: holds over a restart', async () => {
+  it('holds over a restart (W-22)', async () => {
     const { made, open } = openComputes()
     await (await open('c')).data.compute('total').get()
     await (await open('c')).data.compute('total').get()

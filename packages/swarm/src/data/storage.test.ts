@@ -67,7 +67,7 @@ describe('a storage', () => {
     ])
   })
 
-  it('W-22: is there again after a restart; a shared one serves everybody, with its default items', async () => {
+  it('is there again after a restart; a shared one serves everybody, with its default items (W-22)', async () => {
     const { client, open } = await openNotes()
     await client.data.storage('notes').upsert({ id: 1 })
     await client.data.storage('faq').upsert({ id: 'closed', text: 'on Sundays' })

@@ -16,7 +16,7 @@ const seedMessage = {
 }
 
 describe('messages of AG-UI and of the older chat format', () => {
-  it('C-02 and C-03: a binary part and a 1.0 image are the same entry, and each comes back in its own form', () => {
+  it('a binary part and a 1.0 image are the same entry, and each comes back in its own form (C-02, C-03)', () => {
     const image = { type: 'image', source: { type: 'url', value: signed, mimeType: 'image/jpeg' } }
     const modern = { ...seedMessage, content: [seedMessage.content[0], image] }
     const [[old], [now]] = [read(seedMessage), read(modern)]
@@ -30,7 +30,7 @@ describe('messages of AG-UI and of the older chat format', () => {
     expect(again(seedMessage, modern)).toEqual([seedMessage, modern])
   })
 
-  it('C-11: a binary part with data is a file; one with an id alone stays, and is no file', () => {
+  it('a binary part with data is a file; one with an id alone stays, and is no file (C-11)', () => {
     const message = {
       ...seedMessage,
       content: [
@@ -46,7 +46,7 @@ describe('messages of AG-UI and of the older chat format', () => {
     expect(again(message)).toEqual([message])
   })
 
-  it('C-19 and C-20: the reader takes telemetry out of the metadata, and leaves the producer’s own members there', () => {
+  it('the reader takes telemetry out of the metadata, and leaves the producer’s own members there (C-19, C-20)', () => {
     const metadata = {
       run_id: 'run_1773287162123',
       stage: 'tool_execution',
@@ -60,7 +60,7 @@ describe('messages of AG-UI and of the older chat format', () => {
     expect(again(message)).toEqual([message])
   })
 
-  it('C-21: arguments are JSON text, and the result finds the name of its call', () => {
+  it('arguments are JSON text, and the result finds the name of its call (C-21)', () => {
     const messages = [
       {
         id: 'm1',
@@ -85,7 +85,7 @@ describe('messages of AG-UI and of the older chat format', () => {
     expect(again(...messages)).toEqual(messages)
   })
 
-  it('TR-02: arguments that are not an object stay as text, and the call has a mark as invalid', () => {
+  it('arguments that are not an object stay as text, and the call has a mark as invalid (TR-02)', () => {
     for (const text of ['{"a":', '[1]', '']) {
       const call = { id: 'c', type: 'function', function: { name: 'f', arguments: text } }
       const message = { id: 'm', role: 'assistant', toolCalls: [call] }

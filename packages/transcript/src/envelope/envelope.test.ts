@@ -37,7 +37,7 @@ function expectRefused(value: unknown, reason: string): void {
 }
 
 describe('normalizeEnvelope()', () => {
-  it('E-01: a plain row is a text without id and times', () => {
+  it('a plain row is a text without id and times (E-01)', () => {
     expect(normalizeEnvelope({ role: 'user', content: 'hi' })).toEqual({
       ...form,
       type: 'text',
@@ -48,7 +48,7 @@ describe('normalizeEnvelope()', () => {
     })
   })
 
-  it('E-02: the published tool call has a copy of its payload from metadata, which stays as it is', () => {
+  it('the published tool call has a copy of its payload from metadata, which stays as it is (E-02)', () => {
     expect(normalizeEnvelope(toolCallRow)).toEqual({
       ...form,
       ...toolCallRow,
@@ -57,54 +57,54 @@ describe('normalizeEnvelope()', () => {
     })
   })
 
-  it('E-03: the payload takes a tool result’s six keys, null too, and nothing else', () => {
+  it('the payload takes a tool result’s six keys, null too, and nothing else (E-03)', () => {
     const listed = { tool_name: 't', success: false, turn: 2, tool_data: { a: 1 }, media: [1], error: null }
     const { payload, metadata } = normalizeEnvelope({ metadata: { type: 'tool_result', ...listed, extra: 1 } })
     expect(payload).toEqual(listed)
     expect(metadata).toEqual({ type: 'tool_result', ...listed, extra: 1 })
   })
 
-  it('E-04: a call id stays in metadata alone', () => {
+  it('a call id stays in metadata alone (E-04)', () => {
     const { payload } = normalizeEnvelope({ ...toolCallRow, metadata: { ...toolCallRow.metadata, tool_call_id: 'c1' } })
     expect(Object.keys(payload)).toEqual(['tool_name', 'parameters', 'turn'])
   })
 
-  it('E-05 and E-06: a row without a role has the one of its type', () => {
+  it('a row without a role has the one of its type (E-05, E-06)', () => {
     const roleOf = (type: string) => normalizeEnvelope({ content: '', metadata: { type } }).role
     expect(['tool_result', 'approval_required', 'input_required'].map(roleOf)).toEqual(['tool', 'tool', 'tool'])
     expect(['text', 'tool_call', 'final_result', 'delta', 'error'].map(roleOf)).toEqual(Array(5).fill('assistant'))
     expect(normalizeEnvelope({ role: null }).role).toBe('assistant')
   })
 
-  it('E-07: the reader refuses an empty role, or one that is not text', () => {
+  it('the reader refuses an empty role, or one that is not text (E-07)', () => {
     expectRefused({ role: '' }, 'role must be a non-empty string')
     expectRefused({ role: 7 }, 'role must be a non-empty string')
   })
 
-  it('E-08: an unknown role stays', () => {
+  it('an unknown role stays (E-08)', () => {
     expect(normalizeEnvelope({ role: 'wizard' }).role).toBe('wizard')
   })
 
-  it('E-09: absent content and null are empty, and the reader refuses a number or a boolean', () => {
+  it('absent content and null are empty, and the reader refuses a number or a boolean (E-09)', () => {
     expect(normalizeEnvelope({ role: 'user' }).content).toBe('')
     expect(normalizeEnvelope({ role: 'user', content: null }).content).toBe('')
     expectRefused({ role: 'user', content: 5 }, 'content must be a string or array')
     expectRefused({ role: 'user', content: false }, 'content must be a string or array')
   })
 
-  it('E-10 and E-11: a list is multimodal unless its type says text', () => {
+  it('a list is multimodal unless its type says text (E-10, E-11)', () => {
     expect(normalizeEnvelope({ content: ['a'] }).type).toBe('multimodal_part')
     expect(normalizeEnvelope({ content: { a: 1 } }).type).toBe('multimodal_part')
     expect(normalizeEnvelope({ content: 'x', metadata: { type: 'multimodal' } }).type).toBe('multimodal_part')
     expect(normalizeEnvelope({ content: ['a'], metadata: { type: 'text' } }).type).toBe('text')
   })
 
-  it('E-12: an error in metadata makes an error, null does not, false does', () => {
+  it('an error in metadata makes an error, null does not, false does (E-12)', () => {
     const typeOf = (error: unknown) => normalizeEnvelope({ metadata: { error } }).type
     expect(['boom', null, false].map(typeOf)).toEqual(['error', 'text', 'error'])
   })
 
-  it('E-13: an envelope without version is a plain row in strict mode, else version 1 with a finding', () => {
+  it('an envelope without version is a plain row in strict mode, else version 1 with a finding (E-13)', () => {
     const row = { schema: form.schema, type: 'tool_call', payload: { tool_name: 't' } }
     expect(normalizeEnvelope(row, { isStrict: true })).toMatchObject({ type: 'text', payload: {} })
     const codes: string[] = []
@@ -113,12 +113,12 @@ describe('normalizeEnvelope()', () => {
     expect(codes).toEqual(['version_missing'])
   })
 
-  it('E-14: version and type alone make no envelope', () => {
+  it('version and type alone make no envelope (E-14)', () => {
     expect(normalizeEnvelope({ version: 1, type: 'tool_call' }).type).toBe('text')
     expect(normalizeEnvelope({ version: 1, type: 'tool_call', payload: null }).type).toBe('tool_call')
   })
 
-  it('E-15: the reader compares the version as an integer', () => {
+  it('the reader compares the version as an integer (E-15)', () => {
     const ofVersion = (version: unknown) => normalizeEnvelope({ version, type: 'text', payload: {} }).version
     expect([1, '1', 1.9].map(ofVersion)).toEqual([1, 1, 1])
     for (const version of [2, '2', '', 'one', 0]) {
@@ -126,14 +126,14 @@ describe('normalizeEnvelope()', () => {
     }
   })
 
-  it('E-16: the reader rewrites another schema, with a finding', () => {
+  it('the reader rewrites another schema, with a finding (E-16)', () => {
     const codes: string[] = []
     const row = { schema: 'other', version: 1, type: 'text' }
     expect(normalizeEnvelope(row, { report: code => codes.push(code) }).schema).toBe('agents-api.message')
     expect(codes).toEqual(['schema_unknown'])
   })
 
-  it('E-17 and E-18: the reader refuses an unknown type in an envelope, and accepts it in a row', () => {
+  it('the reader refuses an unknown type in an envelope, and accepts it in a row (E-17, E-18)', () => {
     expectRefused({ ...form, type: 'banana' }, 'unsupported type')
     expect(normalizeEnvelope({ metadata: { type: 'banana' } })).toMatchObject({
       type: 'text',
@@ -141,7 +141,7 @@ describe('normalizeEnvelope()', () => {
     })
   })
 
-  it('E-19 and E-20: the reader takes data where there is no payload, and the writer never writes it', () => {
+  it('the reader takes data where there is no payload, and the writer never writes it (E-19, E-20)', () => {
     const read = (row: object) => normalizeEnvelope({ ...form, type: 'delta', ...row })
     expect(read({ data: { index: 0 } }).payload).toEqual({ index: 0 })
     expect(read({ data: { index: 0 } })).not.toHaveProperty('data')
@@ -149,13 +149,13 @@ describe('normalizeEnvelope()', () => {
     expect(read({ data: { index: 0 }, payload: [] }).payload).toEqual({ index: 0 })
   })
 
-  it('E-21: an empty map that PHP wrote as a list is a map in our JSON', () => {
+  it('an empty map that PHP wrote as a list is a map in our JSON (E-21)', () => {
     const envelope = normalizeEnvelope({ ...form, type: 'text', payload: [], metadata: [] })
     expect(JSON.parse(JSON.stringify(envelope))).toMatchObject({ payload: {}, metadata: {} })
     expect(normalizeEnvelope([])).toMatchObject({ type: 'text', content: '' })
   })
 
-  it('E-22: the result drops members that an envelope does not have, and the transcript keeps them', () => {
+  it('the result drops members that an envelope does not have, and the transcript keeps them (E-22)', () => {
     const row = { role: 'user', content: 'x', id: 7, created_at: 123, foo: 1 }
     expect(Object.keys(normalizeEnvelope(row))).toEqual([
       'schema',
@@ -170,7 +170,7 @@ describe('normalizeEnvelope()', () => {
     expect(envelopeCodec.read([row], context)[0]?.ext?.envelope?.dropped).toEqual({ id: 7, created_at: 123, foo: 1 })
   })
 
-  it('E-23: the reader refuses values that JSON cannot hold', () => {
+  it('the reader refuses values that JSON cannot hold (E-23)', () => {
     const cyclic: Record<string, unknown> = {}
     cyclic.self = cyclic
     for (const bad of ['\ud800', 1n, Number.NaN, new Date(), cyclic, () => 1]) {
@@ -180,7 +180,7 @@ describe('normalizeEnvelope()', () => {
     expectRefused(null, 'message must be an array')
   })
 
-  it('E-27 and E-31: a second normalization changes nothing, and the result is always canonical', () => {
+  it('a second normalization changes nothing, and the result is always canonical (E-27, E-31)', () => {
     fc.assert(
       fc.property(messagesOf.envelope, row => {
         const once = normalizeEnvelope(row)
@@ -193,18 +193,18 @@ describe('normalizeEnvelope()', () => {
 })
 
 describe('toProviderMessage()', () => {
-  it('E-24: a bare text is itself', () => {
+  it('a bare text is itself (E-24)', () => {
     expect(toProviderMessage({ role: 'user', content: 'hi' })).toEqual({ role: 'user', content: 'hi' })
   })
 
-  it('E-25: a text with metadata says its type there', () => {
+  it('a text with metadata says its type there (E-25)', () => {
     expect(toProviderMessage({ role: 'user', content: 'hi', metadata: { a: 1 } }).metadata).toEqual({
       a: 1,
       type: 'text',
     })
   })
 
-  it('E-26: the envelope’s type and the metadata’s members win', () => {
+  it('the envelope’s type and the metadata’s members win (E-26)', () => {
     const metadata = { type: 'text', tool_name: 'mine' }
     const payload = { tool_name: 'yours', parameters: { a: 1 } }
     expect(toProviderMessage({ ...form, type: 'tool_call', content: '', payload, metadata }).metadata).toEqual({
@@ -243,7 +243,7 @@ describe('builders, neighbours and pairs', () => {
     expect(result('c')).toMatchObject({ type: 'tool_result', role: 'user', payload: { tool_name: 't' } })
   })
 
-  it('E-32: neighbours of one role become one message of parts; twice is once', () => {
+  it('neighbours of one role become one message of parts; twice is once (E-32)', () => {
     const said = buildTextEnvelope('assistant', 'Look.', { a: 1 })
     const done = { ...call('c'), content: 'Looking' }
     const [merged, ...rest] = coalesceEnvelopes([said, done])
@@ -263,7 +263,7 @@ describe('builders, neighbours and pairs', () => {
     )
   })
 
-  it('E-33: the view names orphans by ascending index and drops them; pairs stay', () => {
+  it('the view names orphans by ascending index and drops them; pairs stay (E-33)', () => {
     const list = [
       result('x'),
       call('a'),
@@ -293,7 +293,7 @@ describe('conversation results', () => {
   const request = { tools: [], provider: 'p', model: 'm', mode: 'chat', payload: {}, max_turns: 3, single_turn: false }
   const builtIn = async () => ({ messages: [buildTextEnvelope('assistant', 'built in')], tool_execution_results: [] })
 
-  it('E-28: whatever mix an adapter returns, every message is an envelope', () => {
+  it('whatever mix an adapter returns, every message is an envelope (E-28)', () => {
     const result = normalizeConversationResult({
       messages: [toolCallRow, { ...form, type: 'text' }],
       usage: { total: 1 },
@@ -325,7 +325,7 @@ describe('conversation results', () => {
     )
   })
 
-  it('E-29: a foreign result without messages is a failure that carries the messages as they were', async () => {
+  it('a foreign result without messages is a failure that carries the messages as they were (E-29)', async () => {
     const messages = [{ role: 'user', content: 'hi' }]
     const result = await runConversation(
       { ...request, messages },
@@ -342,7 +342,7 @@ describe('conversation results', () => {
     })
   })
 
-  it('E-29: the store keeps nothing of it as an answer', async () => {
+  it('the store keeps nothing of it as an answer (E-29)', async () => {
     let time = 0
     const system = { now: () => ++time, randomBytes: (size: number) => new Uint8Array(size).fill(++time) }
     const sessions = createSessionStore({
@@ -363,7 +363,7 @@ describe('conversation results', () => {
     expect((await sessions.get(ann, id))?.messages).toEqual([normalizeEnvelope(messages[0])])
   })
 
-  it('E-44: the record for observers has names, counts and digests, and shows no value', () => {
+  it('the record for observers has names, counts and digests, and shows no value (E-44)', () => {
     const result = normalizeConversationResult({
       messages: [{ role: 'assistant', content: 'done' }],
       tool_execution_results: [
@@ -407,7 +407,7 @@ describe('conversation results', () => {
     expect(result.messages[0]?.content).toBe('built in')
   })
 
-  it('E-30: the reader converts the object of a host or refuses it, and never passes it on', () => {
+  it('the reader converts the object of a host or refuses it, and never passes it on (E-30)', () => {
     const host = new (class HostMessage {
       role = 'user'
       content = 'hi'

@@ -18,7 +18,7 @@ const answer = {
 }
 
 describe('messages to agents and their answers', () => {
-  it('TR-04: texts, calls and findings of an answer are entries of one group, and become one answer again', () => {
+  it('texts, calls and findings of an answer are entries of one group, and become one answer again (TR-04)', () => {
     const entries = normalizedCodec.read([answer], context)
     expect(entries.map(({ kind, role }) => [kind, role])).toEqual([
       ['text', 'assistant'],
@@ -96,7 +96,7 @@ describe('redactEntry()', () => {
 })
 
 describe('times and findings of envelopes', () => {
-  it('TR-09: a time without a zone is UTC, and keeps its original form', () => {
+  it('a time without a zone is UTC, and keeps its original form (TR-09)', () => {
     const row = { role: 'user', content: 'hi', created_at: '2026-04-28 12:00:00' }
     const [entry] = envelopeCodec.read([row], context)
     expect([entry?.at, entry?.native_at]).toEqual(['2026-04-28T12:00:00.000Z', '2026-04-28 12:00:00'])
@@ -105,7 +105,7 @@ describe('times and findings of envelopes', () => {
     expect([odd?.at, odd?.native_at]).toEqual([context.at, '0000-00-00 00:00:00'])
   })
 
-  it('E-13: what a reader notices reaches its caller with the index', () => {
+  it('what a reader notices reaches its caller with the index (E-13)', () => {
     const reports: unknown[] = []
     const rows = [{ role: 'user' }, { schema: 'agents-api.message', type: 'text', payload: {} }]
     envelopeCodec.read(rows, { ...context, report: ({ code, index }) => reports.push([code, index]) })
@@ -120,14 +120,14 @@ describe('times and findings of envelopes', () => {
     },
   )
 
-  it('TR-01: a tool result that its builder calls a user’s counts as a tool’s, and comes back in its own form', () => {
+  it('a tool result that its builder calls a user’s counts as a tool’s, and comes back in its own form (TR-01)', () => {
     const row = { role: 'user', content: 'ok', metadata: { type: 'tool_result', tool_name: 't' } }
     const [entry] = envelopeCodec.read([row], context)
     expect([entry?.role, entry?.native_role]).toEqual(['tool', 'user'])
     expect(envelopeCodec.write(entry ? [entry] : [])[0]?.role).toBe('user')
   })
 
-  it('TR-10: the writer leaves out our own ids on request, and keeps those of the writer', () => {
+  it('the writer leaves out our own ids on request, and keeps those of the writer (TR-10)', () => {
     const entries = swarmCodec.read([{ role: 'user', agentName: 'a', content: 'x', mode: 'user' }], context)
     expect(envelopeCodec.write(entries)[0]?.id).toBe(entries[0]?.entry_id)
     expect(envelopeCodec.write(entries, { omitsOwnIds: true })[0]).not.toHaveProperty('id')

@@ -41,7 +41,7 @@ const sampleOf = (type: string): Record<string, Json> =>
 const contents = (messages: readonly { readonly [name: string]: unknown }[]) => messages.map(({ content }) => content)
 
 describe('messages of a store', () => {
-  it('S-01: the store takes every one of the 16 types, and returns it with all of its members', async () => {
+  it('the store takes every one of the 16 types, and returns it with all of its members (S-01)', async () => {
     const { store } = openStore()
     const messages = messageTypeNames.map((type, index) => ({
       ...sampleOf(type),
@@ -56,7 +56,7 @@ describe('messages of a store', () => {
     expect(byTime).toEqual(messages)
   })
 
-  it('S-01: whatever a valid message is, the views together give it back', async () => {
+  it('whatever a valid message is, the views together give it back (S-01)', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(messagesOf.store, { maxLength: 6 }), async given => {
         const { store } = openStore()
@@ -75,7 +75,7 @@ describe('messages of a store', () => {
     )
   })
 
-  it('S-02: the store refuses an unknown type with the list of known ones', () => {
+  it('the store refuses an unknown type with the list of known ones (S-02)', () => {
     expect(() => parseStoreMessage({ type: 'nope', content: 1 })).toThrow(
       expect.objectContaining({
         code: 'malformed',
@@ -85,7 +85,7 @@ describe('messages of a store', () => {
     expect(() => parseStoreMessage({ type: 'constructor', content: 1 })).toThrow('unknown type')
   })
 
-  it('S-03: the store refuses a missing member by its name', () => {
+  it('the store refuses a missing member by its name (S-03)', () => {
     for (const type of messageTypeNames) {
       for (const name of messageTypes[type].required_fields) {
         const { [name]: _, ...message } = sampleOf(type)
@@ -102,7 +102,7 @@ describe('messages of a store', () => {
     expect(messageTypes.synthesis.required_fields).toEqual(['content', 'from_manager'])
   })
 
-  it('S-04: an action and a delegation come back without a content made up', async () => {
+  it('an action and a delegation come back without a content made up (S-04)', async () => {
     const { store } = openStore()
     await store.add('job', [sampleOf('action'), sampleOf('delegation')], 'a')
     const [action, delegation] = await store.listAgent('job', 'a')
@@ -112,7 +112,7 @@ describe('messages of a store', () => {
     expect(delegation).not.toHaveProperty('content')
   })
 
-  it('S-05: content keeps its type', async () => {
+  it('content keeps its type (S-05)', async () => {
     const { store } = openStore()
     const given = ['text', '', ['list', 1], { map: {} }, 7, null, true]
     await store.add(
@@ -123,7 +123,7 @@ describe('messages of a store', () => {
     expect(contents(await store.listAgent('job', 'a'))).toEqual(given)
   })
 
-  it('S-07: a message without a time gets one, and the transcript knows that it is ours', async () => {
+  it('a message without a time gets one, and the transcript knows that it is ours (S-07)', async () => {
     const { store, transcript } = openStore()
     await store.add(
       'job',
@@ -141,7 +141,7 @@ describe('messages of a store', () => {
 })
 
 describe('the four views', () => {
-  it('S-06: the conversation is the two types, in order, with equal times in order of arrival', async () => {
+  it('the conversation is the two types, in order, with equal times in order of arrival (S-06)', async () => {
     const { store } = openStore()
     await store.add('job', [
       { type: 'user_message', content: 1, timestamp: 1 },
@@ -152,7 +152,7 @@ describe('the four views', () => {
     expect(contents(await store.listConversation('job'))).toEqual([1, 2, 3])
   })
 
-  it('S-08 and S-09: an agent’s view is its own alone, plans and contexts too, unless types say otherwise', async () => {
+  it('an agent’s view is its own alone, plans and contexts too, unless types say otherwise (S-08, S-09)', async () => {
     const { store } = openStore()
     await store.add('job', messageTypeNames.map(sampleOf), 'worker-1')
     await store.add('job', [sampleOf('task')], 'worker-2')
@@ -164,7 +164,7 @@ describe('the four views', () => {
     expect(seed.map(({ type }) => type).toSorted()).toEqual(six.toSorted())
   })
 
-  it('S-06 and S-11: the order of storing decides, whatever clocks say, and the time keeps its form', async () => {
+  it('the order of storing decides, whatever clocks say, and the time keeps its form (S-06, S-11)', async () => {
     const { store } = openStore()
     const at = (timestamp: number) => ({ type: 'user_message', content: timestamp, timestamp })
     await store.add('job', [at(3), at(1)])
@@ -180,14 +180,14 @@ describe('the four views', () => {
     expect(contents(await store.listTeam('job', ['b', 'a']))).toEqual(['late', 'early'])
   })
 
-  it('S-10: the global view has both types of every agent', async () => {
+  it('the global view has both types of every agent (S-10)', async () => {
     const { store } = openStore()
     await store.add('job', [sampleOf('synthesis'), sampleOf('task')], 'a')
     await store.add('job', [sampleOf('global_observation')], 'b')
     expect((await store.listGlobal('job')).map(({ type }) => type)).toEqual(['synthesis', 'global_observation'])
   })
 
-  it('S-11: the view merges a team in order, with the agent in every row; an empty team gives nothing', async () => {
+  it('the view merges a team in order, with the agent in every row; an empty team gives nothing (S-11)', async () => {
     const { store } = openStore()
     for (const [key, content] of [
       ['a', 1],
@@ -206,7 +206,7 @@ describe('the four views', () => {
     expect(await store.listTeam('job', [])).toEqual([])
   })
 
-  it('S-12: a limit takes the oldest, a tail the newest, both ascending; 0 and none are all', async () => {
+  it('a limit takes the oldest, a tail the newest, both ascending; 0 and none are all (S-12)', async () => {
     const { store } = openStore()
     const given = Array.from({ length: 10 }, (_, content) => ({ type: 'user_message', content }))
     await store.add('job', given)
@@ -218,7 +218,7 @@ describe('the four views', () => {
     expect(await view()).toHaveLength(10)
   })
 
-  it('S-13: a team’s limit counts in all, or for each agent on request', async () => {
+  it('a team’s limit counts in all, or for each agent on request (S-13)', async () => {
     const { store } = openStore()
     for (const key of ['a', 'a', 'a', 'b', 'b', 'b']) await store.add('job', [{ type: 'task', content: key }], key)
     expect(contents(await store.listTeam('job', ['a', 'b'], { limit: 2 }))).toEqual(['a', 'a'])
@@ -226,7 +226,7 @@ describe('the four views', () => {
     expect(contents(each)).toEqual(['a', 'a', 'b', 'b'])
   })
 
-  it('S-14: two locations share nothing, whatever characters they have', async () => {
+  it('two locations share nothing, whatever characters they have (S-14)', async () => {
     const { store } = openStore()
     const locations = ['a', 'a/', 'a/b', '../a', 'a:b', '', '"a"', 'a\u0000b']
     for (const location of locations) await store.add(location, [{ type: 'user_message', content: location }])
@@ -247,7 +247,7 @@ describe('the four views', () => {
 })
 
 describe('createStoreMemory()', () => {
-  it('S-15: a memory needs a store, a location and a key', () => {
+  it('a memory needs a store, a location and a key (S-15)', () => {
     const { store } = openStore()
     const options = { store, location: 'job', agent_key: 'a' }
     const refuse = (change: object) => () => createStoreMemory({ ...options, ...change })
@@ -257,7 +257,7 @@ describe('createStoreMemory()', () => {
     expect(refuse({ store: undefined })).toThrow(refusal('message_store'))
   })
 
-  it('S-16: history comes in blocks, or merged by time', async () => {
+  it('history comes in blocks, or merged by time (S-16)', async () => {
     const { store } = openStore()
     await store.add('job', [{ type: 'global_observation', content: 'g', timestamp: 1 }])
     await store.add('job', [{ type: 'task', content: 'team', timestamp: 2 }], 'w')
@@ -281,7 +281,7 @@ describe('createStoreMemory()', () => {
     ])
   })
 
-  it('S-17: without subordinates the memory asks for no team', async () => {
+  it('without subordinates the memory asks for no team (S-17)', async () => {
     const { store } = openStore()
     const asked: string[] = []
     const listTeam = async () => {
@@ -292,7 +292,7 @@ describe('createStoreMemory()', () => {
     expect(asked).toEqual([])
   })
 
-  it('S-18 and S-19: the memory stores new messages under the agent, and all agents see a broadcast', async () => {
+  it('the memory stores new messages under the agent, and all agents see a broadcast (S-18, S-19)', async () => {
     const { store } = openStore()
     const a = createStoreMemory({ store, location: 'job', agent_key: 'a' })
     const b = createStoreMemory({ store, location: 'job', agent_key: 'b' })
@@ -324,7 +324,7 @@ describe('filters by role', () => {
     agent_key,
   })
 
-  it('S-20: an orchestrator sees the last eight of the conversation, or the given number; 0 is none', () => {
+  it('an orchestrator sees the last eight of the conversation, or the given number; 0 is none (S-20)', () => {
     const history = [...conversation, trace('task', 'x', 30), synthesis(0)]
     const seen = (max?: number) =>
       contents(filterMessagesByRole(history, { role: 'orchestrator', max_conversation_turns: max }))
@@ -333,7 +333,7 @@ describe('filters by role', () => {
     expect(seen(0)).toEqual([])
   })
 
-  it('S-21 and S-32: a manager sees the synthesis of the phase before alone', () => {
+  it('a manager sees the synthesis of the phase before alone (S-21, S-32)', () => {
     const history = [...conversation, synthesis(0), synthesis(1), synthesis(2)]
     const seen = (options: object) => contents(filterMessagesByRole(history, { role: 'manager', ...options }))
     expect(seen({})).toEqual([])
@@ -343,7 +343,7 @@ describe('filters by role', () => {
     expect(seen({ phase_id: 5, previous_phase_id: 0 })).toEqual(['phase 0'])
   })
 
-  it('S-22, S-24 and S-33: a worker sees its own current turn, and nobody else’s work', () => {
+  it('a worker sees its own current turn, and nobody else’s work (S-22, S-24, S-33)', () => {
     const history = [
       trace('task', 'old', 1),
       trace('observation', 'old result', 2),
@@ -361,7 +361,7 @@ describe('filters by role', () => {
     expect(seen('w4')).toEqual([])
   })
 
-  it('S-23: a broadcast of an earlier turn does not belong to this one, wherever it stands in the list', () => {
+  it('a broadcast of an earlier turn does not belong to this one, wherever it stands in the list (S-23)', () => {
     const broadcast = (content: string, timestamp: number) => ({
       type: 'global_observation',
       content,
@@ -372,7 +372,7 @@ describe('filters by role', () => {
     expect(contents(filterMessagesByRole(history, { role: 'worker', agent_key: 'w' }))).toEqual(['now', 'since'])
   })
 
-  it('S-24: a manager’s turn begins with the manager’s own task, not with a later one of a subordinate', () => {
+  it('a manager’s turn begins with the manager’s own task, not with a later one of a subordinate (S-24)', () => {
     const history = [
       trace('task', 'lead', 1, 'boss'),
       trace('final', 'Task completed', 2, 'boss'),
@@ -386,7 +386,7 @@ describe('filters by role', () => {
   })
 
   it.each(['All completed', 'a success', 'Done.', 'We have FINISHED', 'task complete'])(
-    'S-25: the final word %j ends a turn',
+    'the final word %j ends a turn (S-25)',
     words => {
       const turn = [trace('task', 'a', 1), trace('final', words, 2)]
       expect(isMessageTurnComplete(turn, { agent_key: 'w' })).toBe(true)
@@ -395,7 +395,7 @@ describe('filters by role', () => {
     },
   )
 
-  it('S-25: an earlier turn’s end has no effect, and only the last ten entries count', () => {
+  it('an earlier turn’s end has no effect, and only the last ten entries count (S-25)', () => {
     const end = trace('final', 'Task completed', 2)
     const isComplete = (messages: readonly object[]) => isMessageTurnComplete(messages, { agent_key: 'w' })
     expect(isComplete([trace('task', 'a', 1), end])).toBe(true)
@@ -443,7 +443,7 @@ describe('builders and catalogue', () => {
     ],
   ]
 
-  it.each(built)('S-26: %s has exactly its members, with and without options', (type, make, members, further) => {
+  it.each(built)('%s has exactly its members, with and without options (S-26)', (type, make, members, further) => {
     expect(make()).toEqual({ type, ...members, timestamp: 9 })
     const empty = Object.fromEntries(Object.keys(further).map(name => [name, name === 'phase_id' ? undefined : '']))
     expect(make({ turn_id: '', ...empty })).toEqual({ type, ...members, timestamp: 9 })
@@ -451,25 +451,25 @@ describe('builders and catalogue', () => {
     expect(make({ ...fullMembers, extra: { step: 2 } })).toEqual({ type, ...members, ...fullMembers, step: 2 })
   })
 
-  it('S-26: there is a builder for every type', () => {
+  it('there is a builder for every type (S-26)', () => {
     expect(built.map(([type]) => type).toSorted()).toEqual([...messageTypeNames].toSorted())
   })
 
-  it('S-27: the time 0 stays', () => {
+  it('the time 0 stays (S-27)', () => {
     expect(build.createTaskEntry('t', { timestamp: 0 }).timestamp).toBe(0)
   })
 
-  it('S-28: a further member never replaces one that the builder sets', () => {
+  it('a further member never replaces one that the builder sets (S-28)', () => {
     const extra = { type: 'final', content: 'other', step: 2 }
     expect(build.createTaskEntry('t', { extra })).toEqual({ type: 'task', content: 't', step: 2, timestamp: 9 })
   })
 
-  it('S-29: of a type there is not, nothing is known', () => {
+  it('of a type there is not, nothing is known (S-29)', () => {
     expect(findMessageTypeInfo('nope')).toBeUndefined()
     expect(findMessageTypeInfo('toString')).toBeUndefined()
   })
 
-  it('S-30: the catalogue has sixteen types, each with a builder there is', () => {
+  it('the catalogue has sixteen types, each with a builder there is (S-30)', () => {
     expect(messageTypeNames).toHaveLength(16)
     for (const type of messageTypeNames) {
       const { builder, description, optional_fields } = messageTypes[type]

@@ -59,7 +59,7 @@ test('every turn of an agent begins with its task and ends with its answer; a no
   expect(frameTurns(thread).filter(each => thread.includes(each))).toEqual(thread)
 })
 
-test('S-09: the views of a store read them, with limits and types, and a plain transcript knows nothing of them', async () => {
+test('the views of a store read them, with limits and types, and a plain transcript knows nothing of them (S-09)', async () => {
   const transcript = createMemoryTranscript(system)
   const key = await transcript.openThread('me', { transport: 'store', key: 'place' })
   await transcript.append(

@@ -34,7 +34,7 @@ describe('createMemoryTranscript()', () => {
     expect(await store.findThread('carl', alias)).toBeUndefined()
   })
 
-  it('E-37: hides a thread from another owner and refuses their write', async () => {
+  it('hides a thread from another owner and refuses their write (E-37)', async () => {
     const { store } = openStore()
     const thread = await store.openThread('ann', alias)
     await store.append(thread, [makeEntry(thread)])
@@ -94,7 +94,7 @@ describe('createMemoryTranscript()', () => {
     expect(await numbers({ limit: 0 })).toEqual([])
   })
 
-  it('E-35: the store refuses a second writer under a lock, and a stale token releases nothing', async () => {
+  it('the store refuses a second writer under a lock, and a stale token releases nothing (E-35)', async () => {
     const { store, pass } = openStore()
     const thread = await store.openThread('ann', alias)
     const first = await store.acquireLock(thread, 300)

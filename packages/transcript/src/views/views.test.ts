@@ -34,7 +34,7 @@ const rowsOf = (entries: readonly TranscriptEntry[]) =>
 const orders = Object.fromEntries(formatNames.map(format => [format, fc.array(messagesOf[format], { maxLength: 8 })]))
 
 describe('viewEntries()', () => {
-  it('W-12 and W-13: the view hides everything before the last flush or rescue, and the transcript keeps it', () => {
+  it('the view hides everything before the last flush or rescue, and the transcript keeps it (W-12, W-13)', () => {
     const entries = readAll('swarm', [
       swarmRow('user', 'one'),
       swarmRow('flush', ''),
@@ -48,7 +48,7 @@ describe('viewEntries()', () => {
     expect(entries[3]?.error).toEqual({ message: 'empty output' })
   })
 
-  it('W-14: another agent sees the shared entries, and none of the first one’s calls, results and system rows', () => {
+  it('another agent sees the shared entries, and none of the first one’s calls, results and system rows (W-14)', () => {
     const entries = readAll('swarm', [
       swarmRow('user', 'hi'),
       swarmRow('system', 'be kind'),
@@ -62,7 +62,7 @@ describe('viewEntries()', () => {
     expect(seen('a')).toHaveLength(6)
   })
 
-  it('W-15 and W-16: the window counts messages, 0 is none, and a pair over its edge stays out whole', () => {
+  it('the window counts messages, 0 is none, and a pair over its edge stays out whole (W-15, W-16)', () => {
     const entries = readAll('swarm', [
       swarmRow('user', 'hi'),
       swarmRow('assistant', 'looking', 'a', call('c1', 'c2')),
@@ -76,7 +76,7 @@ describe('viewEntries()', () => {
     expect(seen(3)).toEqual(['assistant:there'])
   })
 
-  it('E-33: the view hides an unanswered call and an unasked result, and names each', () => {
+  it('the view hides an unanswered call and an unasked result, and names each (E-33)', () => {
     const entries = readAll('envelope', [
       { content: '', metadata: { type: 'tool_call', tool_name: 'a', tool_call_id: '1' } },
       { content: 'x', metadata: { type: 'tool_result', tool_name: 'b', tool_call_id: '2' } },
@@ -158,7 +158,7 @@ describe('buildHistory()', () => {
 })
 
 describe('waits', () => {
-  it('E-40: a question belongs to a tool, and the next message of the user answers it', () => {
+  it('a question belongs to a tool, and the next message of the user answers it (E-40)', () => {
     const question = buildQuestionEnvelope('Which one?')
     expect(question).toMatchObject({ type: 'input_required', role: 'tool' })
     const asked = readAll('envelope', [{ role: 'user', content: 'hi' }, question])
@@ -168,7 +168,7 @@ describe('waits', () => {
     expect(listOpenWaits(answered, 0)).toEqual([])
   })
 
-  it('TR-26: an approval stays open over other messages until its result, or its time', () => {
+  it('an approval stays open over other messages until its result, or its time (TR-26)', () => {
     const approval = {
       schema: 'agents-api.message',
       version: 1,

@@ -62,7 +62,7 @@ describe('RFC 9421 Appendix B', () => {
     expect(() => checkContentDigest(header, Buffer.from(`${request.body} `))).toThrow(/not that of the content/)
   })
 
-  test('AP-23: parseMessageSignature() rejects two signatures, and isMessageSignedBy() decides a single one by its key', () => {
+  test('parseMessageSignature() rejects two signatures, and isMessageSignedBy() decides a single one by its key (AP-23)', () => {
     expect(() => parseMessageSignature(toRequest(proxied, proxied).headers)).toThrow(/not exactly one/)
     const alone = toRequest(proxied, proxied.alone)
     const signature = parseMessageSignature(alone.headers)
@@ -132,7 +132,7 @@ test.each([
   ['sig1=("@method" "@method");created=1;keyid="k"', /repeats itself/],
   [`sig1=(${'"a" '.repeat(40)}"b");created=1;keyid="k"`, /too long or repeats itself/],
   [`sig1=("${'a'.repeat(9_000)}");created=1;keyid="k"`, /is too long/],
-])('AP-23: parseMessageSignature() refuses %s', (signatureInput, problem) => {
+])('parseMessageSignature() refuses %s (AP-23)', (signatureInput, problem) => {
   expect(() => parse(signatureInput)).toThrow(problem)
   expect(() => parse(signatureInput)).toThrow(Rejection)
 })
@@ -160,14 +160,14 @@ test.each([
   ['"@method" "content-digest"', /@target-uri/],
   ['"@method" "@target-uri"', /content-digest/],
   ['', /@method/],
-])('AP-23: checkMessageCoverage() of (%s)', (list, missing) => {
+])('checkMessageCoverage() of (%s) (AP-23)', (list, missing) => {
   const check = () => checkMessageCoverage(parse(`sig1=(${list});created=1;keyid="k"`), plain)
   if (missing) expect(check).toThrow(missing)
   else expect(check).not.toThrow()
 })
 
 test.each(['"@status"', '"@signature-params"', '"@query-param"', '"x-missing"', '"Host"', '"__proto__"'])(
-  'AP-23: buildSignatureBase() refuses the component %s',
+  'buildSignatureBase() refuses the component %s (AP-23)',
   name => {
     const signature = parse(`sig1=("@method" ${name});created=1;keyid="k"`)
     expect(() => buildSignatureBase(signature, plain)).toThrow(/which is not there/)

@@ -3,7 +3,7 @@ import { checkChainGoesOn, clampAgentChain, isFinalHop, nextHop, renderAgentChai
 
 const chain = (hop: number, max_hops: number, is_final = hop === max_hops) => ({ hop, max_hops, is_final })
 
-test('MN-8.3: clampAgentChain() holds a claim to our ceiling and works is_final out anew', () => {
+test('clampAgentChain() holds a claim to our ceiling and works is_final out anew (MN-8.3)', () => {
   expect(clampAgentChain({ hop: 2, max_hops: 99 }, 5)).toEqual(chain(2, 5))
   expect(clampAgentChain({ hop: 5, max_hops: 99 }, 5)).toEqual(chain(5, 5, true))
   expect(clampAgentChain({ hop: 2, max_hops: 3, is_final: true } as never, 5)).toEqual(chain(2, 3, false))
@@ -15,13 +15,13 @@ test('MN-8.3: clampAgentChain() holds a claim to our ceiling and works is_final 
   )
 })
 
-test('MN-8.3: nextHop() begins a chain with hop 1, and no message raises the ceiling of this gateway', () => {
+test('nextHop() begins a chain with hop 1, and no message raises the ceiling of this gateway (MN-8.3)', () => {
   expect(nextHop(undefined, 3)).toEqual(chain(1, 3))
   expect(nextHop(chain(1, 9), 2)).toEqual(chain(2, 2, true))
   expect(nextHop(undefined, 1)).toEqual(chain(1, 1, true))
 })
 
-test('MN-8.3: an agent on the final hop cannot call another agent', () => {
+test('an agent on the final hop cannot call another agent (MN-8.3)', () => {
   expect(isFinalHop(undefined)).toBe(false)
   expect(isFinalHop(chain(2, 3))).toBe(false)
   // A wrong is_final does not help.
@@ -35,7 +35,7 @@ test('MN-8.3: an agent on the final hop cannot call another agent', () => {
   expect(() => checkChainGoesOn(chain(2, 3))).not.toThrow()
 })
 
-test('MN-8.3: renderAgentChain() gives the position of the agent, and tells the last one to conclude', () => {
+test('renderAgentChain() gives the position of the agent, and tells the last one to conclude (MN-8.3)', () => {
   expect(renderAgentChain(chain(2, 5))).toBe(
     'Agents are passing this on to each other. You are hop 2 of at most 5. 3 more are possible after you; bring in another agent only where it is needed.',
   )

@@ -43,7 +43,7 @@ describe('hasSubjectPrefix()', () => {
     ['slackers:T123/U4', 'slack', false],
     ['SLACK:T123/U4', 'slack:', false],
     ['slack:T123/U4', '', false],
-  ])('MN-6.3: %s under "%s": %s', (subject, prefix, expected) => {
+  ])('%s under "%s": %s (MN-6.3)', (subject, prefix, expected) => {
     expect(hasSubjectPrefix(subject, prefix)).toBe(expected)
   })
 })
@@ -100,7 +100,7 @@ describe('context.identity.has() (MN-7.1)', () => {
     expect(ask(slack('slack:T123/U4')).has({ subject_prefix: 'slack:T123/' })).toBe(true)
   })
 
-  test('MN-8.4: an agent that acts for several people has only the rights that all of them have', () => {
+  test('an agent that acts for several people has only the rights that all of them have (MN-8.4)', () => {
     const own = { method: member, subject_prefix: 'slack:T123/' }
     const delegated = (on_behalf_of: string[]) => slack('slack:T123/BOT', { assurance: 'delegated', on_behalf_of })
     expect(ask(delegated(['slack:T123/U4'])).has(own)).toBe(true)
@@ -109,7 +109,7 @@ describe('context.identity.has() (MN-7.1)', () => {
     expect(ask(slack('slack:T999/BOT', { on_behalf_of: ['slack:T123/U4'] })).has(own)).toBe(false)
   })
 
-  test('MN-2.2: the compiler and the program both refuse a query for a profile', () => {
+  test('the compiler and the program both refuse a query for a profile (MN-2.2)', () => {
     const profile: SenderProfile = { provider: 'slack', provider_subject: 'slack:T123/U4', username: 'boss' }
     const identity = ask(slack('slack:T123/U4'))
     // @ts-expect-error a profile is context, never authorization
@@ -122,7 +122,7 @@ describe('context.identity.has() (MN-7.1)', () => {
     expect(identity.has({ method: member, display_name: 'Boss' })).toBe(false)
   })
 
-  test('MN-2.2: has() never reads a profile', () => {
+  test('has() never reads a profile (MN-2.2)', () => {
     const sender = {
       profile: { provider: 'slack', provider_subject: 'slack:T123/U4', subject: 'slack:T123/U4', method: member },
       identities: [token('bot')],
@@ -157,7 +157,7 @@ describe('mayAccess()', () => {
     expect(mayAccess({ identities: [token('slack:T123/U9')] }, { deny: [{ subject: 'slack:T123/U9' }] })).toBe(false)
   })
 
-  test('MN-8.4: each person that on_behalf_of names needs the right, too, and a denial also concerns them', () => {
+  test('each person that on_behalf_of names needs the right, too, and a denial also concerns them (MN-8.4)', () => {
     const delegated = slack('slack:T123/BOT', { assurance: 'delegated', on_behalf_of: ['slack:T999/U1'] })
     expect(mayAccess({ identities: [delegated] }, team)).toBe(false)
     expect(mayAccess({ identities: [slack('slack:T123/U4'), delegated] }, team)).toBe(false)

@@ -63,7 +63,7 @@ describe('DNS of the mail domain', () => {
   })
 })
 
-describe('EM-67: Postfix in front of the gateway', () => {
+describe('Postfix in front of the gateway (EM-67)', () => {
   test.each([
     [
       'with its default exclusions',

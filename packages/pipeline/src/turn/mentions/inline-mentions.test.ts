@@ -29,7 +29,7 @@ const said = (content: string, ...mentions: string[]): PartialResponse => ({
 const added = (...given: Parameters<typeof nameLocalAgents>) =>
   nameLocalAgents(...given).map(part => 'content' in part && part.content)
 
-test('MN-8.1 inline: whom an answer mentions stands in its text', () => {
+test('whom an answer mentions stands in its text (MN-8.1 inline)', () => {
   expect(added(message(), said('Ask them.', '@two@b.test', 'three@c.test'), 10)).toEqual([
     '\n\n@two@b.test @three@c.test',
   ])
@@ -42,18 +42,18 @@ test.each([
   ['Ask @two@b.test.example', ['\n\n@two@b.test']],
   ['Ask x@two@b.test', ['\n\n@two@b.test']],
   ['Ask @two@bxtest', ['\n\n@two@b.test']],
-])('MN-8.1 inline: "%s" names who is named in it', (text, expected) => {
+])('"%s" names who is named in it (MN-8.1 inline)', (text, expected) => {
   expect(added(message(), said(text, '@two@b.test'), 10)).toEqual(expected)
 })
 
-test('MN-8.1 inline: no agent mentions itself, more than the limit, from the final hop, or from a refusal', () => {
+test('no agent mentions itself, more than the limit, from the final hop, or from a refusal (MN-8.1 inline)', () => {
   expect(added(message(), said('', '@one@a.test', '@two@b.test', '@three@c.test'), 1)).toEqual(['@two@b.test'])
   const last = { hop: 2, max_hops: 2, is_final: true }
   expect(added(message({ kind: 'inline' }, last), said('', '@two@b.test'), 10)).toEqual([])
   expect(added(message(), { ...said('', '@two@b.test'), status: 'rejected' }, 10)).toEqual([])
 })
 
-test('MN-8.1: what is no inline relay gets no names', () => {
+test('what is no inline relay gets no names (MN-8.1)', () => {
   expect(added(message({ kind: 'recipient-field', fields: ['to', 'cc'] }), said('', '@two@b.test'), 10)).toEqual([])
   expect(added(message({ kind: 'none' }), said('', '@two@b.test'), 10)).toEqual([])
 })
@@ -84,18 +84,18 @@ async function relayed(
 
 const names = 'Hi @chat@x.test, @bob@c.test, @carol@c.test, @two@b.test and @guest@d.test.'
 
-test('MN-8.1 inline: the text wakes the sender, people of the conversation and whom mentions names, and no others', async () => {
+test('the text wakes the sender, people of the conversation and whom mentions names, and no others (MN-8.1 inline)', async () => {
   const { text } = await relayed(said(names, '@two@b.test'))
   expect(text).toBe('Hi @chat@x.test, @bob@c.test, carol@c.test, @two@b.test and guest@d.test.')
 })
 
-test('MN-8.1 inline: with "named" the text wakes nobody of the conversation, and with "any" whomever it names', async () => {
+test('with "named" the text wakes nobody of the conversation, and with "any" whomever it names (MN-8.1 inline)', async () => {
   expect((await relayed(said(names), { mentions: 'named' })).text).toContain(' bob@c.test, carol@c.test')
   expect((await relayed(said(names), { mentions: 'any' })).text).toBe(names)
   expect((await relayed(said(names), { relay: { kind: 'none' } })).text).toBe(names)
 })
 
-test('MN-8.1 inline: a name that comes in two pieces is text, and no piece loses a word', async () => {
+test('a name that comes in two pieces is text, and no piece loses a word (MN-8.1 inline)', async () => {
   const { text, pieces } = await relayed(
     stream('Hi @gue', 'st@d.te', 'st and @bo', 'b@c.test', { status: 'completed' }),
   )

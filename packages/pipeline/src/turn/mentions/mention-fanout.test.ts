@@ -52,7 +52,7 @@ test('askLocalAgents() cuts words of another agent at no half of a character, an
   expect(lines(parts).at(-1)).toBe('half \ufffd')
 })
 
-test('MN-8.1 none: only in this mode the gateway itself calls the agents that an answer mentions', () => {
+test('only in this mode the gateway itself calls the agents that an answer mentions (MN-8.1 none)', () => {
   expect(needsMentionFanout(message(), said('@two@b.test'))).toBe(true)
   expect(needsMentionFanout(message(undefined, 'web'), said('@two@b.test'))).toBe(true)
   expect(needsMentionFanout(message(undefined, 'email'), said('@two@b.test'))).toBe(false)
@@ -60,7 +60,7 @@ test('MN-8.1 none: only in this mode the gateway itself calls the agents that an
   expect(needsMentionFanout(message(), { ...said('@two@b.test'), status: 'rejected' })).toBe(false)
 })
 
-test('MN-8.1 none: the joint answer says who said what, in the order of the mentions, and names agents that fail', async () => {
+test('the joint answer says who said what, in the order of the mentions, and names agents that fail (MN-8.1 none)', async () => {
   const asked: (readonly [string, readonly string[]])[] = []
   const ask: Joining['ask'] = async (address, parts) => {
     asked.push([address, lines(parts)])
@@ -99,7 +99,7 @@ test('answers of other local agents are data: they claim no other name, require 
   ])
 })
 
-test('MN-8.3: on the final hop the gateway asks no other agent', async () => {
+test('on the final hop the gateway asks no other agent (MN-8.3)', async () => {
   const ask: Joining['ask'] = async () => {
     throw new Error('asked')
   }

@@ -29,7 +29,7 @@ function openNoting(handle: Agent['handle'], members: Partial<TurnContext> = {})
 
 const kindsOf = (notes: readonly TurnNote[]) => notes.map(({ body }) => body.kind)
 
-describe('S-31: a call', () => {
+describe('a call (S-31)', () => {
   const asks = async (_: unknown, { call }: AgentContext) => {
     await call('@one@b.test', 'count them')
     return 'counted'

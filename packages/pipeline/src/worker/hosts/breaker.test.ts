@@ -223,7 +223,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open)).toBe(2 * hour)
   })
 
-  test('AP-42: the breaker remembers a bounded number of hosts, and forgets the least recently used first', async () => {
+  test('the breaker remembers a bounded number of hosts, and forgets the least recently used first (AP-42)', async () => {
     const open = openBreaker({ maxHosts: 100 })
     for (let count = 0; count < 300; count += 1) await failTimes(open, 5, `${count}.wild.test`)
     expect(await waitOf(open, '199.wild.test')).toBeUndefined()
@@ -231,7 +231,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open, '299.wild.test')).toBe(30 * minute)
   })
 
-  test('AP-42: the breaker forgets a host after a day without news of it', async () => {
+  test('the breaker forgets a host after a day without news of it (AP-42)', async () => {
     const open = openBreaker()
     await failTimes(open, 5)
     open.advance(30 * minute)

@@ -61,7 +61,7 @@ const ofPerson = (name: string) => [personKeyOf('a2a', `@${name}@peer.test`)]
 export function rememberedContract(open: OpenStore): void {
   describe('remembered decisions', () => {
     test(
-      'E-39: the store remembers a decision only if that decision asks for it and takes effect',
+      'the store remembers a decision only if that decision asks for it and takes effect (E-39)',
       withStore(open, async under => {
         const { store, now } = under
         await decide(under, { id: 'd1' })

@@ -50,7 +50,7 @@ async function textsOf(store: Store, turn: Pick<Turn, 'thread'>): Promise<readon
 
 function describeKeeping(open: OpenStore): void {
   test(
-    'S-31: the store keeps them in order, before the answer that comes with some of them',
+    'the store keeps them in order, before the answer that comes with some of them (S-31)',
     withStore(open, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       await store.note(turn, [sketchNote('call 1', 'one')])
@@ -126,7 +126,7 @@ function describeRetrying(open: OpenStore): void {
 
 function describeNotRecalled(open: OpenStore): void {
   test(
-    'S-34: no history, task or list of messages shows them',
+    'no history, task or list of messages shows them (S-34)',
     withStore(open, async ({ store }) => {
       const sketch = inThread('t', { task: { ...adasTask, context: 't' }, thread: { scope: adasTask.owner } })
       await store.admit(sketchIntake('m1', sketch), 'c')

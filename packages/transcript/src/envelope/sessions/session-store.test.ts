@@ -43,7 +43,7 @@ describe('createSessionStore()', () => {
     })
   })
 
-  it('E-36: update replaces the whole list, keeps the title and moves updated_at', async () => {
+  it('update replaces the whole list, keeps the title and moves updated_at (E-36)', async () => {
     const { sessions, pass } = openSessions()
     const { session_id: id } = await sessions.create(ann, { title: 'Tea' })
     await sessions.update(ann, id, {
@@ -59,7 +59,7 @@ describe('createSessionStore()', () => {
     expect((await sessions.get(ann, id))?.messages).toEqual(updated?.messages)
   })
 
-  it('E-36: a list with one bad message changes nothing', async () => {
+  it('a list with one bad message changes nothing (E-36)', async () => {
     const { sessions } = openSessions()
     const { session_id: id } = await sessions.create(ann)
     await sessions.update(ann, id, { messages: [{ role: 'user', content: 'a' }] })
@@ -86,7 +86,7 @@ describe('createSessionStore()', () => {
     expect((await transcript.read(thread)).slice(0, 2)).toEqual(before)
   })
 
-  it('E-34: two posts of a first message within ten minutes find one session, even at once', async () => {
+  it('two posts of a first message within ten minutes find one session, even at once (E-34)', async () => {
     const { sessions, pass } = openSessions()
     const [one, two] = await Promise.all([sessions.open(ann), sessions.open(ann)])
     expect(two.session_id).toBe(one.session_id)
@@ -100,7 +100,7 @@ describe('createSessionStore()', () => {
     expect((await sessions.open(ann)).session_id).not.toBe(one.session_id)
   })
 
-  it('E-34: a search for a pending session finds that of its own token and context alone', async () => {
+  it('a search for a pending session finds that of its own token and context alone (E-34)', async () => {
     const { sessions } = openSessions()
     const { session_id: id } = await sessions.open(ann, { token_id: 'one' })
     expect((await sessions.findPending(ann, { token_id: 'one' }))?.session_id).toBe(id)
@@ -109,7 +109,7 @@ describe('createSessionStore()', () => {
     expect(await sessions.findPending(ann, { token_id: 'one', context: 'other' })).toBeUndefined()
   })
 
-  it('E-34: a session with messages is pending only while it holds its lock', async () => {
+  it('a session with messages is pending only while it holds its lock (E-34)', async () => {
     const { sessions } = openSessions()
     const { session_id: id } = await sessions.open(ann)
     await sessions.update(ann, id, { messages: [{ role: 'user', content: 'a' }] })
@@ -120,7 +120,7 @@ describe('createSessionStore()', () => {
     expect((await sessions.open(ann)).session_id).not.toBe(id)
   })
 
-  it('E-35: a second writer gets transcript_lock_contention, and the messages stay', async () => {
+  it('a second writer gets transcript_lock_contention, and the messages stay (E-35)', async () => {
     const { sessions, pass } = openSessions()
     const { session_id: id } = await sessions.create(ann)
     const lock = await sessions.acquireLock(ann, id)
@@ -140,7 +140,7 @@ describe('createSessionStore()', () => {
     expect(await sessions.releaseLock(ann, id, next?.token ?? '')).toBe(true)
   })
 
-  it('E-37: another owner finds nothing, changes nothing, and deleting nothing succeeds', async () => {
+  it('another owner finds nothing, changes nothing, and deleting nothing succeeds (E-37)', async () => {
     const { sessions } = openSessions()
     const { session_id: id } = await sessions.create(ann, { title: 'Tea' })
     expect(await sessions.get(bob, id)).toBeUndefined()
@@ -229,7 +229,7 @@ describe('tools under policy', () => {
     return { ...opened, actions, run, ran, decide }
   }
 
-  it('E-38: under preview the store keeps a pending action, and an approval stands in the place of the result', async () => {
+  it('under preview the store keeps a pending action, and an approval stands in the place of the result (E-38)', async () => {
     const { actions, run, ran } = openActions()
     const { envelope, isWaiting } = await callUnderPolicy(call, 'preview', { actions, run })
     expect(isWaiting).toBe(true)
@@ -251,7 +251,7 @@ describe('tools under policy', () => {
     expect(ran).toHaveLength(1)
   })
 
-  it('E-39: one of two accepts at once decides, and the tool runs once', async () => {
+  it('one of two accepts at once decides, and the tool runs once (E-39)', async () => {
     const { actions, run, ran, decide } = openActions()
     await callUnderPolicy(call, 'preview', { actions, run })
     const id = (await actions.list(ann.owner))[0]?.action_id ?? ''
@@ -272,7 +272,7 @@ describe('tools under policy', () => {
       expect(buildDecisionEnvelope(action)).toMatchObject({ type: 'tool_result', metadata: { tool_call_id: 'c1' } })
   })
 
-  it('E-39: a rejected and an expired action never run', async () => {
+  it('a rejected and an expired action never run (E-39)', async () => {
     const { actions, run, ran, decide, pass } = openActions()
     await callUnderPolicy(call, 'preview', { actions, run })
     await callUnderPolicy({ ...call, expires_at: '2026-03-13T10:00:05.000Z' }, 'preview', { actions, run })
@@ -289,7 +289,7 @@ describe('tools under policy', () => {
     expect(await actions.summarize(ann.owner)).toEqual({ pending: 0, accepted: 0, rejected: 1, expired: 1, deleted: 0 })
   })
 
-  it('E-39: another owner, or one who may not, decides nothing', async () => {
+  it('another owner, or one who may not, decides nothing (E-39)', async () => {
     const { actions, run, ran, decide } = openActions()
     await callUnderPolicy(call, 'preview', { actions, run })
     const id = (await actions.list(ann.owner))[0]?.action_id ?? ''
@@ -300,7 +300,7 @@ describe('tools under policy', () => {
     expect(ran).toEqual([])
   })
 
-  it('E-39: a tool that fails after its approval leaves the action accepted, with the failure and without details', async () => {
+  it('a tool that fails after its approval leaves the action accepted, with the failure and without details (E-39)', async () => {
     const { actions, run } = openActions()
     await callUnderPolicy(call, 'preview', { actions, run })
     const id = (await actions.list(ann.owner))[0]?.action_id ?? ''
@@ -318,7 +318,7 @@ describe('tools under policy', () => {
     })
   })
 
-  it('E-39: expire ends old actions once; a removed action leaves the lists and stays for the audit', async () => {
+  it('expire ends old actions once; a removed action leaves the lists and stays for the audit (E-39)', async () => {
     const { actions, run, pass } = openActions()
     await callUnderPolicy({ ...call, expires_at: '2026-03-13T10:00:05.000Z' }, 'preview', { actions, run })
     await callUnderPolicy(call, 'preview', { actions, run })
@@ -344,7 +344,7 @@ describe('tools under policy', () => {
     expect(await memory.find({ ...call, owner: bob.owner }, 'preview')).toBe('preview')
   })
 
-  it('E-44: the record for observers names and counts arguments and shows no value', () => {
+  it('the record for observers names and counts arguments and shows no value (E-44)', () => {
     const executed = {
       ...call,
       result: { refunded: 'secret-2' },
@@ -365,7 +365,7 @@ describe('tools under policy', () => {
 })
 
 describe('repeated messages', () => {
-  it('E-43: a run_id runs once for its owner', async () => {
+  it('a run_id runs once for its owner (E-43)', async () => {
     const { records, system } = openSessions()
     const run = { owner: ann.owner, run_id: 'r1' }
     await claimRun(records, system, run)
@@ -375,7 +375,7 @@ describe('repeated messages', () => {
     await claimRun(records, system, { ...run, owner: bob.owner })
   })
 
-  it('E-41 and E-42: the store ignores its own messages, and takes an id once while it remembers it', async () => {
+  it('the store ignores its own messages, and takes an id once while it remembers it (E-41, E-42)', async () => {
     const { records, system, pass } = openSessions()
     const message = {
       owner: ann.owner,
