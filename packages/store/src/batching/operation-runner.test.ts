@@ -189,3 +189,31 @@ test('a promise that an operation created before the connection was lost rejects
   process.off('unhandledRejection', note)
   expect(unhandled).toEqual([])
 })
+
+test('a part of an operation runs no more once it has ended, however often the operation runs again', async () => {
+  const { runner, ask, exchange } = openServer()
+  const runs: string[] = []
+  const operation = () =>
+    ['a', 'b', 'c'].map(name =>
+      runner.runPart(() => {
+        runs.push(name)
+        return `${ask(`${name}1`)} ${ask(`${name}2`)}`
+      }),
+    )
+  expect(await runner.run([{ operation }], exchange)).toEqual([['a1! a2!', 'b1! b2!', 'c1! c2!']])
+  expect(runs.join('')).toBe('aaabbbccc')
+})
+
+test('a name that a part has reserved stays reserved until its operation ends', async () => {
+  const { runner, ask, exchange } = openServer()
+  const order: string[] = []
+  const use = (name: string) => () => {
+    runner.runPart(() => runner.reserve('thread 1'))
+    ask(`rows of ${name}`)
+    order.push(name)
+    ask(`more rows of ${name}`)
+    order.push(name)
+  }
+  await runner.run([{ operation: use('a') }, { operation: use('b') }], exchange)
+  expect(order.join('')).toBe('aaabbb')
+})

@@ -12,6 +12,8 @@ interface OperationRun<Context, T = unknown> {
   readonly batch: OperationBatch<Context>
   /** True if no other operation runs at the same time. */
   readonly runsAlone: boolean
+  /** The operation of which it is a part; undefined for an operation of its own. */
+  readonly parent?: OperationRun<Context> | undefined
   /** The time at which it began. Every run of the operation sees this time, so it does the same each time. */
   readonly startedAt: number
   /** The steps that it has taken so far, in order. */
@@ -51,6 +53,11 @@ export interface OperationRunner<Context> {
   suspend(): never
   /** Runs readings within an operation, so that their statements share one round trip. */
   readBatch<T>(readings: readonly (() => T)[]): readonly T[]
+  /**
+   * Runs a part of the operation, which is not repeated once it has ended. Without parts, an operation that waits for n results repeats up to n²
+   * steps. Names that a part reserves belong to the operation.
+   */
+  runPart<T>(part: () => T): T
   /** Interrupts the operation while another one that has not ended has reserved this name. */
   reserve(name: string): void
   /** Ends this run of the operation, unless it runs alone. The operation then runs after the others. */
@@ -120,12 +127,14 @@ export function createOperationRunner<Context>(clock: () => number): OperationRu
     suspend: () => suspendRun(requireCurrent()),
     act: make => nextStep(actStepId, make),
     readBatch: readings => readAll(requireCurrent(), state, readings),
+    runPart: part => readAll(requireCurrent(), state, [part])[0] as ReturnType<typeof part>,
     reserve(name) {
       const current = requireCurrent()
+      const operation = operationOf(current)
       const { reservedBy } = current.batch
       const holder = reservedBy.get(name)
-      if (holder && holder !== current && !holder.outcome) suspendRun(current)
-      reservedBy.set(name, current)
+      if (holder && holder !== operation && !holder.outcome) suspendRun(current)
+      reservedBy.set(name, operation)
     },
     runAlone() {
       if (!requireCurrent().runsAlone) throw requiresOwnRun
@@ -173,13 +182,18 @@ function startOperation<Context, T>(
   }
 }
 
-type OperationRunOptions<Context> = Pick<OperationRun<Context>, 'batch' | 'startedAt' | 'runsAlone'>
+function operationOf<Context>(run: OperationRun<Context>): OperationRun<Context> {
+  return run.parent ? operationOf(run.parent) : run
+}
+
+type OperationRunOptions<Context> = Pick<OperationRun<Context>, 'batch' | 'startedAt' | 'runsAlone' | 'parent'>
 
 function createOperationRun<Context, T>(
   { names = [], operation }: RunnableOperation<T>,
-  { batch, startedAt, runsAlone }: OperationRunOptions<Context>,
+  { batch, startedAt, runsAlone, parent }: OperationRunOptions<Context>,
 ): OperationRun<Context, T> {
   return {
+    parent,
     operation,
     names,
     batch,
@@ -234,14 +248,14 @@ function runOnce<Context>(run: OperationRun<Context>, state: RunnerState<Context
 
 const [readBatchStepId, actStepId] = [-1, -2]
 
-/** Runs each reading separately, so that a reading that waits does not block the next one. */
+/** Runs parts of an operation, each separately, so that a part that waits does not block the next one. */
 function readAll<Context, T>(
   parent: OperationRun<Context>,
   state: RunnerState<Context>,
   readings: readonly (() => T)[],
 ): readonly T[] {
   const runs = nextStepOf(parent, readBatchStepId, () =>
-    readings.map(operation => createOperationRun<Context, T>({ operation }, parent)),
+    readings.map(operation => createOperationRun<Context, T>({ operation }, { ...parent, parent })),
   )
   const stillWaiting = runs.filter(trial => !trial.outcome && !runOnce(trial, state))
   if (stillWaiting.length > 0) suspendRun(parent)

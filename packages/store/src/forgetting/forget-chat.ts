@@ -6,9 +6,10 @@ import { readAfterWait } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
 import { createEntryRemoval } from '../threads/entry-removal.ts'
 import { createOwnThreadRemoval } from '../threads/own-thread-removal.ts'
+import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { RemoveMessageDeps } from './remove-message.ts'
-import { createRemoveMessage } from './remove-message.ts'
+import { createRemoveMessage, maxRemovals } from './remove-message.ts'
 
 /** A conversation of a chat, as its owner names it. */
 interface ChatName {
@@ -24,9 +25,6 @@ export interface ChatForgetting {
    */
   forgetChat(chat: ChatName): Promise<boolean>
 }
-
-/** The number of messages that one transaction deletes, so that other writes run in between. */
-const sliceSize = 50
 
 interface Slice {
   readonly thread: number
@@ -59,7 +57,7 @@ export function createChatForgetter(
   function findSlice({ owner, agent, key }: ChatName): Slice | undefined {
     const thread = find.get(key, agent, owner)?.thread_id
     if (thread === undefined) return undefined
-    const messages = listMessages.all(thread, sliceSize).map(({ seq }) => seq)
+    const messages = listMessages.all(thread, maxRemovals).map(({ seq }) => seq)
     return { thread, messages: new Set(messages), files: files.listOf(owner, messages) }
   }
 
@@ -68,10 +66,10 @@ export function createChatForgetter(
     return write(batch => {
       files.remove(owner, locations)
       if (find.get(key, agent, owner)?.thread_id !== thread) return
-      const forgottenMessages = listMessages.all(thread, 2 * sliceSize).filter(({ seq }) => messages.has(seq))
-      for (const { seq } of forgottenMessages) removeMessage(batch, seq, now())
+      const forgottenMessages = listMessages.all(thread, 2 * maxRemovals).filter(({ seq }) => messages.has(seq))
+      runParts(batch, forgottenMessages, (part, { seq }) => removeMessage(part, seq, now()))
       if (listMessages.all(thread, 1).length > 0) return
-      for (const { seq } of listEntries.all(thread)) deleteEntry(seq)
+      runParts(batch, listEntries.all(thread), (_, { seq }) => deleteEntry(seq))
       deleteThread(thread, owner)
     })
   }

@@ -6,6 +6,7 @@ import type { TurnTable } from '../queue/turns/turn-table.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { EntryTable } from '../threads/entries.ts'
 import type { Batch } from '../transaction/batch.ts'
+import { runParts } from '../transaction/batch.ts'
 
 /**
  * Deletes the content of a message and ends what it caused. Its ids, its sender's address and its position stay. With `isRemoved` its rows are
@@ -49,9 +50,9 @@ export function createForget(db: Sql, { entries, notes, blobs, turns, deliveries
     // Errors of failed attempts may quote the content.
     eraseAttempts.run(message)
     deleteBroadcasts.run(now, message)
-    for (const open of findOpen.all(message, isRemoved ? 1 : 0)) {
-      finishDelivery(batch, open, { reason: 'taken_back', error: 'what it answers was taken back by its author' }, now)
-    }
+    runParts(batch, findOpen.all(message, isRemoved ? 1 : 0), (part, open) =>
+      finishDelivery(part, open, { reason: 'taken_back', error: 'what it answers was taken back by its author' }, now),
+    )
     // Cancelling the turn comes last. It queues withdrawals of everything that the turn has already said, after the other deliveries.
     turns.cancelOf(batch, message, now, isRemoved ? 'removed' : 'deleted')
   }

@@ -4,9 +4,11 @@ import { createKeyedDigests } from '../digests/keyed-digest.ts'
 import { createClaimRemoval } from '../peers/claims.ts'
 import type { Sql } from '../sql/sql.ts'
 import { createEntryRemoval } from '../threads/entry-removal.ts'
+import type { Batch } from '../transaction/batch.ts'
+import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { RemoveMessageDeps } from './remove-message.ts'
-import { createRemoveMessage } from './remove-message.ts'
+import { createRemoveMessage, maxRemovals } from './remove-message.ts'
 import { createThreadRows } from './remove-thread.ts'
 
 export interface OwnerForgetting {
@@ -17,9 +19,6 @@ export interface OwnerForgetting {
    */
   forgetTasks(owner: string): Promise<number>
 }
-
-/** The number of messages that one transaction deletes, so that other writes run in between. */
-const sliceSize = 100
 
 /**
  * Creates the forgetting of owners. Its statements read whole tables, so they are prepared only when an owner is forgotten. An index for such a rare
@@ -61,8 +60,8 @@ function openForgetting(
   function removeSlice(owner: string): Promise<number> {
     return write(batch => {
       const threads = JSON.stringify(listThreads.all(owner).map(({ id }) => id))
-      const messages = listMessages.all(threads, owner, sliceSize)
-      for (const { number } of messages) removeMessage(batch, number, now())
+      const messages = listMessages.all(threads, owner, maxRemovals)
+      runParts(batch, messages, (part, { number }) => removeMessage(part, number, now()))
       const keys = [...new Set(messages.map(({ person }) => person))]
       deleteRecords.run(withDigests(keys))
       removeClaims(keys.map(key => key.slice(key.indexOf(' ') + 1)))
@@ -72,11 +71,11 @@ function openForgetting(
 
   /** Removes the objects of an owner. Returns undefined if a new message has arrived, because that one is deleted first. */
   function removeObjects(owner: string): Promise<number | undefined> {
-    return write(() => {
+    return write(batch => {
       const threads = JSON.stringify(listThreads.all(owner).map(({ id }) => id))
       if (listMessages.all(threads, owner, 1).length > 0) return undefined
-      const removedCount = deleteTasks(owner)
-      deleteThreads(threads)
+      const removedCount = deleteTasks(batch, owner)
+      deleteThreads(batch, threads)
       removeClaims([owner])
       deleteRemembered.run(withDigests(listSubjects(owner)))
       return removedCount
@@ -103,7 +102,10 @@ function listSubjects(owner: string): readonly string[] {
 }
 
 /** Prepares the deletion of the remaining tasks of an owner, whose messages are deleted already. It returns their number. */
-function createTaskRemoval(db: Sql, { tasks }: Pick<RemoveMessageDeps, 'tasks'>): (owner: string) => number {
+function createTaskRemoval(
+  db: Sql,
+  { tasks }: Pick<RemoveMessageDeps, 'tasks'>,
+): (batch: Batch, owner: string) => number {
   const listTasks = db.prepare<{ id: number }>('SELECT id FROM tasks WHERE owner = ?')
   const listEntries = db.prepare<{ seq: number }>('SELECT seq FROM messages WHERE task_id = ?')
   const deleteEntry = createEntryRemoval(db)
@@ -111,26 +113,26 @@ function createTaskRemoval(db: Sql, { tasks }: Pick<RemoveMessageDeps, 'tasks'>)
     'UPDATE messages SET task_id = NULL WHERE task_id = ?',
     'DELETE FROM push_subscriptions WHERE task_id = ?',
   ].map(sql => db.prepare(sql))
-  return owner => {
+  return (batch, owner) => {
     const ownTasks = listTasks.all(owner)
-    for (const { id } of ownTasks) {
-      for (const { seq } of listEntries.all(id)) deleteEntry(seq)
+    runParts(batch, ownTasks, (part, { id }) => {
+      runParts(part, listEntries.all(id), (_, { seq }) => deleteEntry(seq))
       for (const end of deletions) end.run(id)
       tasks.remove(id)
-    }
+    })
     return ownTasks.length
   }
 }
 
-function createThreadRemoval(db: Sql): (threads: string) => void {
+function createThreadRemoval(db: Sql): (batch: Batch, threads: string) => void {
   const inList = '(SELECT CAST(value AS INTEGER) FROM json_each(?))'
   const listEntries = db.prepare<{ seq: number }>(
     `SELECT seq FROM messages WHERE scope <> 'forgotten' AND thread_id IN ${inList}`,
   )
   const deleteEntry = createEntryRemoval(db)
   const rows = createThreadRows(db)
-  return threads => {
-    for (const { seq } of listEntries.all(threads)) deleteEntry(seq)
+  return (batch, threads) => {
+    runParts(batch, listEntries.all(threads), (_, { seq }) => deleteEntry(seq))
     rows.deleteMemory(threads)
     rows.removeNames(threads)
   }

@@ -9,12 +9,11 @@ import type { RecordedFetchTable } from '../replay/recorded-fetches.ts'
 import type { Sql } from '../sql/sql.ts'
 import { createBackgroundForgetter } from '../threads/background.ts'
 import type { EntryTable } from '../threads/entries.ts'
+import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { createAuthoredFinder } from './authored-messages.ts'
 import type { ForgetMessage } from './forget-message.ts'
-
-/** The maximum number of messages that one transaction forgets, and the most background, so that other writes run in between. */
-const sliceSize = 200
+import { maxRemovals } from './remove-message.ts'
 
 /** A withdrawal of messages, and not only of relations. */
 type Forgetting = Exclude<Withdrawal, { readonly kind: 'end_relations' }>
@@ -32,7 +31,7 @@ interface WithdrawalDeps extends PeerBlockingDeps {
 export function createWithdrawalStore(context: StoreContext, tables: WithdrawalDeps): WithdrawalStore {
   const { db, write, now } = context
   const findNext = createNextFinder(db)
-  const forgetBackground = createBackgroundForgetter(db, tables, sliceSize)
+  const forgetBackground = createBackgroundForgetter(db, tables, maxRemovals)
   const peerBlocking = createPeerBlocking(db, tables)
 
   const announce = (via: ChannelName, withdrawal: Withdrawal) =>
@@ -55,8 +54,8 @@ export function createWithdrawalStore(context: StoreContext, tables: WithdrawalD
   const forgetSlice = (via: ChannelName, withdrawal: Forgetting) =>
     write(batch => {
       const next = findNext(withdrawal, via)
-      for (const { number } of next) tables.forget(batch, number, now())
-      return Math.max(next.length, forgetBackground(withdrawal, via))
+      runParts(batch, next, (part, { number }) => tables.forget(part, number, now()))
+      return Math.max(next.length, forgetBackground(batch, withdrawal, via))
     })
 
   return {
@@ -64,7 +63,7 @@ export function createWithdrawalStore(context: StoreContext, tables: WithdrawalD
       for (const withdrawal of withdrawals) {
         await announce(via, withdrawal)
         if (withdrawal.kind === 'end_relations') continue
-        while ((await forgetSlice(via, withdrawal)) === sliceSize);
+        while ((await forgetSlice(via, withdrawal)) === maxRemovals);
       }
     },
     findAuthored: createAuthoredFinder(db),
@@ -73,8 +72,10 @@ export function createWithdrawalStore(context: StoreContext, tables: WithdrawalD
 
 function createNextFinder(db: Sql): Find {
   const select = 'SELECT seq AS number FROM messages WHERE forgotten_at IS NULL AND principal = ?'
-  const listByObject = db.prepare<{ number: number }>(`${select} AND object = ? AND channel IN (?) LIMIT ${sliceSize}`)
-  const listByPeer = db.prepare<{ number: number }>(`${select} AND channel IN (?) LIMIT ${sliceSize}`)
+  const listByObject = db.prepare<{ number: number }>(
+    `${select} AND object = ? AND channel IN (?) LIMIT ${maxRemovals}`,
+  )
+  const listByPeer = db.prepare<{ number: number }>(`${select} AND channel IN (?) LIMIT ${maxRemovals}`)
   return (withdrawal, via) =>
     withdrawal.kind === 'forget'
       ? listByObject.all(withdrawal.author, withdrawal.object, via)

@@ -5,6 +5,7 @@ import type { HandledKeyTable } from '../peers/handled-keys.ts'
 import type { Sql } from '../sql/sql.ts'
 import { createEntryRemoval } from '../threads/entry-removal.ts'
 import type { Batch } from '../transaction/batch.ts'
+import { runParts } from '../transaction/batch.ts'
 import { addToTotal } from '../transaction/totals.ts'
 
 interface RemovedResponse {
@@ -72,10 +73,10 @@ export function createDeliveryRemoval(
   const deleteDelivery = db.prepare('DELETE FROM deliveries WHERE number = ?')
   return (batch, value) => {
     const deliveries = find.all(value)
-    for (const { number, state } of deliveries) {
-      addToTotal(batch, `deliveries.${state}`, -1)
+    runParts(batch, deliveries, (part, { number, state }) => {
+      addToTotal(part, `deliveries.${state}`, -1)
       if (clearRow.run(number).changes === 0) deleteDelivery.run(number)
-    }
+    })
     return deliveries.length
   }
 }

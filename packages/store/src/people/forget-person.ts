@@ -4,9 +4,11 @@ import type { ForgetPersonRequest, ForgetPersonResult, PeopleStore, PersonAddres
 import type { ChannelFacts } from '../channels/channel-facts.ts'
 import { createKeyedDigests } from '../digests/keyed-digest.ts'
 import type { RemoveMessage } from '../forgetting/remove-message.ts'
+import { maxRemovals } from '../forgetting/remove-message.ts'
 import { readAfterWait } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
+import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { ForgetChats } from './forget-chats.ts'
 import type { LinkCodeTable } from './link-codes.ts'
@@ -105,28 +107,43 @@ interface RemovedMessages {
   readonly authors: ReadonlySet<string>
 }
 
+interface MessageSlice {
+  readonly rows: readonly { readonly seq: number; readonly principal: string | null }[]
+  /** The number of the last message that was read. */
+  readonly upTo: number
+}
+
+interface RemovedSlice extends MessageSlice {
+  /** The thread of each deleted message. */
+  readonly removedThreads: readonly (number | undefined)[]
+}
+
 function createOwnMessageRemoval({ db, write, now }: StoreContext, removeMessage: RemoveMessage) {
   const listMessages = createMessageFinder(db)
   const findNewest = db.prepare<{ number: number | null }>('SELECT max(seq) AS number FROM messages')
 
   return async (personFilter: PersonFilter, except: number): Promise<RemovedMessages> => {
-    const threads = new Set<number>()
-    const authors = new Set<string>()
-    const removeOne = (batch: Batch, message: number) => {
-      const thread = removeMessage(batch, message, now())
-      if (thread !== undefined) threads.add(thread)
+    const removeOne = (batch: Batch, { seq }: { readonly seq: number }) => removeMessage(batch, seq, now())
+    const removeSlice = (batch: Batch, after: number): RemovedSlice => {
+      const { rows, upTo } = listMessages(personFilter, after)
+      const ownMessages = rows.filter(({ seq }) => seq !== except)
+      return { rows, upTo, removedThreads: runParts(batch, ownMessages, removeOne) }
     }
-    const removeSlice = (batch: Batch, after: number) => {
-      const messages = listMessages(personFilter, after, after + sliceSize)
-      for (const { principal } of messages) if (principal !== null) authors.add(principal)
-      const ownMessages = messages.filter(({ seq }) => seq !== except)
-      for (const { seq } of ownMessages) removeOne(batch, seq)
-      return ownMessages.length
-    }
-    let messages = 0
     const last = findNewest.get()?.number ?? 0
-    for (let after = 0; after < last; after += sliceSize) messages += await write(batch => removeSlice(batch, after))
-    return { messages, threads, authors }
+    const slices: RemovedSlice[] = []
+    for (let after = 0; after < last; ) {
+      const from = after
+      const slice = await write(batch => removeSlice(batch, from))
+      slices.push(slice)
+      after = slice.upTo
+    }
+    const removedThreads = slices.flatMap(slice => slice.removedThreads)
+    const principals = slices.flatMap(({ rows }) => rows.map(({ principal }) => principal))
+    return {
+      messages: removedThreads.length,
+      threads: new Set(removedThreads.filter(thread => thread !== undefined)),
+      authors: new Set(principals.filter(principal => principal !== null)),
+    }
   }
 }
 
@@ -223,8 +240,11 @@ function createMessageFinder(db: Sql) {
   const find = db.prepare<{ seq: number; principal: string | null }>(
     `SELECT seq, principal FROM messages WHERE kind = 'message' AND seq > ?1 AND seq <= ?2 AND (?3 IS NULL OR agent = ?3)
        AND (principal IN (SELECT value FROM json_each(?4))
-         OR channel || ' ' || lower(json_extract(envelope, '$.sender.address')) IN (SELECT value FROM json_each(?5)))`,
+         OR channel || ' ' || lower(json_extract(envelope, '$.sender.address')) IN (SELECT value FROM json_each(?5))) ORDER BY seq LIMIT ${maxRemovals}`,
   )
-  return ({ agent, addresses, subjects }: PersonFilter, after: number, upTo: number) =>
-    find.all(after, upTo, agent, JSON.stringify(subjects), JSON.stringify(addresses))
+  return ({ agent, addresses, subjects }: PersonFilter, after: number): MessageSlice => {
+    const upTo = after + sliceSize
+    const rows = find.all(after, upTo, agent, JSON.stringify(subjects), JSON.stringify(addresses))
+    return { rows, upTo: rows.length < maxRemovals ? upTo : (rows.at(-1)?.seq ?? upTo) }
+  }
 }

@@ -1,6 +1,7 @@
 // Ends the links of a person.
 import type { RemoveMessage } from '../forgetting/remove-message.ts'
 import type { Batch } from '../transaction/batch.ts'
+import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { RemoveNotice } from './notice-removal.ts'
 
@@ -29,8 +30,8 @@ export function createLinkRemoval(
   )
   return (batch, { agent, key }, now) => {
     const deletedLinks = deleteLinks.all(agent, key)
-    for (const { message } of findCopies.all(agent, key)) removeMessage(batch, message, now)
-    for (const { notice } of deletedLinks) removeNotice(batch, notice, now)
+    runParts(batch, findCopies.all(agent, key), (part, { message }) => removeMessage(part, message, now))
+    runParts(batch, deletedLinks, (part, { notice }) => removeNotice(part, notice, now))
     return deletedLinks.length
   }
 }

@@ -2,6 +2,7 @@
 import type { RemoveMessage } from '../forgetting/remove-message.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
+import { runParts } from '../transaction/batch.ts'
 
 /** Deletes a notice from the gateway to a person. */
 export type RemoveNotice = (batch: Batch, notice: string, now: number) => void
@@ -11,6 +12,6 @@ export function createNoticeRemoval(db: Sql, removeMessage: RemoveMessage): Remo
     "SELECT n.message FROM thread_aliases n JOIN messages m ON m.seq = n.message WHERE n.name = 'post:' || ?1 AND m.native_id = 'post:' || ?1",
   )
   return (batch, notice, now) => {
-    for (const { message } of find.all(notice)) removeMessage(batch, message, now)
+    runParts(batch, find.all(notice), (part, { message }) => removeMessage(part, message, now))
   }
 }

@@ -2,6 +2,8 @@
 import { createThreadRows } from '../forgetting/remove-thread.ts'
 import { readAfterWait } from '../sql/engine-defaults.ts'
 import { createEntryRemoval } from '../threads/entry-removal.ts'
+import type { Batch } from '../transaction/batch.ts'
+import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
 /** The number of rows that one transaction reads, so that other writes run in between. */
@@ -29,9 +31,9 @@ export function createThreadRemoval({
     for (const { thread_id } of findUsed.all(JSON.stringify([...remainingThreads]), after, upTo, except))
       remainingThreads.delete(thread_id)
   }
-  function deleteRows(unusedThreads: ReadonlySet<number>, keptThread: number | undefined): void {
+  function deleteRows(batch: Batch, unusedThreads: ReadonlySet<number>, keptThread: number | undefined): void {
     const threadList = JSON.stringify([...unusedThreads])
-    for (const { seq } of findBackground.all(threadList)) deleteEntry(seq)
+    runParts(batch, findBackground.all(threadList), (_, { seq }) => deleteEntry(seq))
     rows.deleteMemory(threadList)
     rows.removeNames(JSON.stringify([...unusedThreads].filter(thread => thread !== keptThread)))
   }
@@ -42,10 +44,10 @@ export function createThreadRemoval({
       await write(() => dropThreadsInUse(remainingThreads, except, after, Math.min(after + sliceSize, last)))
     }
     if (remainingThreads.size === 0) return
-    await write(() => {
+    await write(batch => {
       // Threads with messages that have arrived in the meantime stay.
       dropThreadsInUse(remainingThreads, except, last, Number.MAX_SAFE_INTEGER)
-      deleteRows(remainingThreads, findThread.get(except)?.thread_id)
+      deleteRows(batch, remainingThreads, findThread.get(except)?.thread_id)
     })
   }
 }

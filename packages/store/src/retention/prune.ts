@@ -3,7 +3,7 @@ import type { Part } from '@postern/message'
 import type { Blob, LookupStore } from '@postern/pipeline'
 import type { BlobTable } from '../blobs/blob-table.ts'
 import type { RemoveMessageDeps } from '../forgetting/remove-message.ts'
-import { createRemoveMessage } from '../forgetting/remove-message.ts'
+import { createRemoveMessage, maxRemovals } from '../forgetting/remove-message.ts'
 import { createThreadRows } from '../forgetting/remove-thread.ts'
 import type { ResponseTable } from '../messages/responses.ts'
 import { readAfterWait } from '../sql/engine-defaults.ts'
@@ -12,6 +12,7 @@ import type { Sql } from '../sql/sql.ts'
 import { createTaskShares } from '../tasks/task-table.ts'
 import type { EntryTable } from '../threads/entries.ts'
 import type { Batch } from '../transaction/batch.ts'
+import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { CandidateList, PruneCandidate } from './candidates.ts'
 import { createCandidateList } from './candidates.ts'
@@ -60,9 +61,6 @@ export function createPruner(context: StoreContext, tables: PruneDeps, lookup: P
   }
 }
 
-/** The number of messages in one transaction. */
-const sliceSize = 100
-
 type PrunedKind = 'messages' | 'unproven' | 'raw' | 'files'
 
 /** Returns the kinds of data of a message to delete. The deletion of the whole message includes all others. */
@@ -101,12 +99,12 @@ function openPruning(
   async function pruneMessages(cutoffs: PruneCutoffs, newest: string, tally: Tally): Promise<void> {
     for (let after: number | undefined = 0; after !== undefined && !tally.signal?.aborted; ) {
       const from: number = after
-      const candidates = await readAfterWait(db, () => list.read(from, newest, sliceSize))
+      const candidates = await readAfterWait(db, () => list.read(from, newest, maxRemovals))
       const plans = planSlice(candidates, cutoffs)
       countPlans(tally, plans)
       const deletedThreads = tally.isDry || plans.length === 0 ? [] : await pruneSlice(plans)
       for (const thread of deletedThreads) tally.threads.add(thread)
-      after = candidates.length < sliceSize ? undefined : candidates.at(-1)?.seq
+      after = candidates.length < maxRemovals ? undefined : candidates.at(-1)?.seq
     }
   }
 
@@ -184,7 +182,9 @@ function createSlicePruner(
       kinds.includes('raw') && !kinds.includes('files') && candidate.partDigests.length > 0
     const otherPlans = plans.filter(plan => !keepsParts(plan))
     const threads =
-      otherPlans.length > 0 ? await write(batch => otherPlans.flatMap(plan => pruneOne(batch, plan, []))) : []
+      otherPlans.length > 0
+        ? await write(batch => runParts(batch, otherPlans, (part, plan) => pruneOne(part, plan, [])).flat())
+        : []
     for (const plan of plans.filter(keepsParts)) await pruneWithParts(plan)
     return threads
   }

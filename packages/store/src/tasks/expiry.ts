@@ -1,20 +1,19 @@
 // Deletes expired tasks.
 import type { TaskExpiry, TaskStore } from '@postern/pipeline'
 import type { BlobTable } from '../blobs/blob-table.ts'
+import { maxRemovals } from '../forgetting/remove-message.ts'
 import type { NoteTable } from '../messages/notes.ts'
 import { createRowRemoval } from '../messages/row-removal.ts'
 import type { HandledKeyTable } from '../peers/handled-keys.ts'
 import type { Sql } from '../sql/sql.ts'
 import { createOwnThreadRemoval } from '../threads/own-thread-removal.ts'
 import type { Batch } from '../transaction/batch.ts'
+import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { createTaskBytes } from '../transaction/task-totals.ts'
 import { addTaskBytes } from '../transaction/totals.ts'
 import { cancelKeyOf, cancelKeySql } from './cancel-events.ts'
 import type { TaskTable } from './task-table.ts'
-
-/** The maximum number of messages that one transaction deletes, so that other writes run in between. */
-const maxMessagesPerTransaction = 200
 
 interface TaskPosition {
   readonly id: number
@@ -47,7 +46,7 @@ export function createTaskExpiry(context: StoreContext, tables: ExpiryDeps): Pic
   function removeOne(batch: Batch, task: TaskPosition, limit: number): number {
     const messages = findMessages.all(task.id, cancelKeyOf(task.id), limit)
     clearResponse.run(task.id)
-    const threads = new Set(messages.map(({ seq }) => removeMessage(batch, seq)))
+    const threads = new Set(runParts(batch, messages, (part, { seq }) => removeMessage(part, seq)))
     if (messages.length < limit) removeTask(batch, task, threads)
     return messages.length
   }
@@ -56,7 +55,7 @@ export function createTaskExpiry(context: StoreContext, tables: ExpiryDeps): Pic
     expireTasks: expiry =>
       write(batch => {
         const next = isWithinBudget(batch, expiry) ? [] : findNext(expiry)
-        let remaining = maxMessagesPerTransaction
+        let remaining = maxRemovals
         let removedCount = 0
         for (const task of next) {
           remaining -= removeOne(batch, task, remaining)

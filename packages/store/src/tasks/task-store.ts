@@ -3,6 +3,7 @@ import type { TaskFilter, TaskRecord, TaskStore } from '@postern/pipeline'
 import type { AdmitNew } from '../messages/refusals.ts'
 import type { ResponseTable } from '../messages/responses.ts'
 import type { TurnTable } from '../queue/turns/turn-table.ts'
+import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { createCancelEvents } from './cancel-events.ts'
 import type { TaskCancel } from './cancel-task.ts'
@@ -92,7 +93,7 @@ function createCancel(
     write(batch => {
       const task = find.get(owner, id)
       if (!task || !taskCancel.cancel(batch, task.id, now())) return false
-      for (const { message } of listOpen.all(task.id)) turns.cancelOf(batch, message, now())
+      runParts(batch, listOpen.all(task.id), (part, { message }) => turns.cancelOf(part, message, now()))
       if (event) queueEvent(batch, task.id, event)
       return true
     })

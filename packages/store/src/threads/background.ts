@@ -6,6 +6,8 @@ import type { WithdrawalTable } from '../peers/withdrawals.ts'
 import { refuseLostLease } from '../queue/lost-lease.ts'
 import { formatJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
+import type { Batch } from '../transaction/batch.ts'
+import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { EntryTable, StoredEntryDraft } from './entries.ts'
 import type { ThreadTable } from './threads.ts'
@@ -56,10 +58,10 @@ export function createBackgroundStore(
   return {
     async addBackground(turn, entries) {
       const drafts = entries.map(draftEntry)
-      const leasedTurns = await write(() => {
+      const leasedTurns = await write(batch => {
         if (!selectLease.get(turn.message, turn.token)) return 0
         const answers = findPosition.get(turn.thread, beginningOf(turn))?.position ?? 0
-        for (const draft of drafts) addDraft(turn, draft, answers)
+        runParts(batch, drafts, (_, draft) => addDraft(turn, draft, answers))
         return 1
       })
       refuseLostLease(leasedTurns, `turn ${turn.message}`)
@@ -93,7 +95,7 @@ function createAliasInsert(db: Sql): (turn: Turn, scope: string, name: string) =
 }
 
 /** Deletes background that its author has withdrawn, a bounded number of entries at once. @returns the number of deleted entries */
-type ForgetBackground = (withdrawal: Withdrawal, via: ChannelName) => number
+type ForgetBackground = (batch: Batch, withdrawal: Withdrawal, via: ChannelName) => number
 
 export function createBackgroundForgetter(
   db: Sql,
@@ -105,15 +107,15 @@ export function createBackgroundForgetter(
   const listByPeer = db.prepare<{ seq: number }>(`${select} AND channel = ? LIMIT ${limit}`)
   // The row stays, so that the deleted entry is not added again.
   const clearPrincipal = db.prepare('UPDATE fetched_context SET principal = NULL WHERE seq = ?')
-  return (withdrawal, via) => {
+  return (batch, withdrawal, via) => {
     const rows =
       withdrawal.kind === 'forget'
         ? listByObject.all(withdrawal.author, withdrawal.object, via)
         : listByPeer.all(withdrawal.peer, via)
-    for (const { seq } of rows) {
+    runParts(batch, rows, (_, { seq }) => {
       entries.erase(seq)
       clearPrincipal.run(seq)
-    }
+    })
     return rows.length
   }
 }

@@ -37,6 +37,11 @@ export interface Batch extends TotalChanges, TransactionNotices {
   reserve(name: string): void
   /** Runs the operation again without company. Call it before the operation changes anything. */
   standAlone(): void
+  /**
+   * Runs a part of the operation, which does not run again once it has ended. An operation that handles many rows handles each in a part, because
+   * otherwise its cost grows with the square of their number (`runParts`).
+   */
+  runPart<T>(part: (batch: Batch) => T): T
   /** Makes a decision that depends on more than rows. The decision stays the same if the operation is run again from its start. */
   once<T>(decide: () => T): T
   /**
@@ -57,11 +62,15 @@ interface Continuation {
 }
 
 /** Members of a batch that tell an operation about others beside it. */
-type Company = Pick<Batch, 'hasCompany' | 'leasesNew' | 'continuesTurns' | 'reserve' | 'standAlone' | 'once'>
+interface Company
+  extends Pick<Batch, 'hasCompany' | 'leasesNew' | 'continuesTurns' | 'reserve' | 'standAlone' | 'once'> {
+  /** Runs a part of the operation to its end only once. */
+  runOnce<T>(part: () => T): T
+}
 
 const nobody: Company = {
   ...{ hasCompany: false, leasesNew: true, continuesTurns: true },
-  ...{ reserve() {}, standAlone() {}, once: decide => decide() },
+  ...{ reserve() {}, standAlone() {}, once: decide => decide(), runOnce: part => part() },
 }
 
 /** The company of an operation that runs by itself after its transaction was undone. No turn begins within it. */
@@ -74,12 +83,37 @@ export function createBatch(
   company = nobody,
   { firstMessages, atEnd, ifUndone }: Shared = { firstMessages: new Map(), atEnd: [], ifUndone: [] },
 ): Batch {
-  return {
+  const batch: Batch = {
     ...{ totals: new Map(), taskTotals: new Map(), droppedFiles: [], checks: new Map() },
     ...{ notices: [], readyWork: new Set(), changes: new Map(), begins: [], ifUnsure: [], continuations: [] },
     ...{ firstMessages, atEnd, ifUndone },
     ...company,
+    runPart(run) {
+      const { value, part } = company.runOnce(() => {
+        const part = createBatch(company, batch)
+        return { value: run(part), part }
+      })
+      mergeBatch(batch, part)
+      return value
+    },
   }
+  return batch
+}
+
+/** The maximum number of parts that an operation passes over when it runs again. */
+const partsAtOnce = 32
+
+/**
+ * Runs an operation on many rows in parts, one for each row, in order. The parts are nested in groups, so that an engine which runs operations again
+ * does not pass over every row that is done.
+ */
+export function runParts<Row, T>(batch: Batch, rows: readonly Row[], run: (batch: Batch, row: Row) => T): readonly T[] {
+  if (rows.length <= partsAtOnce) return rows.map(row => batch.runPart(part => run(part, row)))
+  const groupSize = Math.ceil(rows.length / partsAtOnce)
+  const groups = Array.from({ length: Math.ceil(rows.length / groupSize) }, (_, at) =>
+    rows.slice(at * groupSize, (at + 1) * groupSize),
+  )
+  return groups.flatMap(group => batch.runPart(part => runParts(part, group, run)))
 }
 
 /** Begins the work of a transaction that is durable. */

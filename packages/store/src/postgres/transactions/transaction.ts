@@ -211,8 +211,12 @@ interface WaveRuns {
 
 /** Creates the run of operations in waves. Each operation has a batch of its own, which counts once, however often the operation runs. */
 function createWaves(runner: TransactionDeps['runner']): WaveRuns {
-  const { runAlone } = runner
-  const operationTools = { standAlone: runAlone, once: <T>(decide: () => T) => runner.nextStep(decisionStepId, decide) }
+  const { runAlone, runPart } = runner
+  const operationTools = {
+    standAlone: runAlone,
+    once: <T>(decide: () => T) => runner.nextStep(decisionStepId, decide),
+    runOnce: runPart,
+  }
 
   async function runWave(
     context: WriteContext,

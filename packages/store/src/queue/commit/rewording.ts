@@ -8,6 +8,7 @@ import { draftResponse } from '../../messages/responses.ts'
 import type { Sql } from '../../sql/sql.ts'
 import { createTaskShares } from '../../tasks/task-table.ts'
 import type { Batch } from '../../transaction/batch.ts'
+import { runParts } from '../../transaction/batch.ts'
 import type { DeliveryTable, OpenDelivery } from '../deliveries/delivery-table.ts'
 
 /** The new content of an answer. */
@@ -67,7 +68,7 @@ function createSendingStop(db: Sql, deliveries: DeliveryTable) {
   )
   return (batch: Batch, { seq, message }: Pick<ResponsePosition, 'seq' | 'message'>, now: number): void => {
     const cause = { reason: 'taken_back', error: 'the agent has taken it back' } as const
-    for (const open of findOpen.all(seq)) deliveries.giveUp(batch, open, cause, now)
+    runParts(batch, findOpen.all(seq), (part, open) => deliveries.giveUp(part, open, cause, now))
     endBroadcasts.run(now, seq)
     forgetWires.run(message, seq)
   }

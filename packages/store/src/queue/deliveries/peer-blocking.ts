@@ -2,6 +2,7 @@
 import type { ChannelName } from '@postern/message'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
+import { runParts } from '../../transaction/batch.ts'
 import type { TurnTable } from '../turns/turn-table.ts'
 import type { DeliveryTable, EndCause, OpenDelivery } from './delivery-table.ts'
 
@@ -35,10 +36,11 @@ export function createPeerBlocking(db: Sql, { turns, deliveries }: PeerBlockingD
   return {
     stopDeliveries(batch, { via, peer, agent, isRemoved = false }, cause, now) {
       const endDelivery = isRemoved ? deliveries.end : deliveries.giveUp
-      for (const open of findDeliveries.all(peer, via, agent ?? null)) endDelivery(batch, open, cause, now)
+      const openDeliveries = findDeliveries.all(peer, via, agent ?? null)
+      runParts(batch, openDeliveries, (part, open) => endDelivery(part, open, cause, now))
     },
     cancelTurns(batch, { via, peer, agent }, now) {
-      for (const { message } of findTurns.all(peer, via, agent)) turns.cancelOf(batch, message, now)
+      runParts(batch, findTurns.all(peer, via, agent), (part, { message }) => turns.cancelOf(part, message, now))
     },
   }
 }

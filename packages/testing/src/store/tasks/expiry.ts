@@ -108,7 +108,7 @@ export function describeExpiry(open: OpenStore): void {
   test(
     'expireTasks() goes by slices, and through a task of many messages in several',
     withStore(open, async ({ store, now, advance }) => {
-      await admitMany(450, index => admit(store, `long ${index}`, task('long'), 'long'))
+      await admitMany(120, index => admit(store, `long ${index}`, task('long'), 'long'))
       await store.cancelTask(task('long'))
       advance(1)
       for (let index = 0; index < 3; index += 1) await asks(store, `m${index}`, task(`task ${index}`))
@@ -129,7 +129,7 @@ export function describeExpiry(open: OpenStore): void {
     withStore(open, async ({ store, now, advance }) => {
       await admit(store, 'long', task('long'), 'long')
       await answerTask(store, 'answer', 'input_required')
-      await admitMany(200, index => admit(store, `long ${index}`, task('long'), 'long'))
+      await admitMany(50, index => admit(store, `long ${index}`, task('long'), 'long'))
       await store.cancelTask(task('long'))
       await asks(store, 'last', task('last'))
       expect(await store.findTask(task('long'))).toMatchObject({ response: { in_reply_to: 'long' } })
