@@ -30,8 +30,8 @@ const agentModuleSchema = z.looseObject({
  * and `close()`. TypeScript runs without a build, so its types must be erasable.
  */
 export const moduleKind = defineAgentKind({
-  usage: 'a path such as "./agents/desk.ts" (.ts, .mts, .js, .mjs)',
-  uses: modulePathPattern,
+  useNotation: 'a path such as "./agents/desk.ts" (.ts, .mts, .js, .mjs)',
+  usePattern: modulePathPattern,
   runsHere: true,
   schema: moduleAgentSchema,
   open: async ({ use, isolate }, deps) =>

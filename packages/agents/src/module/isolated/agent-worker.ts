@@ -20,29 +20,35 @@ type AgentModule = Pick<Agent, 'handle' | 'forget'> & { close?(): Promise<void> 
 const send = (message: FromWorker) => parentPort?.postMessage(message)
 
 const pendingCalls = new Map<number, PromiseWithResolvers<unknown>>()
-let calls = 0
+let callCount = 0
 let cancellation = new AbortController()
-let goOn: (() => void) | undefined
+/** Lets the stream of the running turn send its next chunk. */
+let resumeStream: (() => void) | undefined
 
 function unwrap(outcome: SentOutcome): unknown {
   if ('error' in outcome) throw deserializeError(outcome.error)
   return outcome.value
 }
 
+interface SyncChannel {
+  readonly wakeFlag: Int32Array
+  readonly syncPort: MessagePort
+}
+
 /** Calls the gateway and blocks the thread until the call has ended. */
-function callNow(method: ContextMethod, args: readonly unknown[], signal: Int32Array, syncPort: MessagePort): unknown {
-  Atomics.store(signal, 0, 0)
-  calls += 1
-  send({ kind: 'call', call: calls, method, args })
-  Atomics.wait(signal, 0, 0)
+function callSync(method: ContextMethod, args: readonly unknown[], { wakeFlag, syncPort }: SyncChannel): unknown {
+  Atomics.store(wakeFlag, 0, 0)
+  callCount += 1
+  send({ kind: 'call', call: callCount, method, args })
+  Atomics.wait(wakeFlag, 0, 0)
   return unwrap(receiveMessageOnPort(syncPort)?.message as SentOutcome)
 }
 
-function callLater(method: ContextMethod, args: readonly unknown[]): Promise<unknown> {
-  calls += 1
+function callAsync(method: ContextMethod, args: readonly unknown[]): Promise<unknown> {
+  callCount += 1
   const pendingCall = Promise.withResolvers<unknown>()
-  pendingCalls.set(calls, pendingCall)
-  send({ kind: 'call', call: calls, method, args })
+  pendingCalls.set(callCount, pendingCall)
+  send({ kind: 'call', call: callCount, method, args })
   // A rejection that the agent does not await must not end its thread.
   pendingCall.promise.catch(() => undefined)
   return pendingCall.promise
@@ -70,49 +76,50 @@ interface RunningTurn {
   isOver: boolean
 }
 
-function openContext(data: TurnSnapshot, direct: MessagePort, turn: RunningTurn) {
-  const { message, view, contextFields, person, hasPersonState, signal } = data
-  const signalArray = new Int32Array(signal)
-  const now = Object.fromEntries(
+/** Creates the agent's context from the snapshot of the turn, and from calls of the gateway for everything else. */
+function openContext(data: TurnSnapshot, syncPort: MessagePort, turn: RunningTurn) {
+  const { message, view, contextFields, person, hasPersonState } = data
+  const channel = { wakeFlag: new Int32Array(data.wakeFlag), syncPort }
+  const syncMembers = Object.fromEntries(
     syncMethods.map(method => [
       method,
-      (...args: unknown[]) => (turn.isOver ? undefined : callNow(method, args, signalArray, direct)),
+      (...args: unknown[]) => (turn.isOver ? undefined : callSync(method, args, channel)),
     ]),
   ) as Record<(typeof syncMethods)[number], (...args: unknown[]) => never>
-  const later = (method: ContextMethod, args: readonly unknown[]) =>
-    turn.isOver ? new Promise<never>(() => {}) : callLater(method, args)
-  const stateOf = (prefix: '' | 'person.'): AgentState => ({
-    get: () => later(`${prefix}state.get`, []) as ReturnType<AgentState['get']>,
+  const callInTurn = (method: ContextMethod, args: readonly unknown[]) =>
+    turn.isOver ? new Promise<never>(() => {}) : callAsync(method, args)
+  const createState = (prefix: '' | 'person.'): AgentState => ({
+    get: () => callInTurn(`${prefix}state.get`, []) as ReturnType<AgentState['get']>,
     set(value) {
       if (typeof value === 'function') throw new TypeError(noFunction)
-      now[`${prefix}state.set`](value)
+      syncMembers[`${prefix}state.set`](value)
     },
   })
   return {
-    ...now,
+    ...syncMembers,
     ...contextFields,
     signal: cancellation.signal,
     history: () => view,
-    ...Object.fromEntries(asyncMethods.map(method => [method, (...args: unknown[]) => later(method, args)])),
-    state: stateOf(''),
+    ...Object.fromEntries(asyncMethods.map(method => [method, (...args: unknown[]) => callInTurn(method, args)])),
+    state: createState(''),
     identity: createSenderIdentity(message.sender),
-    ...(person && { person: { ...person, ...(hasPersonState && { state: stateOf('person.') }) } }),
+    ...(person && { person: { ...person, ...(hasPersonState && { state: createState('person.') }) } }),
     log: createLog({}),
   } as unknown as AgentContext
 }
 
-async function runTurn(agent: AgentModule, data: TurnSnapshot, direct: MessagePort): Promise<void> {
+async function runTurn(agent: AgentModule, data: TurnSnapshot, syncPort: MessagePort): Promise<void> {
   cancellation = new AbortController()
   const turn = { isOver: false }
   try {
-    const answer = await agent.handle(data.message, openContext(data, direct, turn))
+    const answer = await agent.handle(data.message, openContext(data, syncPort, turn))
     const isStream = typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer
     if (!isStream) return send({ kind: 'end', isStream, value: answer })
     for await (const value of answer) {
       const { promise, resolve } = Promise.withResolvers<void>()
-      goOn = resolve
+      resumeStream = resolve
       send({ kind: 'chunk', value })
-      // Pieces are sent one at a time, because a writer that does not wait must not fill the memory.
+      // Chunks are sent one at a time, because a writer that does not wait must not fill the memory.
       await promise
       cancellation.signal.throwIfAborted()
     }
@@ -121,7 +128,7 @@ async function runTurn(agent: AgentModule, data: TurnSnapshot, direct: MessagePo
     send({ kind: 'fault', error: serializeError(error) })
   } finally {
     turn.isOver = true
-    direct.close()
+    syncPort.close()
     pendingCalls.clear()
   }
 }
@@ -139,32 +146,41 @@ async function forget(
   }
 }
 
+function settleCall({ call, outcome }: Extract<ToWorker, { readonly kind: 'result' }>): void {
+  const pendingCall = pendingCalls.get(call)
+  pendingCalls.delete(call)
+  if ('error' in outcome) pendingCall?.reject(deserializeError(outcome.error))
+  else pendingCall?.resolve(outcome.value)
+}
+
+type MessageHandlers = {
+  readonly [Kind in ToWorker['kind']]: (message: Extract<ToWorker, { readonly kind: Kind }>) => void
+}
+
 function handleMessages(agent: AgentModule): void {
-  parentPort?.on('message', (message: ToWorker) => {
-    if (message.kind === 'turn') void runTurn(agent, message.data, message.direct)
-    else if (message.kind === 'forget') void forget(agent, message)
-    else if (message.kind === 'next') goOn?.()
-    else if (message.kind === 'abort') {
-      cancellation.abort(deserializeError(message.reason))
-      goOn?.()
-    } else if (message.kind === 'result') {
-      const pendingCall = pendingCalls.get(message.call)
-      pendingCalls.delete(message.call)
-      const { outcome } = message
-      if ('error' in outcome) pendingCall?.reject(deserializeError(outcome.error))
-      else pendingCall?.resolve(outcome.value)
-    } else if (message.kind === 'close') {
-      void Promise.resolve(agent.close?.()).finally(() => send({ kind: 'closed' }))
-    }
-  })
+  const handlers: MessageHandlers = {
+    turn: ({ data, syncPort }) => void runTurn(agent, data, syncPort),
+    forget: message => void forget(agent, message),
+    next: () => resumeStream?.(),
+    abort({ reason }) {
+      cancellation.abort(deserializeError(reason))
+      resumeStream?.()
+    },
+    result: settleCall,
+    close: () => void Promise.resolve(agent.close?.()).finally(() => send({ kind: 'closed' })),
+  }
+  parentPort?.on('message', (message: ToWorker) => handlers[message.kind](message as never))
+}
+
+/** Imports the module; the functions of a CommonJS module may be in its default export. */
+async function loadAgent(url: string): Promise<AgentModule> {
+  const namespace = (await importOperatorModule(url)) as { readonly handle?: unknown; readonly default?: unknown }
+  const usesDefault = namespace.handle === undefined && typeof namespace.default === 'object'
+  return (usesDefault ? namespace.default : namespace) as AgentModule
 }
 
 try {
-  const { url } = workerData as AgentWorkerOptions
-  const imported = (await importOperatorModule(url)) as { readonly handle?: unknown; readonly default?: unknown }
-  const agentModule =
-    imported.handle === undefined && typeof imported.default === 'object' ? imported.default : imported
-  const agent = agentModule as AgentModule
+  const agent = await loadAgent((workerData as AgentWorkerOptions).url)
   handleMessages(agent)
   const exports = Object.entries(agent).flatMap(([name, value]) => (typeof value === 'function' ? [name] : []))
   send({ kind: 'loaded', exports, modules: listOperatorModules() })

@@ -19,7 +19,7 @@ const threadFile = new URL('./agent-thread.mjs', import.meta.url)
 /** The time for a thread to stop by itself after its turn is over, ms. */
 const graceMs = 500
 /** The maximum number of threads that wait for their next turn. Any others end with their turn. */
-const maxIdle = 4
+const maxIdleThreads = 4
 /** The maximum size of the module's objects, MB. */
 const maxHeapMb = 512
 
@@ -38,7 +38,7 @@ interface IsolatedAgent {
 
 /** Opens a module whose turns run in separate threads. @throws what the module throws while it loads */
 export async function openIsolatedAgent(url: string): Promise<IsolatedAgent> {
-  const idle: Thread[] = []
+  const idleThreads: Thread[] = []
   const workers = new Set<Worker>()
 
   async function start(): Promise<Thread> {
@@ -63,23 +63,23 @@ export async function openIsolatedAgent(url: string): Promise<IsolatedAgent> {
 
   async function acquire(): Promise<Thread> {
     for (;;) {
-      const thread = idle.pop() ?? (await start())
+      const thread = idleThreads.pop() ?? (await start())
       if (workers.has(thread.worker)) return thread
     }
   }
 
   function release(thread: Thread): void {
-    if (idle.length < maxIdle) idle.push(thread)
+    if (idleThreads.length < maxIdleThreads) idleThreads.push(thread)
     else void thread.worker.terminate()
   }
 
-  const first = await start()
-  idle.push(first)
+  const firstThread = await start()
+  idleThreads.push(firstThread)
   return {
-    exports: first.exports,
+    exports: firstThread.exports,
     agent: {
       handle: (message, context) => runTurn(message, context, { acquire, release }),
-      ...(first.exports.includes('forget') && {
+      ...(firstThread.exports.includes('forget') && {
         forget: (forgotten, context) => runForget(forgotten, context, { acquire, release }),
       }),
     },
@@ -99,7 +99,7 @@ async function closeThread(worker: Worker): Promise<void> {
 }
 
 function send(worker: Worker, message: ToWorker): void {
-  worker.postMessage(message, message.kind === 'turn' ? [message.direct] : [])
+  worker.postMessage(message, message.kind === 'turn' ? [message.syncPort] : [])
 }
 
 function nextMessage(worker: Worker): Promise<FromWorker> {
@@ -110,7 +110,7 @@ function nextMessage(worker: Worker): Promise<FromWorker> {
   })
 }
 
-interface Threads {
+interface ThreadPool {
   acquire(): Promise<Thread>
   release(thread: Thread): void
 }
@@ -119,7 +119,7 @@ interface Threads {
 async function runTurn(
   message: NormalizedMessage,
   context: AgentContext,
-  threads: Threads,
+  threads: ThreadPool,
 ): Promise<AgentAnswer | AsyncIterable<AgentChunk>> {
   const thread = await threads.acquire()
   const turn = openTurn(thread, message, context, threads)
@@ -132,12 +132,12 @@ async function runTurn(
 async function runForget(
   person: ForgottenPerson,
   { id, signal, log }: ForgettingContext,
-  { acquire, release }: Threads,
+  { acquire, release }: ThreadPool,
 ): Promise<void> {
   const thread = await acquire()
   const { worker } = thread
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const end = () => void worker.terminate()
+  const terminate = () => void worker.terminate()
   const handleMessage = (message: FromWorker) => {
     if (message.kind === 'log') log[message.level](message.fields, message.text)
     else if (message.kind === 'forgot') resolve()
@@ -146,12 +146,12 @@ async function runForget(
   const exit = () => reject(signal.aborted ? signal.reason : new Error('The thread of the agent has ended'))
   worker.ref()
   worker.on('message', handleMessage).on('error', reject).on('exit', exit)
-  signal.addEventListener('abort', end, { once: true })
+  signal.addEventListener('abort', terminate, { once: true })
   send(worker, { kind: 'forget', forgotten: person, id })
   try {
     await promise
   } finally {
-    signal.removeEventListener('abort', end)
+    signal.removeEventListener('abort', terminate)
     worker.off('message', handleMessage).off('error', reject).off('exit', exit)
     worker.unref()
     release(thread)
@@ -165,20 +165,20 @@ async function* streamTurn(
   try {
     for (let message = first; message.kind === 'chunk'; message = await turn.next()) {
       yield message.value as AgentChunk
-      turn.goOn()
+      turn.requestNext()
     }
   } finally {
-    turn.leave()
+    turn.stop()
   }
 }
 
 type TurnMessage = Extract<FromWorker, { readonly kind: 'chunk' | 'end' }>
 
 /** Opens one turn in one thread. */
-function openTurn(thread: Thread, message: NormalizedMessage, context: AgentContext, { release }: Threads) {
+function openTurn(thread: Thread, message: NormalizedMessage, context: AgentContext, { release }: ThreadPool) {
   const { worker } = thread
-  const { port1: direct, port2 } = new MessageChannel()
-  const signal = new SharedArrayBuffer(4)
+  const { port1: syncPort, port2 } = new MessageChannel()
+  const wakeFlag = new SharedArrayBuffer(4)
   let nextTurnMessage = Promise.withResolvers<TurnMessage>()
   let timer: ReturnType<typeof setTimeout> | undefined
   let isOver = false
@@ -192,25 +192,25 @@ function openTurn(thread: Thread, message: NormalizedMessage, context: AgentCont
     timer = setTimeout(() => void worker.terminate(), graceMs)
   }
 
-  function end(hasThread: boolean): void {
+  function end({ isReusable }: { readonly isReusable: boolean }): void {
     isOver = true
     clearTimeout(timer)
     context.signal.removeEventListener('abort', stop)
     worker.off('message', handleMessage).off('error', fail).off('exit', exit)
-    direct.close()
+    syncPort.close()
     worker.unref()
-    if (hasThread) release(thread)
+    if (isReusable) release(thread)
   }
 
   function fail(error: unknown): void {
     nextTurnMessage.reject(context.signal.aborted ? context.signal.reason : error)
-    end(false)
+    end({ isReusable: false })
   }
 
   const exit = () => fail(new Error('The thread of the agent has ended'))
 
   function handleMessage(message: FromWorker): void {
-    if (message.kind === 'call') void answerCall(message, { worker, context, direct, signal })
+    if (message.kind === 'call') void answerCall(message, { worker, context, syncPort, wakeFlag })
     else if (message.kind === 'log') context.log[message.level](message.fields, message.text)
     else if (message.kind === 'chunk') nextTurnMessage.resolve(message)
     else if (message.kind === 'end') finish(() => nextTurnMessage.resolve(message))
@@ -218,45 +218,45 @@ function openTurn(thread: Thread, message: NormalizedMessage, context: AgentCont
   }
 
   function finish(settle: () => void): void {
-    end(true)
+    end({ isReusable: true })
     settle()
   }
 
   worker.on('message', handleMessage).on('error', fail).on('exit', exit).ref()
   context.signal.addEventListener('abort', stop, { once: true })
-  send(worker, { kind: 'turn', direct: port2, data: describeTurn(message, context, signal) })
+  send(worker, { kind: 'turn', syncPort: port2, data: createSnapshot(message, context, wakeFlag) })
   return {
     next: () => nextTurnMessage.promise,
-    goOn() {
+    requestNext() {
       nextTurnMessage = Promise.withResolvers()
       nextTurnMessage.promise.catch(() => undefined)
       send(worker, { kind: 'next' })
     },
-    leave: stop,
+    stop,
   }
 }
 
 interface CallDeps {
   readonly worker: Worker
   readonly context: AgentContext
-  readonly direct: MessagePort
-  readonly signal: SharedArrayBuffer
+  readonly syncPort: MessagePort
+  readonly wakeFlag: SharedArrayBuffer
 }
 
 /** Runs a method of the context that the agent's thread calls. */
 async function answerCall(
   { call, method, args }: Extract<FromWorker, { readonly kind: 'call' }>,
-  { worker, context, direct, signal }: CallDeps,
+  { worker, context, syncPort, wakeFlag }: CallDeps,
 ): Promise<void> {
-  const isDirect = syncMethods.some(name => name === method)
-  if (!isDirect) return send(worker, { kind: 'result', call, outcome: await tryLater(context, method, args) })
-  direct.postMessage(tryNow(context, method, args))
-  const signalArray = new Int32Array(signal)
-  Atomics.store(signalArray, 0, 1)
-  Atomics.notify(signalArray, 0)
+  const isSync = syncMethods.some(name => name === method)
+  if (!isSync) return send(worker, { kind: 'result', call, outcome: await callMethodAsync(context, method, args) })
+  syncPort.postMessage(callMethod(context, method, args))
+  const flag = new Int32Array(wakeFlag)
+  Atomics.store(flag, 0, 1)
+  Atomics.notify(flag, 0)
 }
 
-function describeTurn(message: NormalizedMessage, context: AgentContext, signal: SharedArrayBuffer) {
+function createSnapshot(message: NormalizedMessage, context: AgentContext, wakeFlag: SharedArrayBuffer) {
   const { thread, messageNumber, correlationId, traceparent, responseId, flags, person } = context
   return {
     message,
@@ -264,11 +264,11 @@ function describeTurn(message: NormalizedMessage, context: AgentContext, signal:
     contextFields: { thread, messageNumber, correlationId, traceparent, responseId, flags },
     person: person && { id: person.id, addresses: person.addresses },
     hasPersonState: person?.state !== undefined,
-    signal,
+    wakeFlag,
   }
 }
 
-function tryNow(context: AgentContext, method: ContextMethod, args: readonly unknown[]): SentOutcome {
+function callMethod(context: AgentContext, method: ContextMethod, args: readonly unknown[]): SentOutcome {
   try {
     return { value: findMethod(context, method)(...args) }
   } catch (error) {
@@ -276,7 +276,11 @@ function tryNow(context: AgentContext, method: ContextMethod, args: readonly unk
   }
 }
 
-async function tryLater(context: AgentContext, method: ContextMethod, args: readonly unknown[]): Promise<SentOutcome> {
+async function callMethodAsync(
+  context: AgentContext,
+  method: ContextMethod,
+  args: readonly unknown[],
+): Promise<SentOutcome> {
   try {
     return { value: await findMethod(context, method)(...args) }
   } catch (error) {

@@ -18,8 +18,8 @@ export interface TurnSnapshot {
   >
   readonly person: Pick<NonNullable<AgentContext['person']>, 'id' | 'addresses'> | undefined
   readonly hasPersonState: boolean
-  /** Wakes the thread when the answer to a call that it waits for has arrived. */
-  readonly signal: SharedArrayBuffer
+  /** An `Int32` that becomes 1 when the outcome of a synchronous call has arrived; the thread waits for it. */
+  readonly wakeFlag: SharedArrayBuffer
 }
 
 /** The methods of a context that run synchronously, while the agent waits. */
@@ -51,7 +51,7 @@ export type ContextMethod = (typeof syncMethods)[number] | (typeof asyncMethods)
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 export type ToWorker =
-  | { readonly kind: 'turn'; readonly data: TurnSnapshot; readonly direct: MessagePort }
+  | { readonly kind: 'turn'; readonly data: TurnSnapshot; readonly syncPort: MessagePort }
   | { readonly kind: 'abort'; readonly reason: SerializedError }
   | { readonly kind: 'next' }
   | { readonly kind: 'result'; readonly call: number; readonly outcome: SentOutcome }
