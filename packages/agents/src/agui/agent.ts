@@ -12,18 +12,18 @@ import { throwIfTemporary } from '../kind/temporary-status.ts'
 import type { ReasoningHabit } from '../speech/reasoning-habit.ts'
 import { pickChatState } from './chat-state.ts'
 import type { aguiAgentSchema } from './config.ts'
-import { endSpeech, RunProgress, readEvent, readSnapshot } from './events.ts'
 import type { OpenInterrupt } from './interrupts/open-interrupts.ts'
 import {
-  addressInterrupts,
   answerInterrupts,
   askQuestion,
+  assignInterrupts,
   cancelInterrupts,
   findUnanswered,
   isDecision,
   mayAnswer,
   restoreInterrupts,
 } from './interrupts/open-interrupts.ts'
+import { RunProgress, readEvent } from './run/events.ts'
 import { describeRunContext } from './run-context.ts'
 import type { RunRequest, StoredRunState } from './run-input.ts'
 import { renderMessageText, renderRunInput } from './run-input.ts'
@@ -31,9 +31,9 @@ import { renderMessageText, renderRunInput } from './run-input.ts'
 /** The maximum size of one run's events, bytes. */
 const maxRunBytes = 16 * 1024 * 1024
 /** The maximum length of a state that is stored for the next run, characters of its JSON. */
-const maxState = 128 * 1024
+const maxStateChars = 128 * 1024
 /** The maximum length of a message id that is stored, characters. */
-const maxId = 256
+const maxIdChars = 256
 
 interface AguiServer {
   readonly agent: string
@@ -60,12 +60,12 @@ async function* converse(
   if (context.flags?.includes(taskCanceledFlag))
     return yield* cancelTask(message, openInterrupts, { server, context, storedRun })
   const answeredInterrupts = answerInterrupts(openInterrupts, message, renderMessageText(message), context.person)
-  const next = answeredInterrupts && findUnanswered(answeredInterrupts)
+  const nextInterrupt = answeredInterrupts && findUnanswered(answeredInterrupts)
   if (!answeredInterrupts && message.kind === 'cancel') return
   if (!answeredInterrupts && isDecision(message)) yield 'The agent does not wait for this any more.'
-  else if (next) yield askNext(next, answeredInterrupts, { server, context, storedRun })
+  else if (nextInterrupt) yield askNext(nextInterrupt, answeredInterrupts, { server, context, storedRun })
   else if (answeredInterrupts) yield* resumeRun(message, answeredInterrupts, { server, context, storedRun })
-  else yield* runOnce(message, [], { server, context, storedRun })
+  else yield* runAgent(message, [], { server, context, storedRun })
 }
 
 interface Conversation {
@@ -89,12 +89,12 @@ async function* cancelTask(
 
 /** Asks the person the next question; the server gets all answers together. */
 function askNext(
-  next: OpenInterrupt,
+  nextInterrupt: OpenInterrupt,
   interrupts: readonly OpenInterrupt[],
   { server, context, storedRun }: Conversation,
 ): AgentChunk {
   context.state.set({ ...storedRun, interrupts, question: context.responseId } as unknown as Json)
-  return askQuestion(next, context, { now: server.now() })
+  return askQuestion(nextInterrupt, context, { now: server.now() })
 }
 
 /** Resumes a run with the answers. LangGraph may fail at the same answer every time, so its question is repeated only once. */
@@ -105,7 +105,7 @@ async function* resumeRun(
 ): AsyncGenerator<AgentChunk, void, undefined> {
   const { server, context, storedRun, isOver = false } = conversation
   try {
-    yield* runOnce(message, answeredInterrupts, conversation)
+    yield* runAgent(message, answeredInterrupts, conversation)
   } catch (error) {
     if (error instanceof Unavailable || context.signal.aborted) throw error
     context.log.warn({ err: error }, 'an AG-UI server failed at the answer to its question')
@@ -128,7 +128,7 @@ async function* resumeRun(
   }
 }
 
-async function* runOnce(
+async function* runAgent(
   message: NormalizedMessage,
   answeredInterrupts: readonly OpenInterrupt[],
   { server, context, storedRun, isOver = false }: Conversation,
@@ -149,10 +149,13 @@ async function* runOnce(
   yield* endAnswer(run)
   yield* showState({ before: storedRun.state, after: run.state.value }, server.config)
   const answerer = { sender: message.sender, person: context.person }
-  const asked = addressInterrupts(run.interrupts, restoreInterrupts(storedRun.interrupts), answerer)
-  if (isOver && asked.length > 0)
-    context.log.warn({ questions: asked.length }, 'an AG-UI server asks on in a canceled task, where nobody answers')
-  const interrupts = isOver ? [] : asked
+  const assignedInterrupts = assignInterrupts(run.interrupts, restoreInterrupts(storedRun.interrupts), answerer)
+  if (isOver && assignedInterrupts.length > 0)
+    context.log.warn(
+      { questions: assignedInterrupts.length },
+      'an AG-UI server asks on in a canceled task, where nobody answers',
+    )
+  const interrupts = isOver ? [] : assignedInterrupts
   const [first] = interrupts
   const isAsking = first !== undefined && mayAnswer(first, answerer)
   if (isAsking) yield askQuestion(first, context, { now: server.now() })
@@ -215,12 +218,12 @@ async function* readRun(body: StreamAnswer['body'], run: RunProgress): AsyncGene
 }
 
 /** Ends the answer. A server that streams no text sends its answer in a snapshot. */
-function* endAnswer(run: RunProgress): Generator<AgentChunk> {
-  yield* endSpeech(run)
-  if (run.length === 0 && run.snapshot.text !== '') yield* readSnapshot(run)
-  if (run.withheld.length > 0) yield { withheld: run.withheld }
+function* endAnswer({ text, snapshot }: RunProgress): Generator<AgentChunk> {
+  yield* text.endMessage()
+  if (text.isEmpty && snapshot.text !== '') yield* text.addSnapshot(snapshot.text)
+  if (text.withheld.length > 0) yield { withheld: text.withheld }
   // The server has begun a message that contains only blanks, which is an empty answer.
-  else if (run.length === 0 && run.isNextMessage) yield ''
+  else if (text.isEmpty && text.hasMessage) yield ''
 }
 
 /** Shows the state in the chat. An empty state makes the chat remove the state that it showed before. */
@@ -239,9 +242,9 @@ function storeRun(
   answers: StoredRunState['answers'],
 ): { [name: string]: Json } {
   const { value: state } = run.state
-  const isSmall = state !== undefined && JSON.stringify(state).length <= maxState
+  const isSmall = state !== undefined && JSON.stringify(state).length <= maxStateChars
   if (state !== undefined && !isSmall)
-    context.log.warn({ most: maxState }, 'the state of an AG-UI server is too large to keep')
+    context.log.warn({ most: maxStateChars }, 'the state of an AG-UI server is too large to keep')
   const answerIds = answers && mapAnswerIds(run, answers, context)
   return {
     ...(isSmall && { state }),
@@ -251,11 +254,11 @@ function storeRun(
 
 /** Lists the ids that the server gave its answers: those in the history, and that of the new answer. */
 function mapAnswerIds(
-  { messageId, snapshot: { id = messageId } }: RunProgress,
+  { text, snapshot: { id = text.messageId } }: RunProgress,
   storedAnswers: NonNullable<StoredRunState['answers']>,
   context: Pick<AgentContext, 'history' | 'responseId'>,
 ): readonly (readonly [ours: string, theirs: string])[] {
   const historyIds = new Set(context.history().turns.map(turn => turn.id))
   const presentAnswers = Object.entries(storedAnswers).filter(([ours]) => historyIds.has(ours))
-  return id === undefined || id.length > maxId ? presentAnswers : [...presentAnswers, [context.responseId, id]]
+  return id === undefined || id.length > maxIdChars ? presentAnswers : [...presentAnswers, [context.responseId, id]]
 }

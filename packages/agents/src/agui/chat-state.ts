@@ -9,7 +9,10 @@ const hiddenMember = 'messages'
 const keySchema = z
   .string()
   .min(1)
-  .refine(key => key !== hiddenMember, `cannot be "${hiddenMember}": those are the words and calls behind the answer`)
+  .refine(
+    key => key !== hiddenMember,
+    `cannot be "${hiddenMember}": that member holds the whole conversation, including tool calls`,
+  )
 
 /** The setting for the shown members: `none`, a list of their names, or `all`. */
 export const chatStateSchema = z.union([z.enum(['none', 'all']), z.array(keySchema).min(1)])

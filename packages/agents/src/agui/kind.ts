@@ -6,8 +6,8 @@ import { aguiAgentSchema } from './config.ts'
 
 /** Any AG-UI server as the agent: LangGraph, CrewAI, Mastra, Pydantic AI and others (docs.ag-ui.com). */
 export const aguiKind = defineAgentKind({
-  usage: '"ag-ui" (with url)',
-  uses: /^ag-ui$/,
+  useNotation: '"ag-ui" (with url)',
+  usePattern: /^ag-ui$/,
   schema: aguiAgentSchema,
   async open(config, { name, system }) {
     const server = {

@@ -1,7 +1,8 @@
-// Recognizes questions that a yes or a no answers, and finds the value that each of them stands for.
+// Recognizes questions that a yes or a no answers, and finds the values to send for them.
 import type { Json } from '@postern/message'
 import { isJsonObject } from '@postern/message'
 
+/** The answers to a yes-or-no question in the server's own values. */
 export interface Consent {
   readonly granted: Json
   readonly declined: Json
@@ -15,12 +16,12 @@ const maxActions = 50
 /** Reads a yes-or-no question; undefined for any other. `isChecked`: LangGraph itself checks the answer against the schema. */
 export function readConsent(schema: unknown, value: unknown, isChecked: boolean): Consent | undefined {
   const strictMember = isChecked ? ({ isStrict: true } as const) : {}
-  if (hasApproved(schema)) return { granted: { approved: true }, declined: { approved: false }, ...strictMember }
-  return isJsonObject(value) ? readReview(value, schema) : undefined
+  if (asksForApproval(schema)) return { granted: { approved: true }, declined: { approved: false }, ...strictMember }
+  return isJsonObject(value) ? readReviewConsent(value, schema) : undefined
 }
 
 /** Returns true if the schema asks only for a yes or a no: a boolean `approved`, and no other required member. */
-function hasApproved(schema: unknown): boolean {
+function asksForApproval(schema: unknown): boolean {
   if (!isJsonObject(schema) || !isJsonObject(schema.properties)) return false
   const { approved } = schema.properties
   const requiredNames: readonly unknown[] = Array.isArray(schema.required) ? schema.required : []
@@ -30,25 +31,26 @@ function hasApproved(schema: unknown): boolean {
 const [approve, reject] = [{ type: 'approve' }, { type: 'reject' }] as const
 
 /** Reads both modes of LangChain's HumanInTheLoopMiddleware, which reviews all calls of a model together or each call separately. */
-function readReview(
+function readReviewConsent(
   { type, action_requests: actions, review_configs: configs }: { readonly [name: string]: unknown },
   schema: unknown,
 ): Consent | undefined {
-  if (type === 'tool_approval' && offersBoth(schema)) return { granted: approve, declined: reject, isStrict: true }
-  if (!Array.isArray(actions) || !Array.isArray(configs) || !configs.every(allowsBoth)) return undefined
+  if (type === 'tool_approval' && offersApproveAndReject(schema))
+    return { granted: approve, declined: reject, isStrict: true }
+  if (!Array.isArray(actions) || !Array.isArray(configs) || !configs.every(allowsApproveAndReject)) return undefined
   if (actions.length === 0 || actions.length > maxActions) return undefined
   const decisions = (decision: Json) => ({ decisions: actions.map(() => decision) })
   return { granted: decisions(approve), declined: decisions(reject), isStrict: true }
 }
 
-function allowsBoth(config: unknown): boolean {
+function allowsApproveAndReject(config: unknown): boolean {
   const allowedDecisions: unknown = isJsonObject(config) ? config.allowed_decisions : undefined
   return (
     Array.isArray(allowedDecisions) && allowedDecisions.includes(approve.type) && allowedDecisions.includes(reject.type)
   )
 }
 
-function offersBoth(schema: unknown): boolean {
+function offersApproveAndReject(schema: unknown): boolean {
   const text = JSON.stringify(schema) ?? ''
   return [approve, reject].every(({ type }) => text.includes(`"const":"${type}"`))
 }

@@ -28,26 +28,29 @@ interface Answerer {
   readonly person?: AgentContext['person'] | undefined
 }
 
-function keysOf({ sender, person }: Answerer): readonly string[] {
+function personKeysOf({ sender, person }: Answerer): readonly string[] {
   return [hash('sha256', subjectOf(sender)).slice(0, 32), ...(person ? [person.id] : [])]
 }
 
 /** Returns true if the interrupt asks this person. In a conversation of several people, a message of anybody else answers nothing. */
 export function mayAnswer({ askedOf }: OpenInterrupt, answerer: Answerer): boolean {
-  return askedOf === undefined || keysOf(answerer).some(key => askedOf.includes(key))
+  return askedOf === undefined || personKeysOf(answerer).some(key => askedOf.includes(key))
 }
 
-/** Records who is asked. Questions still belong to the person who was asked first as long as the server repeats one of them. */
-export function addressInterrupts(
+/** Assigns the interrupts to the person who is asked. They stay with the person who was asked first as long as the server repeats one of them. */
+export function assignInterrupts(
   serverInterrupts: readonly ServerInterrupt[],
   openInterrupts: readonly OpenInterrupt[],
   answerer: Answerer,
 ): readonly OpenInterrupt[] {
   // Some servers give an open question a new id in each run.
-  const repeatedNames = new Set(serverInterrupts.flatMap(interrupt => [interrupt.id, digestQuestion(interrupt)]))
+  const repeatedIdsAndDigests = new Set(
+    serverInterrupts.flatMap(interrupt => [interrupt.id, digestQuestion(interrupt)]),
+  )
   const isKnown = (interrupt: OpenInterrupt) =>
-    repeatedNames.has(interrupt.id) || repeatedNames.has(digestQuestion(interrupt))
-  const askedOf = openInterrupts.find(interrupt => interrupt.askedOf && isKnown(interrupt))?.askedOf ?? keysOf(answerer)
+    repeatedIdsAndDigests.has(interrupt.id) || repeatedIdsAndDigests.has(digestQuestion(interrupt))
+  const askedOf =
+    openInterrupts.find(interrupt => interrupt.askedOf && isKnown(interrupt))?.askedOf ?? personKeysOf(answerer)
   return serverInterrupts.map(interrupt => ({ ...interrupt, askedOf }))
 }
 
@@ -62,7 +65,7 @@ export function restoreInterrupts(stored: readonly (OpenInterrupt | string)[] = 
   )
 }
 
-/** Returns true if the message is a decision on such a consent. */
+/** Returns true if the message decides a consent that represents a server's question. */
 export function isDecision({ policy_resolution }: Pick<NormalizedMessage, 'policy_resolution'>): boolean {
   return policy_resolution?.code === consentCode
 }
@@ -75,19 +78,21 @@ export function answerInterrupts(
   person?: AgentContext['person'],
 ): readonly OpenInterrupt[] | undefined {
   const data = message.policy_resolution?.data ?? {}
-  const isDecided = (interrupt: OpenInterrupt) =>
+  const matchesDecision = (interrupt: OpenInterrupt) =>
     interrupt.id === data[consentMember] && digestQuestion(interrupt) === data[questionMember]
   const answerer = { sender: message.sender, person }
-  const isMeant = (interrupt: OpenInterrupt) =>
+  const isAnsweredByMessage = (interrupt: OpenInterrupt) =>
     isDecision(message)
-      ? isDecided(interrupt)
+      ? matchesDecision(interrupt)
       : interrupt.answer === undefined && !interrupt.consent && mayAnswer(interrupt, answerer)
-  const index = openInterrupts.findIndex(isMeant)
-  const asked = openInterrupts[index]
-  return asked && openInterrupts.with(index, { ...asked, answer: readAnswer(asked, message, text) })
+  const index = openInterrupts.findIndex(isAnsweredByMessage)
+  const openInterrupt = openInterrupts[index]
+  return (
+    openInterrupt && openInterrupts.with(index, { ...openInterrupt, answer: readAnswer(openInterrupt, message, text) })
+  )
 }
 
-/** Returns all questions as cancelled, with the answers so far, because nobody wants any more what these would allow. */
+/** Returns all questions as cancelled, with the answers so far, because nobody wants the actions that the earlier answers would allow. */
 export function cancelInterrupts(openInterrupts: readonly OpenInterrupt[]): readonly OpenInterrupt[] {
   return openInterrupts.map(interrupt => ({ ...interrupt, answer: cancelInterrupt(interrupt) }))
 }
@@ -108,6 +113,7 @@ function readAnswer(interrupt: OpenInterrupt, message: NormalizedMessage, text: 
   }
 }
 
+/** Finds the first question without an answer. */
 export function findUnanswered(openInterrupts: readonly OpenInterrupt[]): OpenInterrupt | undefined {
   return openInterrupts.find(({ answer }) => answer === undefined)
 }

@@ -5,19 +5,19 @@ import { formatQuestion } from './question.ts'
 const waits = 'The agent waits for your answer.'
 
 test.each<[what: string, source: QuestionSource, question: string]>([
-  ['its message', { message: 'Really?', about: 'Else?', reason: 'a b' }, 'Really?'],
-  ['a value that is a text', { about: 'Which size?' }, 'Which size?'],
-  ['the words of a value', { about: { type: 'pick', prompt: 'Which size?', sizes: ['S'] } }, 'Which size?'],
+  ['its message', { message: 'Really?', interruptValue: 'Else?', reason: 'a b' }, 'Really?'],
+  ['a value that is a text', { interruptValue: 'Which size?' }, 'Which size?'],
+  ['the words of a value', { interruptValue: { type: 'pick', prompt: 'Which size?', sizes: ['S'] } }, 'Which size?'],
   [
     'the members of a value',
-    { about: { amount: 20, order: { id: 7 }, note: null } },
+    { interruptValue: { amount: 20, order: { id: 7 }, note: null } },
     '- amount: 20\n- order: {"id":7}',
   ],
-  ['each of several values', { about: [{ question: 'One?' }, 'Two?', ['no']] }, 'One?\n\nTwo?'],
+  ['each of several values', { interruptValue: [{ question: 'One?' }, 'Two?', ['no']] }, 'One?\n\nTwo?'],
   [
     'the calls that LangChain wants reviewed',
     {
-      about: {
+      interruptValue: {
         action_requests: [
           { name: 'mail', args: { to: 'Bob' }, description: 'Send this mail?' },
           { name: 'pay', args: { euros: 20 } },
@@ -37,8 +37,8 @@ test.each<[what: string, source: QuestionSource, question: string]>([
 test.each<[QuestionSource]>([
   [{ reason: 'langgraph:interrupt' }],
   [{ message: ' ', reason: 'tool_call' }],
-  [{ about: { type: 'confirm', toolCallId: 'call_1', ns: [], responseSchema: {} } }],
-  [{ about: 7 }],
+  [{ interruptValue: { type: 'confirm', toolCallId: 'call_1', ns: [], responseSchema: {} } }],
+  [{ interruptValue: 7 }],
   [{}],
 ])('a question never comes from an identifier: %j', source => {
   expect(formatQuestion(source)).toBe(waits)
@@ -47,5 +47,5 @@ test.each<[QuestionSource]>([
 test('a question has 8,000 characters at most', () => {
   expect(formatQuestion({ message: 'x'.repeat(1_000_000) })).toHaveLength(8_000)
   const about = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`m${index}`, index]))
-  expect(formatQuestion({ about }).split('\n')).toHaveLength(32)
+  expect(formatQuestion({ interruptValue: about }).split('\n')).toHaveLength(32)
 })

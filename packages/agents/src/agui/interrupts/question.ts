@@ -1,4 +1,4 @@
-// Describes a server's question for people, in the server's own text if it has any, because an identifier is no question.
+// Describes a server's question for people, in the server's own text if there is any. Identifiers are not shown.
 import type { Json } from '@postern/message'
 import { isJsonObject } from '@postern/message'
 
@@ -6,20 +6,26 @@ import { isJsonObject } from '@postern/message'
 export interface QuestionSource {
   readonly message?: string | null | undefined
   /** The value of the interrupt itself, or metadata about it. */
-  readonly about?: unknown
+  readonly interruptValue?: unknown
   readonly call?: { readonly name: string; readonly args: unknown } | undefined
   readonly reason?: string | null | undefined
 }
 
 const defaultQuestion = 'The agent waits for your answer.'
 /** The maximum length of a question, characters, and the maximum number of lines of a question without a text. */
-const maxQuestion = 8_000
+const maxQuestionChars = 8_000
 const maxLines = 32
 
-export function formatQuestion({ message, about, call, reason }: QuestionSource): string {
-  const sentences = [message, describeValue(about), call && describeCall(call), isSentence(reason) ? reason : undefined]
+/** Formats the question for people; undefined values and identifiers are left out. */
+export function formatQuestion({ message, interruptValue, call, reason }: QuestionSource): string {
+  const sentences = [
+    message,
+    describeValue(interruptValue),
+    call && describeCall(call),
+    isSentence(reason) ? reason : undefined,
+  ]
   const question = sentences.find(text => text != null && text.trim() !== '') ?? defaultQuestion
-  return question.slice(0, maxQuestion).toWellFormed()
+  return question.slice(0, maxQuestionChars).toWellFormed()
 }
 
 /** Returns true if the reason is a sentence. A name is a single word, such as `langgraph:interrupt` and `tool_call`. */
@@ -28,7 +34,7 @@ function isSentence(reason: string | null | undefined): reason is string {
 }
 
 /** Members that contain text for people, the best first. */
-const wordMembers = ['message', 'question', 'prompt', 'description', 'text', 'title', 'query', 'instructions'] as const
+const textMembers = ['message', 'question', 'prompt', 'description', 'text', 'title', 'query', 'instructions'] as const
 /** Members that are only for programs. */
 const hiddenMembers = /^(ns|when|resumable|type|reason|schema|.*schema|.*id)$/i
 
@@ -36,7 +42,7 @@ function describeValue(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (Array.isArray(value)) return joinTexts(value.map(item => (Array.isArray(item) ? undefined : describeValue(item))))
   if (!isJsonObject(value)) return undefined
-  const memberText = wordMembers.map(name => value[name]).find(text => typeof text === 'string' && text.trim() !== '')
+  const memberText = textMembers.map(name => value[name]).find(text => typeof text === 'string' && text.trim() !== '')
   if (typeof memberText === 'string') return memberText
   // These are the requests of LangChain's HumanInTheLoopMiddleware.
   if (Array.isArray(value.action_requests)) return joinTexts(value.action_requests.map(describeRequest))

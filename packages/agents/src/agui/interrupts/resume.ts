@@ -29,14 +29,14 @@ export function writeResume(openInterrupts: readonly OpenInterrupt[], forwardedP
   return { forwardedProps: { ...forwardedProps, command: { ...command, resume: writeCommand(answeredInterrupts) } } }
 }
 
-/** Checks whether an id has LangGraph's form. LangGraph reads an object that has only such keys as one answer per interrupt. */
-const isMappable = ({ id }: OpenInterrupt) => /^[0-9a-f]{32}$/.test(id)
+/** Returns true if an id has LangGraph's form. LangGraph reads an object whose keys all have this form as one answer per interrupt. */
+const isLanggraphId = ({ id }: OpenInterrupt) => /^[0-9a-f]{32}$/.test(id)
 
 function writeCommand(answeredInterrupts: readonly AnsweredInterrupt[]): Json {
   const [first, ...otherInterrupts] = answeredInterrupts
   const value = first ? writeValue(first) : null
   // LangGraph's server treats null as no answer.
-  const isMap = otherInterrupts.length > 0 || (value === null && answeredInterrupts.every(isMappable))
+  const isMap = otherInterrupts.length > 0 || (value === null && answeredInterrupts.every(isLanggraphId))
   if (isMap) return Object.fromEntries(answeredInterrupts.map(interrupt => [interrupt.id, writeValue(interrupt)]))
   // LangGraph's server parses a text as JSON if it can.
   return typeof value === 'string' && parseIfJson(value) !== undefined ? JSON.stringify(value) : value

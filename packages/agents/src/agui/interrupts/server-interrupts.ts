@@ -17,7 +17,7 @@ export interface ServerInterrupt {
   readonly consent?: Consent | undefined
   /** The time at which the question expires, in ISO 8601. */
   readonly expiresAt?: string | undefined
-  /** The member of a run that carries the answer: `resume`, LangGraph's `forwardedProps.command`, or either of them. */
+  /** The member of a run that carries the answer: `resume`, LangGraph's `forwardedProps.command`, or either of them. Its name is stored. */
   readonly via: 'resume' | 'command' | 'either'
 }
 
@@ -44,35 +44,37 @@ type OutcomeInterrupt = z.infer<typeof interruptSchema>
 
 /** The maximum number of interrupts of one run, and the maximum length of a schema, characters of its JSON. */
 const maxInterrupts = 50
-const maxSchema = 16 * 1024
+const maxSchemaChars = 16 * 1024
 
-/** Reads a `CUSTOM` event; undefined if it is no interrupt. LangGraph encodes values other than text as JSON. */
+/** Reads a `CUSTOM` event; undefined if it is no interrupt. `interruptCount` is the number of those before it. LangGraph encodes values other than text as JSON. */
 export function readInterruptEvent(
   { name, value, rawEvent }: { readonly name?: unknown; readonly value?: unknown; readonly rawEvent?: unknown },
-  before: number,
+  interruptCount: number,
 ): InterruptEvent | undefined {
-  if (name !== 'on_interrupt' || before >= maxInterrupts) return undefined
+  if (name !== 'on_interrupt' || interruptCount >= maxInterrupts) return undefined
   const parsedValue = typeof value === 'string' ? parseIfJson(value) : undefined
   const { id, response_schema: schema } = isJsonObject(rawEvent) ? rawEvent : {}
   return {
-    id: typeof id === 'string' ? id : `on_interrupt ${before + 1}`,
+    id: typeof id === 'string' ? id : `on_interrupt ${interruptCount + 1}`,
     value: typeof parsedValue === 'object' && parsedValue !== null ? parsedValue : value,
     schema,
   }
 }
 
-/** Joins both reports of the same interrupts. */
+/** Merges the interrupts of `outcome` with those that `on_interrupt` events reported. */
 export function joinInterrupts(
   outcome: readonly OutcomeInterrupt[],
   events: readonly InterruptEvent[],
   calls: Calls,
 ): readonly ServerInterrupt[] {
   const eventsById = new Map(events.map(event => [event.id, event]))
-  if (outcome.length === 0) return [...eventsById.values()].map(event => readEvent(event, calls))
-  return outcome.slice(0, maxInterrupts).map(interrupt => readOutcome(interrupt, eventsById.get(interrupt.id), calls))
+  if (outcome.length === 0) return [...eventsById.values()].map(event => readEventInterrupt(event, calls))
+  return outcome
+    .slice(0, maxInterrupts)
+    .map(interrupt => readOutcomeInterrupt(interrupt, eventsById.get(interrupt.id), calls))
 }
 
-function readOutcome(
+function readOutcomeInterrupt(
   { id, message, reason, toolCallId, responseSchema, expiresAt, metadata }: OutcomeInterrupt,
   event: InterruptEvent | undefined,
   calls: Calls,
@@ -81,20 +83,20 @@ function readOutcome(
   const value = langgraph ? langgraph.raw : metadata
   return {
     id,
-    question: formatQuestion({ message, about: value, call: findCall(toolCallId, calls), reason }),
-    ...describeAnswer({ value, schema: responseSchema, checkedSchema: event?.schema, expiresAt }),
+    question: formatQuestion({ message, interruptValue: value, call: findCall(toolCallId, calls), reason }),
+    ...describeExpectedAnswer({ value, schema: responseSchema, validatedSchema: event?.schema, expiresAt }),
     via: event || langgraph ? 'either' : 'resume',
   }
 }
 
-function readEvent({ id, value, schema: checkedSchema }: InterruptEvent, calls: Calls): ServerInterrupt {
+function readEventInterrupt({ id, value, schema: validatedSchema }: InterruptEvent, calls: Calls): ServerInterrupt {
   const members = isJsonObject(value) ? value : {}
   const call = findCall(members.toolCallId ?? members.tool_call_id, calls)
   const schema = members.responseSchema ?? members.response_schema
   return {
     id,
-    question: formatQuestion({ about: value, call }),
-    ...describeAnswer({ value, schema, checkedSchema, expiresAt: members.expiresAt ?? members.expires_at }),
+    question: formatQuestion({ interruptValue: value, call }),
+    ...describeExpectedAnswer({ value, schema, validatedSchema, expiresAt: members.expiresAt ?? members.expires_at }),
     via: 'command',
   }
 }
@@ -109,15 +111,15 @@ interface InterruptFacts {
   /** The schema that the graph shows to people. */
   readonly schema: unknown
   /** The schema against which LangGraph validates the answer. */
-  readonly checkedSchema: unknown
+  readonly validatedSchema: unknown
   readonly expiresAt: unknown
 }
 
-function describeAnswer({ value, schema: toldSchema, checkedSchema, expiresAt }: InterruptFacts) {
-  const isChecked = isJsonObject(checkedSchema)
-  const schema = isChecked ? checkedSchema : toldSchema
+function describeExpectedAnswer({ value, schema: displayedSchema, validatedSchema, expiresAt }: InterruptFacts) {
+  const isChecked = isJsonObject(validatedSchema)
+  const schema = isChecked ? validatedSchema : displayedSchema
   const consent = readConsent(schema, value, isChecked)
-  const isStorable = isJsonObject(schema) && JSON.stringify(schema).length <= maxSchema
+  const isStorable = isJsonObject(schema) && JSON.stringify(schema).length <= maxSchemaChars
   return {
     ...(isStorable && { schema: schema as Json }),
     ...(consent && { consent }),

@@ -1,8 +1,8 @@
 import type { StepStart } from '@postern/pipeline'
 import { createRecorderMember } from '@postern/pipeline'
 import { expect, test } from 'vitest'
-import { openAgui } from '../../test/agui-agent.ts'
-import { finished, runOf } from '../../test/agui-server.ts'
+import { openAgui } from '../../../test/agui-agent.ts'
+import { finished, runOf } from '../../../test/agui-server.ts'
 
 test('the turn records a call of a tool from its beginning to its result, and none without a result', async () => {
   const startedSteps: StepStart[] = []
