@@ -4,38 +4,38 @@
  * Removes the data block that a model repeats from its prompt. The delimiter is a secret of the conversation, so nothing else in a text resembles it.
  */
 export class DelimiterFilter {
-  readonly #name: string
+  readonly #delimiter: string
   readonly #withhold: (text: string) => void
-  #rest = ''
+  #undecidedText = ''
   #isInside = false
 
-  constructor(name: string, withhold: (text: string) => void) {
-    this.#name = name
+  constructor(delimiter: string, withhold: (text: string) => void) {
+    this.#delimiter = delimiter
     this.#withhold = withhold
   }
 
   /** Returns the text without the block. */
   add(piece: string, isEnd = false): string {
-    this.#rest += piece
+    this.#undecidedText += piece
     let passedText = ''
     for (;;) {
-      const index = this.#rest.indexOf(this.#name)
-      const next = index + this.#name.length
+      const index = this.#undecidedText.indexOf(this.#delimiter)
+      const next = index + this.#delimiter.length
       // The character after the name distinguishes the beginning of a block from another occurrence.
-      if (index < 0 || (next === this.#rest.length && !isEnd)) break
-      const { length } = /(?:<\/?)?$/.exec(this.#rest.slice(Math.max(0, index - 2), index))?.[0] ?? ''
-      const mark = this.#rest.slice(index - length, next + (this.#rest[next] === '>' ? 1 : 0))
+      if (index < 0 || (next === this.#undecidedText.length && !isEnd)) break
+      const { length } = /(?:<\/?)?$/.exec(this.#undecidedText.slice(Math.max(0, index - 2), index))?.[0] ?? ''
+      const mark = this.#undecidedText.slice(index - length, next + (this.#undecidedText[next] === '>' ? 1 : 0))
       passedText += this.#pass(index - length)
       this.#withhold(mark)
-      this.#rest = this.#rest.slice(mark.length)
+      this.#undecidedText = this.#undecidedText.slice(mark.length)
       this.#isInside = mark.startsWith('<') && !mark.startsWith('</') && mark.endsWith('>')
     }
-    return passedText + this.#pass(isEnd ? this.#rest.length : this.#findSafeLength())
+    return passedText + this.#pass(isEnd ? this.#undecidedText.length : this.#findSafeLength())
   }
 
   #pass(length: number): string {
-    const text = this.#rest.slice(0, length)
-    this.#rest = this.#rest.slice(length)
+    const text = this.#undecidedText.slice(0, length)
+    this.#undecidedText = this.#undecidedText.slice(length)
     if (!this.#isInside) return text
     if (text !== '') this.#withhold(text)
     return ''
@@ -43,10 +43,10 @@ export class DelimiterFilter {
 
   /** Finds the length of the text that can be passed on. The last characters may be the beginning of the delimiter. */
   #findSafeLength(): number {
-    const { length } = this.#rest
-    for (let from = Math.max(0, length - this.#name.length - 2); from < length; from += 1) {
-      const tail = this.#rest.slice(from).replace(/^<\/?/, '')
-      if (this.#name.startsWith(tail)) return from
+    const { length } = this.#undecidedText
+    for (let from = Math.max(0, length - this.#delimiter.length - 2); from < length; from += 1) {
+      const tail = this.#undecidedText.slice(from).replace(/^<\/?/, '')
+      if (this.#delimiter.startsWith(tail)) return from
     }
     return length
   }

@@ -18,8 +18,8 @@ interface Mark {
 }
 
 /**
- * Names of reasoning tags. `think`: DeepSeek, Qwen, GLM, MiniMax. `thinking`: Anthropic's models asked to think aloud. `thought`: Gemini behind
- * proxies. `reasoning`: Nous and common prompts. `seed:think`: Seed-OSS.
+ * The names of reasoning tags. DeepSeek, Qwen, GLM and MiniMax write `think`, Seed-OSS `seed:think`, Anthropic's models `thinking`, Gemini behind
+ * proxies `thought`, and Nous `reasoning`. Prompts that ask for reasoning use `reflection` and `inner_monologue`, too.
  */
 const thoughtTag = '(?:[\\w-]{1,16}:)?(?:think|(?:ant)?thinking|thoughts?|reasoning|reflection|inner_monologue)'
 /** The attributes of a start tag. */
@@ -139,11 +139,11 @@ export interface MarkMatch {
 }
 
 /** A quick test, because most characters that might begin a mark do not begin one. */
-const likeMark = /^(?:<(?:[\w|｜]|\/s>)|◁t|\[[A-Z])/i
+const markLikePattern = /^(?:<(?:[\w|｜]|\/s>)|◁t|\[[A-Z])/i
 
-/** Finds the mark that a text begins with. Pure. */
+/** Finds the mark that a text begins with. */
 export function findMarkAt(text: string, position: Mark['where']): MarkMatch | undefined {
-  if (position !== 'beginning' && !likeMark.test(text)) return undefined
+  if (position !== 'beginning' && !markLikePattern.test(text)) return undefined
   for (const { kind, open, close, where } of marks) {
     if (where === 'beginning' && position !== 'beginning') continue
     if (where === 'line' && position === 'anywhere') continue
@@ -154,7 +154,7 @@ export function findMarkAt(text: string, position: Mark['where']): MarkMatch | u
   return undefined
 }
 
-/** Returns true if a text that ends here may be the beginning of a mark. Pure. */
+/** Returns true if a text that ends here may be the beginning of a mark. */
 export function mayBecomeMark(remaining: string): boolean {
   if (remaining.length >= maxMarkChars) return false
   // The header of a channel contains several marks.
@@ -164,7 +164,7 @@ export function mayBecomeMark(remaining: string): boolean {
   )
 }
 
-/** Returns true if an answer with this beginning may begin with a mark that has no special character. Pure. */
+/** Returns true if an answer with this beginning may begin with a mark that has no special character. */
 export function mayBeginWithMark(remaining: string): boolean {
   return 'analysis'.startsWith(remaining) || mayBecomeMark(remaining)
 }
@@ -173,7 +173,7 @@ const thoughtEnd = `</(?<tag>${thoughtTag})>|◁/think▷|\\[/THINK\\]|<\\|END_T
 const thoughtEndHere = new RegExp(`^(?:${thoughtEnd})`, 'i')
 const thoughtBeginning = `<(?<opened>${thoughtTag})${attributes}>`
 const thoughtBeginningHere = new RegExp(`^${thoughtBeginning}`, 'i')
-const thoughtSigns = new RegExp(`${thoughtBeginning}|(?<end>${thoughtEnd})`, 'gi')
+const thoughtMarkPattern = new RegExp(`${thoughtBeginning}|(?<end>${thoughtEnd})`, 'gi')
 
 const quotes = /["'`“”‘’«»([{]$/
 const quoteEnds = /^["'`“”‘’«»)\]}]/
@@ -189,16 +189,16 @@ export const afterThoughtEnd = 2
 
 /**
  * Finds the first end of a thought that has no beginning: templates of DeepSeek R1 and Qwen open the tag in the prompt. A tag in quotes or code,
- * in the middle of a sentence, or after its own beginning only mentions the tag. `opened` holds the names of tags before it, and gets further ones.
+ * in the middle of a sentence, or after its own beginning only mentions the tag. `openedTags` holds the names of tags before it, and gets further ones.
  */
 export function findStrayEnd(text: string, from: number, openedTags: Set<string>): StrayEnd | undefined {
-  thoughtSigns.lastIndex = from
-  for (let match = thoughtSigns.exec(text); match; match = thoughtSigns.exec(text)) {
+  thoughtMarkPattern.lastIndex = from
+  for (let match = thoughtMarkPattern.exec(text); match; match = thoughtMarkPattern.exec(text)) {
     const { index, groups: { tag, opened: beginning, end = '' } = {} } = match
     if (beginning !== undefined) openedTags.add(beginning.toLowerCase())
     else if (
       !openedTags.has(tag?.toLowerCase() ?? '') &&
-      !isTalk(text.slice(Math.max(0, index - 2), index), readAfter(text, index + end.length))
+      !isMention(text.slice(Math.max(0, index - 2), index), readAfter(text, index + end.length))
     )
       return { index, length: end.length }
   }
@@ -209,19 +209,19 @@ function readAfter(text: string, index: number): string {
   return text.slice(index, index + afterThoughtEnd)
 }
 
-/** Reads the name of a thought's tag that opens here, even if the text only mentions it. Pure. */
+/** Reads the name of a thought's tag that opens here, even if the text only mentions it. */
 export function readReasoningStart(text: string): string | undefined {
   return thoughtBeginningHere.exec(text)?.groups?.opened?.toLowerCase()
 }
 
-/** Reads a stray end of a thought at this position. `before` is the text before it, and `opened` the names of tags that opened there. Pure. */
-export function readStrayEnd(text: string, before: string, openedTags: ReadonlySet<string>): string | undefined {
+/** Reads a stray end of a thought at this position. `openedTags` are the names of tags that opened in the text before it. */
+export function readStrayEnd(text: string, textBefore: string, openedTags: ReadonlySet<string>): string | undefined {
   const match = thoughtEndHere.exec(text)
   if (!match || openedTags.has(match.groups?.tag?.toLowerCase() ?? '')) return undefined
-  return isTalk(before, readAfter(text, match[0].length)) ? undefined : match[0]
+  return isMention(textBefore, readAfter(text, match[0].length)) ? undefined : match[0]
 }
 
-function isTalk(before: string, after: string): boolean {
+function isMention(before: string, after: string): boolean {
   if (quotes.test(before) && quoteEnds.test(after)) return true
   return /[\p{L}\p{N},][^\S\n]$/u.test(before) && /^(?:[^\S\n][\p{Ll}\p{N}]|[.,;:!?])/u.test(after)
 }

@@ -28,42 +28,49 @@ export interface ModelTextOptions {
 }
 
 /** The maximum length of the withheld text of one answer that is recorded, characters. */
-const maxWithheld = 32 * 1024
+const maxWithheldChars = 32 * 1024
 /** The maximum length of a code span, characters. It also ends on its line. */
-const maxCodeSpan = 400
+const maxCodeSpanChars = 400
 /** The longest closing tag with the surrounding text that must be seen, characters. */
 const overlapChars = 60
 
-/** The beginning of a mark, code or a line. A search saves no state for each character, as a repeated group would. */
-const special = /[`\n]|<(?:$|[\w/|｜])|◁(?:$|[t/])|\[(?:$|[a-z/])/i
+/** Matches where a mark, code or a line may begin. It has no repeated group, so a search does not store a state for each character. */
+const boundaryPattern = /[`\n]|<(?:$|[\w/|｜])|◁(?:$|[t/])|\[(?:$|[a-z/])/i
 
-type Stage = 'beginning' | 'waiting' | 'speaking' | 'inside' | 'ended'
+type ParseState = 'beginning' | 'waiting' | 'speaking' | 'inside' | 'ended'
 
 /**
- * The text of one answer on its way to people. The result is the same however the text is split. Blanks at its beginning, reasoning, calls of tools
- * and control tokens are left out; in code they stay. The gateway's own data block goes wherever it stands.
+ * Reads the text of one answer. The result is the same however the text is split. It drops leading blanks, reasoning, tool calls and control
+ * tokens, except inside code. It drops the gateway's data block everywhere.
  */
 export class ModelText {
   readonly #reasoningHabit: ReasoningHabit
   readonly #filter: DelimiterFilter | undefined
   readonly #passesToolCalls: boolean
-  /** The text that is not decided yet. */
-  #rest = ''
-  #stage: Stage = 'beginning'
-  /** The open block: its kind, the texts that end it, and the stage of the answer after it. */
-  #block: { readonly kind: WithheldKind; readonly close: readonly string[]; readonly after: Stage } | undefined
-  #ending: WithheldKind = 'control_token'
-  /** True if the text does not begin inside a thought, or the thought is over. */
-  #isSettled = false
+  /** Text of which it is not decided yet whether it is passed on. */
+  #undecidedText = ''
+  #hasEnded = false
+  /** True if the model was stopped in the middle. */
+  #isCutOff = false
+  #state: ParseState = 'beginning'
+  /** The open block: its kind, the texts that end it, and the state after it. */
+  #block: { readonly kind: WithheldKind; readonly close: readonly string[]; readonly after: ParseState } | undefined
+  /** The kind of everything after the end mark. */
+  #endKind: WithheldKind = 'control_token'
+  /** True if it is known whether the text began inside a thought. */
+  #isBeginningKnown = false
   /** Blanks that are passed on only with the word after them. */
   #blanks = ''
-  #last = ''
+  /** The last two characters that were passed on. */
+  #lastPassedChars = ''
   #endsWithMark = false
   #fence: string | undefined
   #isLineStart = true
-  #searched = 0
+  /** The number of undecided characters in which no end of a thought was found. */
+  #searchedChars = 0
   #withheldChars = 0
-  readonly #opened = new Set<string>()
+  /** The names of tags that were passed on, because the text only mentions them. */
+  readonly #openedTags = new Set<string>()
   readonly #withheld: { readonly kind: WithheldKind; text: string }[] = []
 
   constructor({
@@ -83,80 +90,83 @@ export class ModelText {
   }
 
   /** Returns the text to pass on now. */
-  add(piece: string): string {
-    this.#rest += this.#filter ? this.#filter.add(piece) : piece
-    return this.#read(false, false)
+  add(text: string): string {
+    this.#undecidedText += this.#filter ? this.#filter.add(text) : text
+    return this.#readDecided()
   }
 
   /** Records reasoning that the server sends separately. The text then does not begin with reasoning. */
   addReasoning(text: string): void {
     if (text === '') return
     this.#withhold('reasoning', text)
-    this.#settle(false)
-    if (this.#stage === 'waiting') this.#stage = 'speaking'
+    this.#learnBeginning(false)
+    if (this.#state === 'waiting') this.#state = 'speaking'
   }
 
-  /** Returns the text that was held back. `isCutOff` is true if the model was stopped in the middle. */
+  /** Ends the text, and returns what was held back. `isCutOff` is true if the model was stopped in the middle. */
   end({ isCutOff = false } = {}): string {
-    this.#rest += this.#filter?.add('', true) ?? ''
-    const passedText = this.#read(true, isCutOff)
-    const endsWithWords = this.#stage === 'speaking' && !this.#endsWithMark
+    this.#undecidedText += this.#filter?.add('', true) ?? ''
+    this.#hasEnded = true
+    this.#isCutOff = isCutOff
+    const passedText = this.#readDecided()
+    const endsWithWords = this.#state === 'speaking' && !this.#endsWithMark
     return endsWithWords ? passedText + this.#blanks : passedText
   }
 
-  #read(isEnd: boolean, isCutOff: boolean): string {
+  #readDecided(): string {
     let passedText = ''
     for (;;) {
-      const [left, stage] = [this.#rest.length, this.#stage]
-      passedText += this.#step(isEnd, isCutOff)
-      if (this.#rest.length === left && this.#stage === stage) return passedText
+      const [left, stage] = [this.#undecidedText.length, this.#state]
+      passedText += this.#step()
+      if (this.#undecidedText.length === left && this.#state === stage) return passedText
     }
   }
 
-  #step(isEnd: boolean, isCutOff: boolean): string {
-    if (this.#stage === 'speaking') return this.#speak(isEnd)
-    if (this.#stage === 'beginning') this.#begin(isEnd)
-    else if (this.#stage === 'waiting') this.#wait(isEnd, isCutOff)
-    else if (this.#stage === 'inside') this.#skip(isEnd)
-    else this.#withhold(this.#ending, this.#take(this.#rest.length))
+  #step(): string {
+    if (this.#state === 'speaking') return this.#speak()
+    if (this.#state === 'beginning') this.#begin()
+    else if (this.#state === 'waiting') this.#wait()
+    else if (this.#state === 'inside') this.#skip()
+    else this.#withhold(this.#endKind, this.#take(this.#undecidedText.length))
     return ''
   }
 
-  #begin(isEnd: boolean): void {
-    this.#rest = this.#rest.trimStart()
-    if (this.#rest === '' || (!isEnd && mayBeginWithMark(this.#rest))) return
+  #begin(): void {
+    this.#undecidedText = this.#undecidedText.trimStart()
+    if (this.#undecidedText === '' || (!this.#hasEnded && mayBeginWithMark(this.#undecidedText))) return
     const mark = this.#findMark('beginning')
-    const mayBeInside = !this.#isSettled && this.#reasoningHabit.mayBeginInside
+    const mayBeInside = !this.#isBeginningKnown && this.#reasoningHabit.mayBeginInside
     if (mark) this.#enter(mark)
-    else this.#stage = mayBeInside ? 'waiting' : 'speaking'
+    else this.#state = mayBeInside ? 'waiting' : 'speaking'
   }
 
   /** Holds the text back until it is known whether it is a thought. */
-  #wait(isEnd: boolean, isCutOff: boolean): void {
-    const end = findStrayEnd(this.#rest, Math.max(0, this.#searched - overlapChars), this.#opened)
-    if (end && (isEnd || this.#rest.length >= end.index + end.length + afterThoughtEnd)) {
+  #wait(): void {
+    const end = findStrayEnd(this.#undecidedText, Math.max(0, this.#searchedChars - overlapChars), this.#openedTags)
+    if (end && (this.#hasEnded || this.#undecidedText.length >= end.index + end.length + afterThoughtEnd)) {
       this.#withhold('reasoning', this.#take(end.index + end.length))
-      this.#settle(true)
-      this.#stage = 'beginning'
+      this.#learnBeginning(true)
+      this.#state = 'beginning'
       return
     }
-    this.#searched = this.#rest.length
-    if (!isEnd) return
-    if (isCutOff && this.#reasoningHabit.beginsInside) this.#withhold('reasoning', this.#take(this.#rest.length))
-    else if (!isCutOff) this.#settle(false)
-    this.#stage = 'speaking'
+    this.#searchedChars = this.#undecidedText.length
+    if (!this.#hasEnded) return
+    if (this.#isCutOff && this.#reasoningHabit.beginsInside)
+      this.#withhold('reasoning', this.#take(this.#undecidedText.length))
+    else if (!this.#isCutOff) this.#learnBeginning(false)
+    this.#state = 'speaking'
   }
 
-  #settle(startsInside: boolean): void {
-    if (startsInside) this.#opened.clear()
-    this.#isSettled = true
+  #learnBeginning(startsInside: boolean): void {
+    if (startsInside) this.#openedTags.clear()
+    this.#isBeginningKnown = true
     this.#reasoningHabit.learn(startsInside)
   }
 
   #findMark(where: Parameters<typeof findMarkAt>[1]): MarkMatch | undefined {
-    const mark = findMarkAt(this.#rest, where)
+    const mark = findMarkAt(this.#undecidedText, where)
     // The end tag of struck-out text (`</s>`) is spelled like an end-of-turn token.
-    if (mark?.text.toLowerCase() === '</s>' && this.#opened.has('s')) return undefined
+    if (mark?.text.toLowerCase() === '</s>' && this.#openedTags.has('s')) return undefined
     return mark?.kind === 'tool_call' && this.#passesToolCalls ? undefined : mark
   }
 
@@ -166,85 +176,86 @@ export class ModelText {
     this.#endsWithMark = true
     if (close === 'none') return
     if (close === 'end') {
-      this.#ending = kind
-      this.#stage = 'ended'
+      this.#endKind = kind
+      this.#state = 'ended'
       return
     }
-    if (this.#stage === 'beginning' && kind === 'reasoning') this.#settle(false)
-    this.#block = { kind, close, after: this.#stage }
-    this.#stage = 'inside'
+    if (this.#state === 'beginning' && kind === 'reasoning') this.#learnBeginning(false)
+    this.#block = { kind, close, after: this.#state }
+    this.#state = 'inside'
   }
 
-  #skip(isEnd: boolean): void {
-    const { kind, close, after } = this.#block ?? { kind: this.#ending, close: [], after: 'speaking' }
-    const lower = this.#rest.toLowerCase()
+  #skip(): void {
+    const { kind, close, after } = this.#block ?? { kind: this.#endKind, close: [], after: 'speaking' }
+    const lower = this.#undecidedText.toLowerCase()
     const nextMark = close
       .map(end => ({ at: lower.indexOf(end.toLowerCase()), length: end.length }))
       .filter(({ at }) => at >= 0)
       .sort((first, second) => first.at - second.at)[0]
     if (nextMark) {
       this.#withhold(kind, this.#take(nextMark.at + nextMark.length))
-      this.#stage = after
+      this.#state = after
       return
     }
-    const withheldChars = isEnd ? 0 : Math.max(0, ...close.map(end => end.length)) - 1
-    if (this.#rest.length > withheldChars) this.#withhold(kind, this.#take(this.#rest.length - withheldChars))
+    const withheldChars = this.#hasEnded ? 0 : Math.max(0, ...close.map(end => end.length)) - 1
+    if (this.#undecidedText.length > withheldChars)
+      this.#withhold(kind, this.#take(this.#undecidedText.length - withheldChars))
   }
 
-  /** Reads one piece of the text: ordinary words, the end of a line, code, or a mark. */
-  #speak(isEnd: boolean): string {
-    if (this.#rest === '') return ''
-    if (this.#isLineStart && /^ {0,3}[`~]/.test(this.#rest)) return this.#readFence(isEnd)
-    const [first = ''] = this.#rest
+  /** Reads the next token of the text: ordinary words, the end of a line, code, or a mark. */
+  #speak(): string {
+    if (this.#undecidedText === '') return ''
+    if (this.#isLineStart && /^ {0,3}[`~]/.test(this.#undecidedText)) return this.#readFence()
+    const [first = ''] = this.#undecidedText
     if (first === '\n') return this.#pass(1)
     if (this.#fence === undefined) {
-      if (first === '`') return this.#readCodeSpan(isEnd)
-      if (/[<◁[]/.test(first) && !/^.[^\w/|｜]/.test(this.#rest)) return this.#readMark(isEnd)
+      if (first === '`') return this.#readCodeSpan()
+      if (/[<◁[]/.test(first) && !/^.[^\w/|｜]/.test(this.#undecidedText)) return this.#readMark()
     }
-    const end = this.#rest.search(special)
-    return this.#pass(end < 0 ? this.#rest.length : Math.max(1, end))
+    const end = this.#undecidedText.search(boundaryPattern)
+    return this.#pass(end < 0 ? this.#undecidedText.length : Math.max(1, end))
   }
 
-  #readFence(isEnd: boolean): string {
-    const [fence = '', run = ''] = /^ {0,3}(`+|~+)/.exec(this.#rest) ?? []
-    if (fence.length === this.#rest.length && !isEnd) return ''
+  #readFence(): string {
+    const [fence = '', run = ''] = /^ {0,3}(`+|~+)/.exec(this.#undecidedText) ?? []
+    if (fence.length === this.#undecidedText.length && !this.#hasEnded) return ''
     this.#isLineStart = false
     const isSpan = run.length < 3 && run.startsWith('`') && this.#fence === undefined
-    if (isSpan && fence === run) return this.#readCodeSpan(isEnd)
+    if (isSpan && fence === run) return this.#readCodeSpan()
     if (run.length < 3) return this.#pass(isSpan ? fence.length - run.length : fence.length)
     if (this.#fence === undefined) this.#fence = run
     else if (run.startsWith(this.#fence)) this.#fence = undefined
     return this.#pass(fence.length)
   }
 
-  #readCodeSpan(isEnd: boolean): string {
-    const span = this.#rest.slice(0, maxCodeSpan)
+  #readCodeSpan(): string {
+    const span = this.#undecidedText.slice(0, maxCodeSpanChars)
     const [run = ''] = /^`+/.exec(span) ?? []
-    if (run.length === span.length && span.length < maxCodeSpan && !isEnd) return ''
+    if (run.length === span.length && span.length < maxCodeSpanChars && !this.#hasEnded) return ''
     const line = span.split('\n', 1)[0] ?? ''
     const end = new RegExp(`(?<!\`)${run}(?!\`)`).exec(line.slice(run.length))
     const isOpen = !end || run.length + end.index + run.length === span.length
-    if (isOpen && line.length === span.length && span.length < maxCodeSpan && !isEnd) return ''
+    if (isOpen && line.length === span.length && span.length < maxCodeSpanChars && !this.#hasEnded) return ''
     return this.#pass(end ? run.length * 2 + end.index : run.length)
   }
 
-  #readMark(isEnd: boolean): string {
-    if (!isEnd && mayBecomeMark(this.#rest)) return ''
+  #readMark(): string {
+    if (!this.#hasEnded && mayBecomeMark(this.#undecidedText)) return ''
     const mark = this.#findMark(this.#isLineStart ? 'line' : 'anywhere')
     if (mark) {
       this.#enter(mark)
       return ''
     }
-    const stray = readStrayEnd(this.#rest, this.#last + this.#blanks, this.#opened)
+    const stray = readStrayEnd(this.#undecidedText, this.#lastPassedChars + this.#blanks, this.#openedTags)
     if (stray) {
-      if (!isEnd && this.#rest.length < stray.length + afterThoughtEnd) return ''
+      if (!this.#hasEnded && this.#undecidedText.length < stray.length + afterThoughtEnd) return ''
       // The thought before this mark has been passed on already. Only the next answer can still be held back.
       this.#withhold('control_token', this.#take(stray.length))
-      this.#settle(true)
+      this.#learnBeginning(true)
       return ''
     }
-    const name = /^<s>/i.test(this.#rest) ? 's' : readReasoningStart(this.#rest)
-    if (name !== undefined) this.#opened.add(name)
+    const name = /^<s>/i.test(this.#undecidedText) ? 's' : readReasoningStart(this.#undecidedText)
+    if (name !== undefined) this.#openedTags.add(name)
     return this.#pass(1)
   }
 
@@ -255,19 +266,19 @@ export class ModelText {
     if (text.endsWith('\n')) this.#isLineStart = true
     else if (visibleText !== '') this.#isLineStart = false
     if (visibleText === '') return ''
-    this.#last = visibleText.slice(-2)
+    this.#lastPassedChars = visibleText.slice(-2)
     this.#endsWithMark = false
     return visibleText
   }
 
   #take(length: number): string {
-    const text = this.#rest.slice(0, length)
-    this.#rest = this.#rest.slice(length)
+    const text = this.#undecidedText.slice(0, length)
+    this.#undecidedText = this.#undecidedText.slice(length)
     return text
   }
 
   #withhold(kind: WithheldKind, text: string): void {
-    const keptText = text.slice(0, Math.max(0, maxWithheld - this.#withheldChars))
+    const keptText = text.slice(0, Math.max(0, maxWithheldChars - this.#withheldChars))
     if (keptText === '') return
     this.#withheldChars += keptText.length
     const last = this.#withheld.at(-1)
