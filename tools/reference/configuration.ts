@@ -115,7 +115,7 @@ function describeAgents(comments: Pick<KeyComments, 'find'>): readonly string[] 
 }
 
 function findSchema(use: string): Schema {
-  const kind = agentKinds.find(({ uses }) => uses.test(use))
+  const kind = agentKinds.find(({ usePattern }) => usePattern.test(use))
   if (!kind) throw new Error(`Cannot describe agents of the kind "${use}": there is none`)
   return kind.schema
 }

@@ -53,7 +53,7 @@ function describeFix(config: unknown, kind: AgentKind | undefined): string {
 }
 
 function listUsages(): string {
-  return kinds.map(({ usage }) => usage).join(', ')
+  return kinds.map(({ useNotation }) => useNotation).join(', ')
 }
 
 function readUse(config: unknown): string {

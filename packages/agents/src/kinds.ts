@@ -20,5 +20,5 @@ export const kinds: readonly AgentKind[] = [
 ]
 
 export function findAgentKind(use: string): AgentKind | undefined {
-  return kinds.find(kind => kind.uses.test(use))
+  return kinds.find(kind => kind.usePattern.test(use))
 }

@@ -18,7 +18,7 @@ import type {
 } from './kind/agent-kind.ts'
 import { createHistoryView } from './kind/history-view.ts'
 import { limitToKinds } from './kind/limit-to-kinds.ts'
-import type { AgentSet, OpenResident, RunningDirectory } from './kind/running-agents.ts'
+import type { AgentSet, OpenAgent, RunningDirectory } from './kind/running-agents.ts'
 import { createRunningAgents } from './kind/running-agents.ts'
 
 /** The names under which agents are published. The grammar is narrow, without empty segments between dots, so that every wire can carry them. */
@@ -63,24 +63,24 @@ function openMemoryStores(system: AgentSystem): AgentStores {
 export async function openAgents(agentConfigs: ListedAgents, options: AgentDepsOptions): Promise<AgentDeps> {
   const { domain, origin } = options
   const runningAgents = createRunningAgents(await openAgentSet(agentConfigs, options), { domain, origin })
-  const formerResidents = new Set<OpenResident>()
+  const formerAgents = new Set<OpenAgent>()
   const commit = (nextSet: AgentSet) => {
-    const replacedResidents = [...runningAgents.replace(nextSet).residents.values()]
-    for (const resident of replacedResidents) formerResidents.add(resident)
-    return replacedResidents.map(resident => ({
-      name: resident.profile.name,
+    const replacedAgents = [...runningAgents.replace(nextSet).agents.values()]
+    for (const agent of replacedAgents) formerAgents.add(agent)
+    return replacedAgents.map(agent => ({
+      name: agent.profile.name,
       async close() {
-        await resident.close()
-        formerResidents.delete(resident)
+        await agent.close()
+        formerAgents.delete(agent)
       },
     }))
   }
   return Object.assign(runningAgents.directory, {
     async prepare(changedConfigs: ListedAgents, deps: Pick<AgentDepsOptions, 'system' | 'operators'>) {
       const nextSet = await openAgentSet(changedConfigs, { ...options, ...deps })
-      return { commit: () => commit(nextSet), discard: () => closeResidents(nextSet.residents.values()) }
+      return { commit: () => commit(nextSet), discard: () => closeAgents(nextSet.agents.values()) }
     },
-    close: () => closeResidents([...formerResidents, ...runningAgents.listResidents()]),
+    close: () => closeAgents([...formerAgents, ...runningAgents.listOpen()]),
   })
 }
 
@@ -90,12 +90,12 @@ async function openAgentSet(agentConfigs: ListedAgents, options: AgentDepsOption
   const names = Object.keys(agents)
   for (const name of names) checkAgentName(name)
   checkDefaultAgent(default_agent, names)
-  const residents = new Map<string, OpenResident>()
+  const openedAgents = new Map<string, OpenAgent>()
   try {
-    for (const name of names) residents.set(name, await openResident(name, agents[name], options))
-    return { residents, defaultAgent: default_agent }
+    for (const name of names) openedAgents.set(name, await openAgent(name, agents[name], options))
+    return { agents: openedAgents, defaultAgent: default_agent }
   } catch (error) {
-    await closeResidents(residents.values())
+    await closeAgents(openedAgents.values())
     throw error
   }
 }
@@ -112,7 +112,7 @@ function checkDefaultAgent(defaultAgent: string | undefined, names: readonly str
   throw new ConfigError('default_agent', `there is no agent "${defaultAgent}"`, fix)
 }
 
-async function openResident(name: string, input: unknown, options: AgentDepsOptions): Promise<OpenResident> {
+async function openAgent(name: string, input: unknown, options: AgentDepsOptions): Promise<OpenAgent> {
   const { config, kind } = readAgentConfig(name, input)
   const { system, baseDir, log, version, origin, stores = openMemoryStores(options.system), operators } = options
   const icon = await readIcon(config.icon, { key: `agents.${name}.icon`, baseDir })
@@ -234,6 +234,6 @@ function createAgentCloser(name: string, { close }: OpenedAgent, log: Log): () =
   })
 }
 
-async function closeResidents(residents: Iterable<Pick<OpenResident, 'close'>>): Promise<void> {
-  await Promise.all([...residents].map(({ close }) => close()))
+async function closeAgents(agents: Iterable<Pick<OpenAgent, 'close'>>): Promise<void> {
+  await Promise.all([...agents].map(({ close }) => close()))
 }

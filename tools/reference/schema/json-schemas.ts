@@ -99,15 +99,15 @@ function toJsonSchema(schema: Schema, io: 'input' | 'output'): JsonSchemaNode {
 }
 
 function describeKind(
-  { uses, schema }: (typeof agentKinds)[number],
+  { usePattern, schema }: (typeof agentKinds)[number],
   comments: Pick<KeyComments, 'find'>,
 ): JsonSchemaNode {
   const node = toJsonSchema(schema, 'input')
   delete (node as { $schema?: string }).$schema
-  const schemaName = kindSources.find(([use]) => uses.test(use))?.[1]
+  const schemaName = kindSources.find(([use]) => usePattern.test(use))?.[1]
   addDescriptions(node, path => (schemaName && comments.find(schemaName, path)) || comments.find(common, path))
   const use = node.properties?.use
-  if (use) use.pattern = uses.source
+  if (use) use.pattern = usePattern.source
   return node
 }
 

@@ -27,5 +27,5 @@ export function openReplay(foundation: GatewayResources): ReplayRouteDeps {
 }
 
 function runsHere(use: string | undefined): boolean {
-  return use !== undefined && agentKinds.find(({ uses }) => uses.test(use))?.runsHere === true
+  return use !== undefined && agentKinds.find(({ usePattern }) => usePattern.test(use))?.runsHere === true
 }

@@ -21,7 +21,7 @@ export function listKnownKeys(path: readonly PropertyKey[], tree: unknown): read
   const [first, name, ...agentPath] = path.map(String)
   const agent = first === 'agents' && name !== undefined ? readAt(tree, ['agents', name]) : undefined
   const use = isJsonObject(agent) ? agent.use : undefined
-  const kind = typeof use === 'string' ? agentKinds.find(({ uses }) => uses.test(use)) : undefined
+  const kind = typeof use === 'string' ? agentKinds.find(({ usePattern }) => usePattern.test(use)) : undefined
   const schema = kind?.schema ?? configSchema
   const root = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as SchemaNode
   let nodes = listForms([root], root)

@@ -9,8 +9,8 @@ import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
 
 const secret = z.string().min(1)
 
-/** The credentials with which the gateway authenticates to the peer. If there are none, it sends a token of its own. */
-const credentialShape = {
+/** The options of a call: streaming, and the credentials for the peer. Without credentials, the gateway sends its own token. */
+const callShape = {
   /** True if the answer arrives piece by piece from a peer that can stream. */
   stream: z.boolean().default(true),
   /** A bearer token that the peer gave. */
@@ -46,7 +46,7 @@ export const a2aAgentSchema = commonAgentSchema
     /** Address of the remote agent, `@name@domain`; either this or `card`. */
     address: z.string().refine(isAddress, 'must be an address such as "@name@agents.example"').optional(),
   })
-  .extend(credentialShape)
+  .extend(callShape)
   .refine(
     ({ token, api_key, oauth2 }) => [token, api_key, oauth2].filter(Boolean).length < 2,
     'needs at most one of "token", "api_key" and "oauth2"',
@@ -59,15 +59,15 @@ export function isAddress(text: string): boolean {
 
 /** A remote A2A agent that answers here under one of our names. */
 export const a2aKind = defineAgentKind({
-  usage: '"a2a" (with card or address)',
-  uses: /^a2a$/,
+  useNotation: '"a2a" (with card or address)',
+  usePattern: /^a2a$/,
   schema: a2aAgentSchema,
   open: async ({ card, address, deadline, stream, token, api_key, oauth2 }, { system }) => {
-    const withinMs = parseDuration(deadline) * shareOfDeadline
-    const peer = { withinMs, streams: stream, token, api_key, oauth2 }
+    const timeoutMs = parseDuration(deadline) * shareOfDeadline
+    const peer = { withinMs: timeoutMs, streams: stream, token, api_key, oauth2 }
     if (card === undefined) return { agent: createA2aAgent(address ?? '', peer) }
     const fetch = system.fetchFor(new URL(card).origin)
-    const files = { url: card, fetch, timeoutMs: withinMs, now: () => system.now() }
+    const files = { url: card, fetch, timeoutMs, now: () => system.now() }
     return { agent: createA2aAgent(card, peer, files) }
   },
 })
@@ -87,12 +87,12 @@ function createA2aAgent(target: string, peer: PeerOptions, files?: AgentFileDeps
   return {
     async *handle(message, context) {
       const { parts, phase_id: phaseId, previous_phase_id: previousPhaseId } = message
-      const before = ((await context.state.get()) ?? {}) as Continuation
-      const { pieces, ended: answerPromise } = passPieces(onPiece =>
-        context.call(target, parts, { ...before, phaseId, previousPhaseId, peer, onPiece }),
+      const continuation = ((await context.state.get()) ?? {}) as Continuation
+      const { partialAnswers, answerPromise } = streamPartialAnswers(onPiece =>
+        context.call(target, parts, { ...continuation, phaseId, previousPhaseId, peer, onPiece }),
       )
       const ownFiles = files && new AgentFileFetcher(files, context, message)
-      for await (const piece of pieces) yield { parts: (await ownFiles?.attachToParts(piece)) ?? [...piece] }
+      for await (const piece of partialAnswers) yield { parts: (await ownFiles?.attachToParts(piece)) ?? [...piece] }
       const answer = await answerPromise.catch(error => {
         if (!(error instanceof Unavailable) || context.signal.aborted) throw error
         context.log.warn({ err: error, peer: target }, 'the agent elsewhere cannot be reached')
@@ -102,19 +102,19 @@ function createA2aAgent(target: string, peer: PeerOptions, files?: AgentFileDeps
         return
       }
       context.state.set(continueFrom(answer))
-      const { status, rest: remaining = answer.parts } = answer
-      if (status !== 'completed' || remaining.length > 0)
-        yield { parts: (await ownFiles?.attachToParts(remaining)) ?? [...remaining], status }
+      const { status, rest: remainingParts = answer.parts } = answer
+      if (status !== 'completed' || remainingParts.length > 0)
+        yield { parts: (await ownFiles?.attachToParts(remainingParts)) ?? [...remainingParts], status }
     },
   }
 }
 
-/** Returns the parts that a call passes on, as a stream that ends with the answer. A reader may leave the stream before the call ends. */
-function passPieces(call: (onPiece: (parts: readonly Part[]) => void) => Promise<AgentCallAnswer>) {
+/** Turns the callback of a call into a stream of partial answers, which ends with the call. A reader may leave the stream earlier. */
+function streamPartialAnswers(call: (onPiece: (parts: readonly Part[]) => void) => Promise<AgentCallAnswer>) {
   const { promise: answerPromise, resolve } = Promise.withResolvers<AgentCallAnswer>()
   answerPromise.catch(() => undefined)
   let isRead = true
-  const pieces = new ReadableStream<readonly Part[]>({
+  const partialAnswers = new ReadableStream<readonly Part[]>({
     start(controller) {
       const callResult = call(piece => {
         if (isRead) controller.enqueue(piece)
@@ -129,7 +129,7 @@ function passPieces(call: (onPiece: (parts: readonly Part[]) => void) => Promise
       isRead = false
     },
   })
-  return { pieces, ended: answerPromise }
+  return { partialAnswers, answerPromise }
 }
 
 function continueFrom({ contextId, taskId, status }: AgentCallAnswer): { readonly [name: string]: string } {

@@ -102,14 +102,14 @@ async function findDecided(
   const { requirement = action.action_id, outcome, resolver, args } = resolution
   const resolverName = [resolver?.method, resolver?.subject].filter(Boolean).join(' ') || 'unknown'
   const editedMember = args === undefined ? {} : { edited: args as Json }
-  const isOfOperator = action.metadata.approver === 'operator'
+  const isByOperator = action.metadata.approver === 'operator'
   return {
     action,
     shown: approval,
     requirement,
     isGranted: outcome === 'granted',
     resolver: resolverName,
-    isOfOperator,
+    isByOperator,
     ...editedMember,
   }
 }

@@ -2,18 +2,18 @@
 import type { Json, ToolCallPart } from '@postern/message'
 import type { ChatMessage } from '../prompt/messages.ts'
 import { runTool } from '../rounds/run-call.ts'
-import { findWordFault } from '../tools/tool-rules.ts'
+import { findRuleFault } from '../tools/tool-rules.ts'
 import { recordToolRun } from '../tools/tool-run.ts'
 import type { Tool, Toolbox, ToolOutcome, ToolTurnContext } from '../tools/tools.ts'
 import { formatToolResult, withoutFiles } from '../tools/tools.ts'
 import type { Approvals, DecidedCall, WaitingCall } from './port.ts'
 
-interface DecidedDeps {
+interface DecidedCallDeps {
   readonly tools: Toolbox['tools']
   readonly approvals: Approvals
   readonly context: ToolTurnContext
-  /** Derives the context of the tool from that of the turn. */
-  enter?(context: ToolTurnContext): ToolTurnContext
+  /** Derives the context of the tool from that of the turn; default: the same context. */
+  deriveContext?(context: ToolTurnContext): ToolTurnContext
 }
 
 /**
@@ -22,15 +22,15 @@ interface DecidedDeps {
  */
 export async function endDecidedCall(
   decidedCall: DecidedCall,
-  { tools, approvals, context, enter = context => context }: DecidedDeps,
+  { tools, approvals, context, deriveContext = context => context }: DecidedCallDeps,
 ): Promise<{ readonly part: ToolCallPart; readonly outcome: ToolOutcome }> {
-  const { action, shown, requirement, edited, isOfOperator } = decidedCall
+  const { action, shown, requirement, edited, isByOperator } = decidedCall
   const tool = tools.get(action.kind)
   const outcome = await recordToolRun({ id: shown.tool_call_id, name: action.kind }, context, toolContext =>
     approvals.settle(decidedCall, async args => {
       if (!tool) return { error: { message: 'There is no such tool.' } }
-      const fault = tool.findFault(args) ?? findWordFault(tool.findRule(args), isOfOperator ? 'operator' : 'sender')
-      return fault === undefined ? runTool(tool, args, enter(toolContext)) : { error: { message: fault } }
+      const fault = tool.findFault(args) ?? findRuleFault(tool.findRule(args), isByOperator ? 'operator' : 'sender')
+      return fault === undefined ? runTool(tool, args, deriveContext(toolContext)) : { error: { message: fault } }
     }),
   )
   context.signal.throwIfAborted()
@@ -42,8 +42,8 @@ export async function endDecidedCall(
   }
 }
 
-/** Describes a call and its end for a model. */
-export function describeCallEnd(
+/** Writes a call and its outcome as two messages for a model. */
+export function toCallMessages(
   { id, name, args }: { readonly id: string; readonly name: string; readonly args?: unknown },
   outcome: ToolOutcome,
 ): readonly ChatMessage[] {
@@ -54,8 +54,8 @@ export function describeCallEnd(
   ]
 }
 
-/** Finds the end of a call that was decided before it was made; undefined means that somebody must decide. */
-export async function findDecidedEnd(
+/** Returns a function that settles a call by an earlier decision, or undefined if somebody must still decide. */
+export async function findDecidedRun(
   tool: Tool,
   call: WaitingCall,
   { approvals, context }: { readonly approvals: Approvals; readonly context: ToolTurnContext },

@@ -6,7 +6,7 @@ import type { PendingAction, RecordStore } from '@postern/transcript'
 import { pendingActionSchema } from '@postern/transcript'
 import type { ToolRule } from '../config/approval.ts'
 import { toolRuleSchema } from '../config/approval.ts'
-import { findStoredRule, findWordFault } from '../tools/tool-rules.ts'
+import { findRuleFault, findStoredRule } from '../tools/tool-rules.ts'
 import type { MatchingRule, Tool, ToolContext, ToolOutcome, ToolTurnContext } from '../tools/tools.ts'
 import { createArgumentCheck, toToolResult } from '../tools/tools.ts'
 
@@ -43,8 +43,8 @@ export interface DecidedCall extends RuledCall {
   readonly shown: ApprovalAction
   /** The public id of the requirement. */
   readonly requirement: string
-  /** True if an operator decided, false if the person in the conversation did. */
-  readonly isOfOperator: boolean
+  /** True if an operator decided, and false if the person in the conversation did. */
+  readonly isByOperator: boolean
 }
 
 /** A call and its present outcome. */
@@ -142,7 +142,7 @@ function findChangeFault(
   { metadata: { rules } }: PendingAction,
 ): string | undefined {
   const storedRules = toolRuleSchema.array().parse(rules ?? [])
-  return createArgumentCheck(schema)(args) ?? findWordFault(findStoredRule(storedRules, args), 'operator')
+  return createArgumentCheck(schema)(args) ?? findRuleFault(findStoredRule(storedRules, args), 'operator')
 }
 
 function readSchema({ metadata: { schema } }: PendingAction): ApprovalCall['schema'] {

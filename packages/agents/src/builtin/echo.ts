@@ -5,9 +5,9 @@ import type { Agent } from '@postern/pipeline'
 import { readReceivedText } from '../kind/received-text.ts'
 
 /** The maximum length of a quotation, UTF-16 code units. */
-const maxQuoted = 4_000
+const maxQuotedChars = 4_000
 
-/** Repeats the message, with the sender's address and its proof. */
+/** Creates the agent that quotes each message, with the sender's address and proof. */
 export function createEchoAgent(): Agent {
   return { handle: message => [quoteReceived(message), ...describeSender(message.sender)].join('\n') }
 }
@@ -41,5 +41,5 @@ function asCode(text: string | undefined): string | undefined {
 }
 
 function clip(text: string): string {
-  return text.length > maxQuoted ? `${text.slice(0, maxQuoted).toWellFormed()}…` : text
+  return text.length > maxQuotedChars ? `${text.slice(0, maxQuotedChars).toWellFormed()}…` : text
 }

@@ -30,8 +30,8 @@ const builtins: Readonly<Record<string, Builtin>> = {
 /** `builtin:<name>`: agents that come with the gateway. */
 export const builtinKinds: readonly AgentKind[] = Object.entries(builtins).map(([name, { create, ...profile }]) =>
   defineAgentKind({
-    usage: `"builtin:${name}"`,
-    uses: new RegExp(`^builtin:${name}$`),
+    useNotation: `"builtin:${name}"`,
+    usePattern: new RegExp(`^builtin:${name}$`),
     schema: commonAgentSchema,
     runsHere: true,
     open: async (_config, deps) => ({ ...profile, agent: create(deps) }),
@@ -83,8 +83,8 @@ function readCommand(text: string): { readonly word: string; readonly argument: 
     .split('\n')
   const [word = ''] = line.split(/\s/, 1)
   // The word is cut before its punctuation is trimmed, because a long run of punctuation would take quadratic time.
-  const echoedWord = word.slice(0, 64).replace(/[.!?,:]+$/, '')
-  return { word: echoedWord.toLowerCase(), argument: line.slice(word.length).trim() }
+  const commandWord = word.slice(0, 64).replace(/[.!?,:]+$/, '')
+  return { word: commandWord.toLowerCase(), argument: line.slice(word.length).trim() }
 }
 
 function shortHelp(): string {

@@ -159,9 +159,9 @@ function readInput(reported: ReportedUsage) {
     details.cache_write_tokens ?? details.cache_creation_tokens ?? reported.cache_creation_input_tokens
   const inputTokens = reported.prompt_tokens ?? reported.input_tokens
   if (inputTokens === undefined) return {}
-  const parts = (cachedTokens ?? 0) + (cacheWriteTokens ?? 0)
+  const cacheTokens = (cachedTokens ?? 0) + (cacheWriteTokens ?? 0)
   return {
-    input_tokens: parts > inputTokens ? inputTokens + parts : inputTokens,
+    input_tokens: cacheTokens > inputTokens ? inputTokens + cacheTokens : inputTokens,
     cached_input_tokens: cachedTokens,
     cache_write_input_tokens: cacheWriteTokens,
   }
@@ -173,27 +173,27 @@ function readInput(reported: ReportedUsage) {
  */
 function readOutput({ total_tokens: total = 0, ...reported }: ReportedUsage, input: number | undefined) {
   const reasoningTokens = reported.completion_tokens_details?.reasoning_tokens ?? reported.reasoning_tokens
-  const said = reported.completion_tokens ?? reported.output_tokens
+  const reportedTokens = reported.completion_tokens ?? reported.output_tokens
   const outputTokens = input === undefined || total < input ? undefined : total - input
-  if (said === undefined && !outputTokens) return {}
-  const output = Math.max(said ?? 0, outputTokens ?? 0)
+  if (reportedTokens === undefined && !outputTokens) return {}
+  const output = Math.max(reportedTokens ?? 0, outputTokens ?? 0)
   return {
     output_tokens: reasoningTokens !== undefined && reasoningTokens > output ? output + reasoningTokens : output,
     reasoning_tokens: reasoningTokens,
   }
 }
 
-interface TailDeps {
+interface UsageWaitDeps {
   /** True if somebody needs the cost of the answer. */
   readonly reportsUsage: boolean
-  /** Starts the time limit for the usage after the answer has ended. */
-  startTail(): void
+  /** Starts the time limit for the usage, once the answer has ended. */
+  startUsageTimeout(): void
 }
 
-/** Passes on an answer in pieces to its end, and then its usage, which most servers send later. Missing or wrong usage never fails the answer. */
+/** Passes on the chunks of an answer, and then its usage, which most servers send after the end. Missing or wrong usage never fails the answer. */
 export async function* waitForCost(
   chunks: AsyncIterable<Chunk>,
-  { reportsUsage, startTail }: TailDeps,
+  { reportsUsage, startUsageTimeout }: UsageWaitDeps,
 ): AsyncGenerator<Chunk, void, undefined> {
   let hasEnded = false
   try {
@@ -201,7 +201,7 @@ export async function* waitForCost(
       if (!hasEnded) {
         yield chunk
         hasEnded = chunk.finish !== undefined
-        if (hasEnded) startTail()
+        if (hasEnded) startUsageTimeout()
       } else if (chunk.usage) yield { ...emptyChunk, usage: chunk.usage }
       if (hasEnded && (!reportsUsage || chunk.usage || chunk === streamEnd)) break
     }

@@ -37,10 +37,10 @@ interface CompletionTime {
   readonly timeoutMs: number
 }
 
-/** A model that has sent text within this time counts as still writing, ms. */
-const breathMs = 2_000
+/** The longest pause after which a model still counts as writing, ms. */
+const pauseAllowanceMs = 2_000
 /** The longest wait for the usage after the end of an answer, ms. The text has been sent by then. */
-const tailMs = 2_000
+const usageWaitMs = 2_000
 
 /** The readers by media type of the answer, because many servers do not stream, and some do not declare that they do. */
 const bodyReaders: Readonly<Record<string, (body: StreamAnswer['body']) => AsyncGenerator<Chunk, void, undefined>>> = {
@@ -51,8 +51,9 @@ const bodyReaders: Readonly<Record<string, (body: StreamAnswer['body']) => Async
 }
 
 /**
- * Requests one completion and returns its pieces. @throws Unavailable for transient failures: 408, 425, 429, 5xx, silence, a stream that
- * breaks off @throws Error for everything else
+ * Requests one completion and returns its chunks.
+ * @throws Unavailable for transient failures: 408, 425, 429, 5xx, silence, a stream that breaks off
+ * @throws Error for everything else
  */
 export async function* openCompletion(
   body: object,
@@ -61,8 +62,8 @@ export async function* openCompletion(
 ): AsyncGenerator<Chunk, void, undefined> {
   const { system, usage } = endpoint
   const cancellation = new AbortController()
-  const noteSpoken = watchSilence(cancellation, system, timeoutMs)
-  const startTail = () => void system.sleep(tailMs, cancellation.signal).then(() => cancellation.abort())
+  const markActivity = watchSilence(cancellation, system, timeoutMs)
+  const startUsageTimeout = () => void system.sleep(usageWaitMs, cancellation.signal).then(() => cancellation.abort())
   const post = (usageMembers: object) =>
     openAnswer({ ...body, ...usageMembers }, endpoint, {
       signal: AbortSignal.any([signal, cancellation.signal]),
@@ -71,8 +72,8 @@ export async function* openCompletion(
   try {
     const answer = await usage.post(post, readComplaint)
     const chunks = readCompletion(answer, endpoint)
-    for await (const chunk of waitForCost(chunks, { reportsUsage: usage.isEnabled, startTail })) {
-      noteSpoken()
+    for await (const chunk of waitForCost(chunks, { reportsUsage: usage.isEnabled, startUsageTimeout })) {
+      markActivity()
       yield chunk
     }
   } catch (error) {
@@ -105,11 +106,11 @@ function openAnswer(
   })
 }
 
-/** Aborts the request if the model is silent for too long. @returns a function to call for each piece */
+/** Aborts the request if the model is silent for too long. @returns a function to call for each chunk */
 function watchSilence(cancellation: AbortController, { now, sleep }: ModelEndpoint['system'], timeoutMs: number) {
   let streamedAt = Number.NEGATIVE_INFINITY
   void sleep(timeoutMs, cancellation.signal).then(() => {
-    if (now() - streamedAt >= breathMs) cancellation.abort()
+    if (now() - streamedAt >= pauseAllowanceMs) cancellation.abort()
   })
   return () => {
     streamedAt = now()
@@ -154,13 +155,13 @@ async function readFailure(
   throw toStatusError(url, answer, error)
 }
 
-async function readText(body: StreamAnswer['body'], maxChars: number): Promise<string> {
+async function readText(body: StreamAnswer['body'], maxBytes: number): Promise<string> {
   const pieces: Uint8Array[] = []
   let size = 0
   for await (const piece of body) {
     pieces.push(piece)
     size += piece.length
-    if (size > maxChars) break
+    if (size > maxBytes) break
   }
   return Buffer.concat(pieces).toString('utf8')
 }

@@ -1,5 +1,5 @@
 /** The maximum length of one event, characters. */
-const maxEvent = 2 * 1024 * 1024
+const maxEventChars = 2 * 1024 * 1024
 
 /**
  * Reads the data of each event of a model's stream (WHATWG HTML §9.2.6), without comments and other fields. @throws Error when one event is
@@ -31,7 +31,8 @@ async function* readEventLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<
   for await (const bytes of body) {
     const text = decoder.decode(bytes, { stream: true })
     pendingText += text
-    if (pendingText.length > maxEvent) throw new Error('Cannot read the answer of the model: an event is too large')
+    if (pendingText.length > maxEventChars)
+      throw new Error('Cannot read the answer of the model: an event is too large')
     if (!/[\r\n]/.test(text)) continue
     // A CR at the end may be the first half of a CR LF.
     const end = pendingText.endsWith('\r') ? pendingText.length - 1 : pendingText.length

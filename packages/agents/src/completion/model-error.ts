@@ -22,7 +22,7 @@ const errorDocumentSchema = z.union([
 
 type ModelError = z.output<typeof modelErrorSchema>
 
-/** The error codes and types of transient failures. They replace the status inside a stream, where no second status can be sent. */
+/** The error codes and types of transient failures. A stream reports errors by these codes, because its HTTP status has already been sent. */
 const passingCodes: ReadonlySet<string> = new Set([
   'rate_limit_exceeded',
   'rate_limit_error',
@@ -96,7 +96,7 @@ export interface UsageRequest {
 /** Older versions of Azure and vLLM, and strict proxies, answer with 400, and Mistral answers with 422 (openai/openai-agents-python#442). */
 const refusals: ReadonlySet<number> = new Set([400, 422])
 
-/** Creates the policy for one model. `asks` is true if a stream needs additional members to report usage; whole answers contain it anyway. */
+/** Creates the policy for one model. `asks` is true if requests need `stream_options` for a stream to report usage; whole answers contain it anyway. */
 export function createUsageRequest({ isEnabled, asks }: { isEnabled: boolean; asks: boolean }): UsageRequest {
   let state: 'unknown' | 'accepted' | 'refused' = isEnabled && asks ? 'unknown' : 'refused'
   return {

@@ -123,11 +123,11 @@ export interface OpenedAgent {
   close?(): Promise<void> | void
 }
 
-interface KindDeps<Config extends CommonAgentConfig> {
+interface AgentKindDefinition<Config extends CommonAgentConfig> {
   /** The notation of `use`, for people. */
-  readonly usage: string
+  readonly useNotation: string
   /** Matches every value of `use` that selects this kind. */
-  readonly uses: RegExp
+  readonly usePattern: RegExp
   readonly schema: z.ZodObject & z.ZodType<Config>
   /** The agent runs in this process: an answer costs nothing, and data leaves the process only through the agent's own code. */
   readonly runsHere?: true
@@ -136,12 +136,12 @@ interface KindDeps<Config extends CommonAgentConfig> {
 }
 
 /** One kind of agent: an entry of the table in `kinds.ts` and a file. */
-export interface AgentKind extends Omit<KindDeps<CommonAgentConfig>, 'open'> {
+export interface AgentKind extends Omit<AgentKindDefinition<CommonAgentConfig>, 'open'> {
   /** Opens an agent of this kind. @throws ConfigError */
   open(config: unknown, deps: AgentOpenDeps): Promise<OpenedAgent>
 }
 
 /** Defines a kind. It hides the kind's own configuration type, so that different kinds fit into one table. */
-export function defineAgentKind<Config extends CommonAgentConfig>(deps: KindDeps<Config>): AgentKind {
-  return { ...deps, open: (config, opening) => deps.open(deps.schema.parse(config), opening) }
+export function defineAgentKind<Config extends CommonAgentConfig>(definition: AgentKindDefinition<Config>): AgentKind {
+  return { ...definition, open: (config, deps) => definition.open(definition.schema.parse(config), deps) }
 }

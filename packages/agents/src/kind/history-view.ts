@@ -16,24 +16,25 @@ interface HistoryViewOptions extends SlidingWindowOptions {
   readonly keep?: number | undefined
 }
 
-interface ViewRow {
+interface HistoryViewSpec {
   /** True if the view also reads notes. */
-  readonly seesNotes?: true
+  readonly includesNotes?: true
+  /** See `HistoryPolicy`. */
   readonly synthesizes?: true
-  configure(keep: number | undefined, moment: HistoryMoment): ViewConfig
+  configure(keep: number | undefined, turn: HistoryMoment): ViewConfig
 }
 
-const views: Readonly<Record<Exclude<HistoryViewName, 'sliding'>, ViewRow>> = {
+const views: Readonly<Record<Exclude<HistoryViewName, 'sliding'>, HistoryViewSpec>> = {
   'role:orchestrator': {
     configure: keep => ({ role: { role: 'orchestrator', max_conversation_turns: keep } }),
   },
   'role:manager': {
-    seesNotes: true,
+    includesNotes: true,
     synthesizes: true,
     configure: (_, { phase_id, previous_phase_id }) => ({ role: { role: 'manager', phase_id, previous_phase_id } }),
   },
   'role:worker': {
-    seesNotes: true,
+    includesNotes: true,
     configure: (_, { agent: agent_key }) => ({
       scope: { kind: 'store', scopes: ['agent', 'global'], agent_key },
       role: { role: 'worker', agent_key },
@@ -44,21 +45,24 @@ const views: Readonly<Record<Exclude<HistoryViewName, 'sliding'>, ViewRow>> = {
   },
 }
 
+/** The thread id of entries, which no view reads. */
+const placeholderThreadId = 'thread'
+
 /** The maximum number of entries and notes that a view reads. */
-const viewReach = 400
+const maxEntries = 400
 
 /** Creates the policy for a view. The sliding window is the last step of every view and trims the result by turns. */
 export function createHistoryView({ view, keep, ...window }: HistoryViewOptions): HistoryPolicy {
   if (view === 'sliding') return createSlidingWindowPolicy(window)
   // A view has no head of its own, so only its end is kept.
   const sliding = createSlidingWindowPolicy({ ...window, keepHead: 0 })
-  const { seesNotes, synthesizes, configure } = views[view]
+  const { includesNotes, synthesizes, configure } = views[view]
   return {
-    reach: { head: 0, tail: viewReach },
-    ...(seesNotes && { noteReach: viewReach }),
+    reach: { head: 0, tail: maxEntries },
+    ...(includesNotes && { noteReach: maxEntries }),
     ...(synthesizes && { synthesizes }),
-    view(entries, moment = { agent: '', notes: [] }) {
-      return buildHistory(orderEntries(entries, moment), configure(keep, moment), sliding)
+    view(entries, turn = { agent: '', notes: [] }) {
+      return buildHistory(orderEntries(entries, turn), configure(keep, turn), sliding)
     },
   }
 }
@@ -79,7 +83,7 @@ function orderEntries(entries: readonly Entry[], { agent, notes }: HistoryMoment
 
 function toNoteEntry({ seq, entryId, at, body }: StoredNote): TranscriptEntry {
   const entry = body as unknown as Omit<TranscriptEntry, 'seq' | 'entry_id' | 'thread_id' | 'at'>
-  return { ...entry, seq, entry_id: entryId, thread_id: 'desk', at }
+  return { ...entry, seq, entry_id: entryId, thread_id: placeholderThreadId, at }
 }
 
 /** Converts a message to the form of the transcript: its text, and each call with its end. It counts as one message in every view. */
@@ -89,7 +93,7 @@ function toTranscriptEntries(
 ): readonly TranscriptEntry[] {
   const common = {
     seq,
-    thread_id: 'desk',
+    thread_id: placeholderThreadId,
     author,
     at: new Date(at).toISOString(),
     group_id: entryId,
@@ -103,14 +107,14 @@ function toTranscriptEntries(
     scope: scopeOfKind('text', role),
     content: { parts: contentParts as Part[] },
   } as const
-  const pieces = contentParts.length > 0 ? [...calls, textEntry] : calls
-  return pieces.map((piece, index) => {
-    const isLast = index === pieces.length - 1
+  const newEntries = contentParts.length > 0 ? [...calls, textEntry] : calls
+  return newEntries.map((entry, index) => {
+    const isLast = index === newEntries.length - 1
     return {
       entry_id: isLast ? entryId : `${entryId}.${index}`,
       ...(isLast && nativeId && { native_id: nativeId }),
       ...common,
-      ...piece,
+      ...entry,
     }
   })
 }
@@ -120,6 +124,6 @@ function writeCall({ id: call_id, name, args, result, error }: ToolCallPart) {
   const tool = { call_id, name, args: isJsonObject(args) ? (args as Record<string, Json>) : {} }
   const call = { kind: 'tool_call', role: 'assistant', scope: 'agent', content, tool } as const
   if (result === undefined && !error) return [call]
-  const ended = { call_id, name, ...(error ? { error } : { result: result as Json }) }
-  return [call, { kind: 'tool_result', role: 'tool', scope: 'agent', content, tool: ended } as const]
+  const resultTool = { call_id, name, ...(error ? { error } : { result: result as Json }) }
+  return [call, { kind: 'tool_result', role: 'tool', scope: 'agent', content, tool: resultTool } as const]
 }

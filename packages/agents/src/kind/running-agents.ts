@@ -11,17 +11,17 @@ export interface RunningDirectory extends AgentDirectory {
 }
 
 /** An open agent: its profile, its running agent and its icon. */
-export interface OpenResident {
+export interface OpenAgent {
   readonly profile: AgentProfile
   readonly runningAgent: RunningAgent
   readonly icon: AgentIcon | undefined
-  /** Closes the agent once, even if it is called several times. It logs an error and does not throw it. */
+  /** Closes the agent. Further calls do nothing. Errors are logged, not thrown. */
   close(): Promise<void>
 }
 
 /** The agents of one configuration. */
 export interface AgentSet {
-  readonly residents: ReadonlyMap<string, OpenResident>
+  readonly agents: ReadonlyMap<string, OpenAgent>
   readonly defaultAgent: string | undefined
 }
 
@@ -35,14 +35,14 @@ export function createRunningAgents(first: AgentSet, { domain, origin }: Pick<Ag
     get defaultAgent() {
       return current.defaultAgent
     },
-    find: name => current.residents.get(name)?.profile,
+    find: name => current.agents.get(name)?.profile,
     list: () => profiles,
-    findRunning: name => current.residents.get(name)?.runningAgent,
-    findIcon: name => current.residents.get(name)?.icon,
+    findRunning: name => current.agents.get(name)?.runningAgent,
+    findIcon: name => current.agents.get(name)?.icon,
   }
   return {
     directory,
-    listResidents: () => [...current.residents.values()],
+    listOpen: () => [...current.agents.values()],
     /** Replaces the running agents. @returns the previous ones */
     replace(next: AgentSet): AgentSet {
       const previous = current
@@ -53,6 +53,6 @@ export function createRunningAgents(first: AgentSet, { domain, origin }: Pick<Ag
   }
 }
 
-function listProfiles({ residents }: AgentSet): readonly AgentProfile[] {
-  return [...residents.values()].map(({ profile }) => profile)
+function listProfiles({ agents }: AgentSet): readonly AgentProfile[] {
+  return [...agents.values()].map(({ profile }) => profile)
 }

@@ -32,7 +32,7 @@ const resultSchema = z.looseObject({
 type Content = z.infer<typeof contentSchema>
 
 /** The maximum length of an error that the model gets, characters. */
-const maxError = 2_000
+const maxErrorChars = 2_000
 
 /**
  * Returns the structured content if there is any, otherwise the text. A result with files becomes `{ parts }`, as a tool of a module returns it.
@@ -41,7 +41,7 @@ const maxError = 2_000
 export function readToolResult(value: unknown): unknown {
   const { content, structuredContent, isError } = resultSchema.parse(value)
   const text = () => content.map(describeContent).join('\n')
-  if (isError) throw new Rejection('malformed', text().slice(0, maxError).toWellFormed() || 'The tool failed.')
+  if (isError) throw new Rejection('malformed', text().slice(0, maxErrorChars).toWellFormed() || 'The tool failed.')
   if (!content.some(isFile)) return structuredContent ?? text()
   if (structuredContent === undefined) return { parts: content.map(toPart) }
   return { structuredContent, parts: content.filter(isFile).map(toPart) }
@@ -75,11 +75,11 @@ function toPart(content: Content) {
 function fileNameOf({ resource }: Content): string | undefined {
   const [path = ''] = resource?.uri.split(/[?#]/) ?? []
   const segment = path.slice(path.lastIndexOf('/') + 1)
-  return readVisibleText(decodeSegment(segment)).text.replaceAll(/[/\\]/g, '_').slice(-maxName).toWellFormed()
+  return readVisibleText(decodeSegment(segment)).text.replaceAll(/[/\\]/g, '_').slice(-maxNameChars).toWellFormed()
 }
 
 /** The maximum length of a file's name, characters. */
-const maxName = 255
+const maxNameChars = 255
 
 function decodeSegment(segment: string): string {
   try {

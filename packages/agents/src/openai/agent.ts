@@ -4,13 +4,13 @@ import { parseDuration, policiesOf } from '@postern/message'
 import type { AgentChunk, AgentContext } from '@postern/pipeline'
 import type { z } from 'zod'
 import { openApprovals } from '../approval/approvals.ts'
-import { describeCallEnd, endDecidedCall, findDecidedEnd } from '../approval/decided-call.ts'
+import { endDecidedCall, findDecidedRun, toCallMessages } from '../approval/decided-call.ts'
 import type { Approvals } from '../approval/port.ts'
 import { readPreview } from '../approval/port.ts'
 import { openCompletion } from '../completion/completion.ts'
 import type { AgentOpenDeps, OpenedAgent } from '../kind/agent-kind.ts'
 import { openTools } from '../mcp/toolbox.ts'
-import type { NameDelimiter } from '../prompt/data-block.ts'
+import type { DelimiterOf } from '../prompt/data-block.ts'
 import { openDelimiters } from '../prompt/data-block.ts'
 import type { ChatMessage } from '../prompt/messages.ts'
 import { readImages } from '../prompt/messages.ts'
@@ -18,9 +18,10 @@ import { composePrompt } from '../prompt/prompt.ts'
 import { recordModelRequest } from '../rounds/model-request.ts'
 import type { Round } from '../rounds/round.ts'
 import { endAnswer, readRound, recordRound } from '../rounds/round.ts'
-import { beginCall } from '../rounds/run-call.ts'
+import type { PreparedCall } from '../rounds/run-call.ts'
+import { prepareCall } from '../rounds/run-call.ts'
 import { recordToolRun } from '../tools/tool-run.ts'
-import type { Toolbox } from '../tools/tools.ts'
+import type { Toolbox, ToolTurnContext } from '../tools/tools.ts'
 import { filesOf, formatToolResult, withoutFiles } from '../tools/tools.ts'
 import type { openaiAgentSchema } from './config.ts'
 import type { OpenedModel } from './model-endpoint.ts'
@@ -30,7 +31,7 @@ export interface Model extends OpenedModel {
   readonly config: z.output<typeof openaiAgentSchema>
   readonly tools: Toolbox['tools']
   readonly approvals: Approvals
-  readonly nameDelimiter: NameDelimiter
+  readonly delimiterOf: DelimiterOf
   /** The time limit for all rounds of a turn, ms. */
   readonly timeoutMs: number
 }
@@ -44,7 +45,7 @@ export async function openOpenaiAgent(config: Model['config'], deps: AgentOpenDe
     config,
     tools,
     approvals: openApprovals({ name, records: stores.records, system }),
-    nameDelimiter: await openDelimiters(stores, name),
+    delimiterOf: await openDelimiters(stores, name),
     // Silence until just before the turn's own deadline is Unavailable, so the turn is retried.
     timeoutMs: Math.floor(parseDuration(config.deadline) * 0.9),
   }
@@ -59,13 +60,13 @@ async function* converse(
 ): AsyncGenerator<AgentChunk, void, undefined> {
   const endsAt = model.endpoint.system.now() + model.timeoutMs
   const messages = [...(await openConversation(model, message, context))]
-  messages.push(...(yield* goOnWithCall(model, message, context)))
+  messages.push(...(yield* resumeDecidedCall(model, message, context)))
   const ids = new Set<string>()
   let hasSpoken = false
-  for (let left = model.config.max_rounds; ; left -= 1) {
+  for (let roundsLeft = model.config.max_rounds; ; roundsLeft -= 1) {
     const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - model.endpoint.system.now()) }
-    const chunks = openCompletion(describeRequest(model, messages, left > 0), model.endpoint, time)
-    const delimiter = model.nameDelimiter(message, context)
+    const chunks = openCompletion(describeRequest(model, messages, { mayCall: roundsLeft > 0 }), model.endpoint, time)
+    const delimiter = model.delimiterOf(message, context)
     const pieces = readRound(chunks, { reasoningHabit: model.endpoint.reasoningHabit, delimiter })
     const round = yield* recordModelRequest(pieces, model.endpoint, context)
     yield* recordRound(round, model.endpoint)
@@ -74,15 +75,15 @@ async function* converse(
       yield* endAnswer(round, { mayStaySilent: model.config.may_stay_silent, hasSpoken, log: context.log })
       return
     }
-    checkCalls(round, left)
-    const results = yield* runCalls(model, round, { message, context, ids })
+    checkCalls(round, roundsLeft)
+    const results = yield* runCalls(model, round, { context: { ...context, message }, ids })
     if (!results) return
     messages.push(...results)
   }
 }
 
-/** Continues a call of an earlier turn that the message decides. It runs the call if the call is granted, and the model gets the result. */
-async function* goOnWithCall(
+/** Settles the call of an earlier turn that the message decides: it runs if it is granted. Returns the call and its result for the model. */
+async function* resumeDecidedCall(
   { approvals, tools }: Model,
   message: NormalizedMessage,
   context: AgentContext,
@@ -90,9 +91,9 @@ async function* goOnWithCall(
   const decidedCall = await approvals.findDecided(message)
   if (!decidedCall) return []
   const { part, outcome } = await endDecidedCall(decidedCall, { tools, approvals, context: { ...context, message } })
-  yield decidedCall.isOfOperator ? { trace: [part] } : part
+  yield decidedCall.isByOperator ? { trace: [part] } : part
   yield* filesOf(outcome)
-  return describeCallEnd(part, outcome)
+  return toCallMessages(part, outcome)
 }
 
 async function openConversation(model: Model, message: NormalizedMessage, context: AgentContext) {
@@ -102,7 +103,7 @@ async function openConversation(model: Model, message: NormalizedMessage, contex
     turns,
     cacheBreakpointAfter: model.config.cache_control ? cacheBreakpointAfter : undefined,
     message,
-    delimiter: model.nameDelimiter(message, context),
+    delimiter: model.delimiterOf(message, context),
     flags: context.flags ?? [],
     images: model.config.images ? await readImages(message, context) : [],
     withCalls: model.tools.size > 0,
@@ -111,7 +112,11 @@ async function openConversation(model: Model, message: NormalizedMessage, contex
   return message.policy_resolution ? messages : messages.toSpliced(-1, 0, ...askedCalls)
 }
 
-function describeRequest({ settings, tools }: Model, messages: readonly ChatMessage[], mayCall: boolean): object {
+function describeRequest(
+  { settings, tools }: Model,
+  messages: readonly ChatMessage[],
+  { mayCall }: { readonly mayCall: boolean },
+): object {
   const functions = [...tools.values()].map(({ name, description, parameters }) => {
     return { type: 'function', function: { name, description, parameters } }
   })
@@ -122,9 +127,9 @@ function describeRequest({ settings, tools }: Model, messages: readonly ChatMess
   }
 }
 
-function checkCalls({ finish }: Round, left: number): void {
+function checkCalls({ finish }: Round, roundsLeft: number): void {
   if (finish === 'length') throw new Error('The model was cut off while it called a tool; raise "max_tokens"')
-  if (left <= 0) throw new Error('The model goes on calling tools; raise "max_rounds"')
+  if (roundsLeft <= 0) throw new Error('The model goes on calling tools; raise "max_rounds"')
 }
 
 /** Lists the calls of the last answer that this message did not decide. The model gets their state. */
@@ -137,13 +142,12 @@ async function listAskedCalls(
   return calls.flatMap(call => {
     if (!call) return []
     const { kind: name, apply_input, metadata } = call.action
-    return describeCallEnd({ id: String(metadata.tool_call_id), name, args: apply_input.args }, call.outcome)
+    return toCallMessages({ id: String(metadata.tool_call_id), name, args: apply_input.args }, call.outcome)
   })
 }
 
-interface CallDeps {
-  readonly message: NormalizedMessage
-  readonly context: AgentContext
+interface CallTurn {
+  readonly context: ToolTurnContext
   /** The ids of all calls of this answer. */
   readonly ids: Set<string>
 }
@@ -153,42 +157,49 @@ interface CallDeps {
  * approval: the turn then ends with the question, and later calls do not run.
  */
 async function* runCalls(
-  { tools, approvals, config: { show_tools: showsCalls } }: Model,
+  model: Model,
   { text, calls }: Round,
-  { message, context, ids }: CallDeps,
+  { context, ids }: CallTurn,
 ): AsyncGenerator<AgentChunk, readonly ChatMessage[] | undefined, undefined> {
   const callsWithIds = calls.map(call => ({ call, id: callIdOf(call.id, ids) }))
-  const toolContext = { ...context, message }
   const results: ChatMessage[] = []
   for (const { call, id } of callsWithIds) {
-    const openCall = beginCall(call, id, { tools })
-    const { rule } = openCall
-    const isOfOperator = rule?.policy === 'preview' && rule.approve === 'operator'
-    const show = (part: ToolCallPart) => (isOfOperator ? { trace: [part] } : part)
-    let { end } = openCall
-    if (openCall.tool && rule?.policy === 'preview') {
-      const waitingCall = { ...openCall.part, rule, rules: openCall.tool.rules, schema: openCall.tool.parameters }
-      const decidedEnd = await findDecidedEnd(openCall.tool, waitingCall, { approvals, context: toolContext })
-      if (!decidedEnd) {
-        const preview = await readPreview(openCall.tool, openCall.part.args, toolContext)
-        const requirement = await approvals.ask({ ...waitingCall, preview }, toolContext)
-        // The call is shown even if calls are hidden otherwise, because somebody must decide on it.
-        yield show(openCall.part)
-        yield requirement
-        return undefined
-      }
-      end = decidedEnd
-    }
-    if (showsCalls) yield show(openCall.part)
-    const outcome = await recordToolRun(openCall.part, toolContext, end)
-    if (showsCalls) yield show({ ...openCall.part, ...withoutFiles(outcome) })
-    yield* filesOf(outcome)
-    results.push({ role: 'tool', tool_call_id: id, content: formatToolResult(outcome) })
+    const result = yield* runCall(model, prepareCall(call, id, model), context)
+    if (!result) return undefined
+    results.push(result)
   }
   const tool_calls = callsWithIds.map(({ call: { name, args }, id }) => {
     return { id, type: 'function', function: { name, arguments: args.trim() || '{}' } } as const
   })
   return [{ role: 'assistant', content: text || null, tool_calls }, ...results]
+}
+
+/** Runs one call and returns its result for the model, or asks for approval and returns undefined. */
+async function* runCall(
+  { approvals, config: { show_tools: showsCalls } }: Model,
+  { tool, rule, part, run: runUndecided }: PreparedCall,
+  context: ToolTurnContext,
+): AsyncGenerator<AgentChunk, ChatMessage | undefined, undefined> {
+  const isHidden = rule?.policy === 'preview' && rule.approve === 'operator'
+  const show = (shownPart: ToolCallPart) => (isHidden ? { trace: [shownPart] } : shownPart)
+  let run: PreparedCall['run'] | undefined = runUndecided
+  if (tool && rule?.policy === 'preview') {
+    const waitingCall = { ...part, rule, rules: tool.rules, schema: tool.parameters }
+    run = await findDecidedRun(tool, waitingCall, { approvals, context })
+    if (!run) {
+      const preview = await readPreview(tool, part.args, context)
+      const requirement = await approvals.ask({ ...waitingCall, preview }, context)
+      // The call is shown even if calls are hidden otherwise, because somebody must decide on it.
+      yield show(part)
+      yield requirement
+      return undefined
+    }
+  }
+  if (showsCalls) yield show(part)
+  const outcome = await recordToolRun(part, context, run)
+  if (showsCalls) yield show({ ...part, ...withoutFiles(outcome) })
+  yield* filesOf(outcome)
+  return { role: 'tool', tool_call_id: part.id, content: formatToolResult(outcome) }
 }
 
 /** Returns the model's own id if it is unique in the answer. Some servers restart their numbering in each round. */

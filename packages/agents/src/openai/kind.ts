@@ -4,8 +4,8 @@ import { openaiAgentSchema } from './config.ts'
 
 /** A model behind any endpoint that speaks OpenAI's chat completions: OpenAI, Ollama, vLLM, llama.cpp, a proxy. */
 export const openaiKind = defineAgentKind({
-  usage: '"openai" (with base_url and model)',
-  uses: /^openai$/,
+  useNotation: '"openai" (with base_url and model)',
+  usePattern: /^openai$/,
   schema: openaiAgentSchema,
   open: async (config, deps) => (await import('./agent.ts')).openOpenaiAgent(config, deps),
 })

@@ -47,14 +47,14 @@ function describeVouched({ sender: { identities = [] } }: NormalizedMessage): Fa
 }
 
 /** Describes the files, data, links and quotations that accompany the text. */
-export function describeThings(parts: readonly Part[]): Facts {
+export function describeAttachments(parts: readonly Part[]): Facts {
   const quotes = parts.filter(isQuote).map(part => clipText(part.content, limits.quote))
   return {
     ...readSubject(parts),
     ...(quotes.length > 0 && { quoted: quotes.slice(0, limits.count) }),
-    ...listThings('files', parts, describeFile),
-    ...listThings('data', parts, describeData),
-    ...listThings('links', parts, describeLink),
+    ...listAttachments('files', parts, describeFile),
+    ...listAttachments('data', parts, describeData),
+    ...listAttachments('links', parts, describeLink),
   }
 }
 
@@ -70,7 +70,7 @@ export function isQuote(part: Part): part is Part & { readonly kind: 'text' } {
   return part.kind === 'text' && isQuoted(part)
 }
 
-function listThings(name: string, parts: readonly Part[], describe: (part: Part) => Facts | undefined): Facts {
+function listAttachments(name: string, parts: readonly Part[], describe: (part: Part) => Facts | undefined): Facts {
   const partFacts = parts.map(describe).filter(fact => fact !== undefined)
   return partFacts.length > 0 ? { [name]: partFacts.slice(0, limits.count) } : {}
 }

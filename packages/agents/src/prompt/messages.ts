@@ -66,26 +66,26 @@ function formatText(parts: readonly Part[]): string {
   return texts.filter(Boolean).join('\n\n')
 }
 
-/** A picture in the format of chat completions. */
+/** An image in the format of chat completions. */
 interface ImagePiece {
   readonly type: 'image_url'
   readonly image_url: { readonly url: string }
 }
 
 const maxImages = 4
-/** The maximum size of one picture, bytes. Base64 adds a third. */
+/** The maximum size of one image, bytes. Base64 adds a third. */
 const maxImageBytes = 5 * 1024 * 1024
 
 type ImageDeps = Pick<AgentContext, 'attachment' | 'log' | 'signal'>
 
-/** A picture of a message, or a text in place of it. */
-export type SeenImage = ImagePiece | TextPiece
+/** An image of a message, or a text in place of one that cannot be read. */
+export type ImageOrNote = ImagePiece | TextPiece
 
 /**
- * Reads the pictures of a message as data URLs. It leaves out pictures that are too large or invalid, because the text names them anyway. For a
- * picture that cannot be fetched, the model gets a sentence instead.
+ * Reads the images of a message as data URLs. It leaves out images that are too large or invalid, because the text names them anyway. For an
+ * image that cannot be fetched, the model gets a sentence instead.
  */
-export async function readImages({ parts }: NormalizedMessage, context: ImageDeps): Promise<readonly SeenImage[]> {
+export async function readImages({ parts }: NormalizedMessage, context: ImageDeps): Promise<readonly ImageOrNote[]> {
   const candidates = parts.filter(isLikelyImage).slice(0, maxImages)
   const images = await Promise.all(candidates.map((part, index) => readImage(part, index + 1, context)))
   return images.filter(image => image !== undefined)
@@ -99,9 +99,9 @@ async function readImage(
   part: FilePart | ArtifactPart,
   position: number,
   context: ImageDeps,
-): Promise<SeenImage | undefined> {
+): Promise<ImageOrNote | undefined> {
   const bytes = await readBytes(part, context)
-  // The sentence refers to the picture by its position, because its name comes from the sender and may say anything.
+  // The sentence refers to the image by its position, because its name comes from the sender and may say anything.
   if (!bytes)
     return { type: 'text', text: `[Picture ${position} of the message cannot be read: it could not be fetched.]` }
   // The bytes determine the type, because the name may be wrong.

@@ -4,14 +4,14 @@ import { renderAgentChain } from '@postern/message'
 import { readReceivedText } from '../kind/received-text.ts'
 import type { Delimiter } from './data-block.ts'
 import { clipText, explainDataBlocks, formatDataBlock } from './data-block.ts'
-import { describeSpeaker, describeThings, describeWriter, isQuote } from './evidence.ts'
-import type { ChatMessage, SeenImage } from './messages.ts'
+import { describeAttachments, describeSpeaker, describeWriter, isQuote } from './evidence.ts'
+import type { ChatMessage, ImageOrNote } from './messages.ts'
 import { toAssistantMessages } from './messages.ts'
 
 /** The maximum length of a message for a model, characters. */
 const maxTextChars = 100_000
 
-interface PromptDeps {
+interface PromptInput {
   /** The operator's own text. */
   readonly prompt: string
   readonly turns: readonly HistoricalMessage[]
@@ -19,7 +19,7 @@ interface PromptDeps {
   /** The delimiter of the data blocks of this conversation. */
   readonly delimiter: Delimiter
   readonly flags: readonly string[]
-  readonly images: readonly SeenImage[]
+  readonly images: readonly ImageOrNote[]
   /** True if calls of earlier turns are included. */
   readonly withCalls: boolean
   /** The index of the turn after which the endpoint's cache gets a mark; absent if there is no mark. */
@@ -28,7 +28,7 @@ interface PromptDeps {
 
 /**
  * Composes the conversation for chat completions: the operator's text, then alternating messages of user and assistant. For prompt caches, the
- * parts that stay identical byte by byte come first, and the message comes last. Pure.
+ * parts that stay identical byte by byte come first, and the message comes last. The function has no side effects.
  */
 export function composePrompt({
   prompt,
@@ -39,19 +39,21 @@ export function composePrompt({
   images,
   withCalls,
   cacheBreakpointAfter,
-}: PromptDeps): readonly ChatMessage[] {
+}: PromptInput): readonly ChatMessage[] {
   const isUnanswered = turns.at(-1)?.role === 'user'
-  const before = isUnanswered ? turns.slice(0, -1) : turns
+  const answeredTurns = isUnanswered ? turns.slice(0, -1) : turns
   const unansweredPieces = isUnanswered ? turns.slice(-1).flatMap(turn => formatPieces(turn, delimiter)) : []
   const text = [...unansweredPieces, formatReceivedMessage(message, { flags, delimiter })].join('\n\n')
   return [
     {
       role: 'system',
-      content: [prompt.trim(), explainDataBlocks(delimiter), ...chainCue(message)].filter(Boolean).join('\n\n'),
+      content: [prompt.trim(), explainDataBlocks(delimiter), ...describeAgentChain(message)]
+        .filter(Boolean)
+        .join('\n\n'),
     },
     // The templates of many models reject a conversation that begins with an assistant.
-    ...(before[0]?.role === 'assistant' ? [createOpener(delimiter)] : []),
-    ...before.flatMap((turn, index) => {
+    ...(answeredTurns[0]?.role === 'assistant' ? [createOpeningMessage(delimiter)] : []),
+    ...answeredTurns.flatMap((turn, index) => {
       const messages = toMessages(turn, { withCalls, delimiter })
       return index === cacheBreakpointAfter ? markLast(messages) : messages
     }),
@@ -60,7 +62,7 @@ export function composePrompt({
 }
 
 /** Describes the agent chain after the stable part. It returns nothing if the chain has no agent (MN-8.3). */
-function chainCue({ recipient_capabilities: { agent_chain: chain } }: NormalizedMessage): readonly string[] {
+function describeAgentChain({ recipient_capabilities: { agent_chain: chain } }: NormalizedMessage): readonly string[] {
   return chain ? [renderAgentChain(chain)] : []
 }
 
@@ -72,13 +74,13 @@ function markLast(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return [...messages.slice(0, -1), { ...last, content } as ChatMessage]
 }
 
-function createOpener(delimiter: Delimiter): ChatMessage {
+function createOpeningMessage(delimiter: Delimiter): ChatMessage {
   return { role: 'user', content: formatDataBlock(delimiter, { note: 'You spoke first.' }) }
 }
 
 function toMessages(
   turn: HistoricalMessage,
-  { withCalls, delimiter }: Pick<PromptDeps, 'withCalls' | 'delimiter'>,
+  { withCalls, delimiter }: Pick<PromptInput, 'withCalls' | 'delimiter'>,
 ): readonly ChatMessage[] {
   if (turn.role === 'assistant') return toAssistantMessages(turn.parts, withCalls)
   return [{ role: 'user', content: formatPieces(turn, delimiter).join('\n\n') }]
@@ -86,16 +88,16 @@ function toMessages(
 
 export function formatReceivedMessage(
   message: NormalizedMessage,
-  { flags, delimiter }: Pick<PromptDeps, 'flags' | 'delimiter'>,
+  { flags, delimiter }: Pick<PromptInput, 'flags' | 'delimiter'>,
 ): string {
-  const facts = { ...describeSpeaker(message, flags), ...describeThings(message.parts) }
+  const facts = { ...describeSpeaker(message, flags), ...describeAttachments(message.parts) }
   return formatPiece(facts, message.parts, delimiter)
 }
 
 /** Formats one text for each writer of a turn. */
 function formatPieces(turn: HistoricalMessage, delimiter: Delimiter): readonly string[] {
   return splitWriters(turn).map(({ writer, parts }) =>
-    formatPiece({ ...describeWriter(writer), ...describeThings(parts) }, parts, delimiter),
+    formatPiece({ ...describeWriter(writer), ...describeAttachments(parts) }, parts, delimiter),
   )
 }
 
@@ -108,7 +110,7 @@ function formatPiece(
   return [formatDataBlock(delimiter, facts), text].filter(Boolean).join('\n')
 }
 
-interface Piece {
+interface WriterPiece {
   readonly writer: HistoricalSender
   readonly parts: Part[]
 }
@@ -116,8 +118,8 @@ interface Piece {
 /** Matches the name of another person who continues a turn. The history puts it into a separate part that nobody else can write (`HistoryView`). */
 const speakerPattern = /^(@[^\s@]+@[^\s@]+):$/u
 
-function splitWriters({ sender, writers = [sender], parts }: HistoricalMessage): readonly Piece[] {
-  const pieces: Piece[] = [{ writer: writers[0] ?? sender, parts: [] }]
+function splitWriters({ sender, writers = [sender], parts }: HistoricalMessage): readonly WriterPiece[] {
+  const pieces: WriterPiece[] = [{ writer: writers[0] ?? sender, parts: [] }]
   for (const part of parts) {
     const [, from] = (part.kind === 'text' && speakerPattern.exec(part.content)) || []
     if (from) pieces.push({ writer: writers[pieces.length] ?? { address: from }, parts: [] })

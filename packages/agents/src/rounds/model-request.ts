@@ -4,7 +4,7 @@ import type { ModelEndpoint } from '../completion/completion.ts'
 import type { Round } from './round.ts'
 
 /** The maximum length of the server's finish reason, characters. */
-const maxFinish = 64
+const maxFinishChars = 64
 
 /** Passes on a round as it arrives, and records it as a step of the turn. */
 export async function* recordModelRequest(
@@ -15,7 +15,7 @@ export async function* recordModelRequest(
   const step = findStepRecorder(context)?.begin({ kind: 'model', name: model, server: new URL(url).host })
   try {
     const round = yield* pieces
-    step?.end({ usage: round.usage, finishReason: round.finish.slice(0, maxFinish) })
+    step?.end({ usage: round.usage, finishReason: round.finish.slice(0, maxFinishChars) })
     return round
   } catch (error) {
     step?.end({ failureCode: failureCodeOf(error) })

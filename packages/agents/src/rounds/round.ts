@@ -20,10 +20,10 @@ export interface Round {
   readonly withheld: readonly WithheldText[]
 }
 
-/** The maximum length of one answer that is passed on, characters. */
-const maxText = maxAnswerBytes
+/** The maximum length of one answer that is passed on, characters. An answer with fewer bytes cannot have more characters. */
+const maxChars = maxAnswerBytes
 
-/** Returns the text in pieces, and the round once its usage is known or no longer awaited. */
+/** Yields the text as it arrives, and returns the round once its usage is known or no longer awaited. */
 export async function* readRound(
   chunks: AsyncIterable<Chunk>,
   options: ModelTextOptions,
@@ -53,7 +53,7 @@ export async function* readRound(
 
 /** Checks the length of an answer. @throws Error if the answer of a model is too long */
 function checkLength(length: number): void {
-  if (length > maxText) throw new Error(`The model said more than ${maxText} characters`)
+  if (length > maxChars) throw new Error(`The model said more than ${maxChars} characters`)
 }
 
 /** Returns the part of a round that is recorded: its usage under the operator's name for the model, and the text that people do not see. */
@@ -77,7 +77,7 @@ export interface WrittenCall {
 }
 
 const maxCalls = 32
-const maxArgs = 256 * 1024
+const maxArgsChars = 256 * 1024
 
 /** Joins calls that arrive in pieces, however a server splits them. */
 function createCallList() {
@@ -91,13 +91,13 @@ function createCallList() {
   }
 
   return {
-    list: () => calls.map(({ args, ...call }) => ({ ...toWellFormed(call), args: writeSound(args) })),
+    list: () => calls.map(({ args, ...call }) => ({ ...toWellFormed(call), args: removeLoneSurrogates(args) })),
     add(delta: CallDelta) {
       const { index, function: functionDelta } = delta
       const last = typeof index === 'number' ? calls.findLast(call => call.index === index) : calls.at(-1)
-      const call = last && !isAnother(delta, last) ? last : beginCall(delta)
+      const call = last && !beginsNewCall(delta, last) ? last : beginCall(delta)
       call.args += toArgs(functionDelta?.arguments)
-      if (call.args.length > maxArgs) throw new Error('The model calls a tool with too large arguments')
+      if (call.args.length > maxArgsChars) throw new Error('The model calls a tool with too large arguments')
     },
   }
 }
@@ -106,7 +106,7 @@ function createCallList() {
  * Returns true if a delta begins another call. Ollama gives each whole call index 0 or none, and some servers repeat the id, so only a name
  * begins a call.
  */
-function isAnother({ index, id, function: functionDelta }: CallDelta, last: WrittenCall): boolean {
+function beginsNewCall({ index, id, function: functionDelta }: CallDelta, last: WrittenCall): boolean {
   if (!functionDelta?.name) return false
   return id ? id !== last.id : typeof index !== 'number'
 }
@@ -121,12 +121,12 @@ function toArgs(args: unknown): string {
 const surrogateEscape = /\\u[dD][89a-fA-F]/
 
 /** Removes lone surrogates from the arguments, because they are sent to the model and to servers that parse them. */
-function writeSound(args: string): string {
+function removeLoneSurrogates(args: string): string {
   const parsedArgs = surrogateEscape.test(args) || !args.isWellFormed() ? parseIfJson(args) : undefined
   return parsedArgs === undefined ? toWellFormed(args) : JSON.stringify(toWellFormed(parsedArgs))
 }
 
-interface EndingDeps {
+interface EndingOptions {
   /** True if an empty answer is intended. */
   readonly mayStaySilent: boolean
   readonly hasSpoken: boolean
@@ -134,8 +134,8 @@ interface EndingDeps {
 }
 
 /** The handlers of the end of an answer, by `finish_reason`. Any other reason is an ordinary end. */
-const endings: Readonly<Record<string, (round: Round, deps: EndingDeps) => readonly AgentChunk[]>> = {
-  stop: endWell,
+const endings: Readonly<Record<string, (round: Round, options: EndingOptions) => readonly AgentChunk[]>> = {
+  stop: endNormally,
   length: endCutOff,
   content_filter: refuse,
   refusal: refuse,
@@ -144,13 +144,16 @@ const endings: Readonly<Record<string, (round: Round, deps: EndingDeps) => reado
 }
 
 /** Returns what the end of an answer without tool calls adds: nothing, a refusal, or a mark. @throws Error, Unavailable */
-export function endAnswer(round: Round, deps: EndingDeps): readonly AgentChunk[] {
+export function endAnswer(round: Round, options: EndingOptions): readonly AgentChunk[] {
   if (round.refusal.trim()) return refuse(round)
   const end = Object.hasOwn(endings, round.finish) ? endings[round.finish] : undefined
-  return (end ?? endWell)(round, deps)
+  return (end ?? endNormally)(round, options)
 }
 
-function endWell({ text, withheld }: Round, { mayStaySilent, hasSpoken, log }: EndingDeps): readonly AgentChunk[] {
+function endNormally(
+  { text, withheld }: Round,
+  { mayStaySilent, hasSpoken, log }: EndingOptions,
+): readonly AgentChunk[] {
   if (text.trim() || hasSpoken) return []
   if (withheld.some(({ kind }) => kind === 'tool_call'))
     throw new Error('The model wrote a call of a tool as text; let its server read tool calls')
@@ -159,18 +162,18 @@ function endWell({ text, withheld }: Round, { mayStaySilent, hasSpoken, log }: E
   return []
 }
 
-function endCutOff({ text }: Round, { log }: EndingDeps): readonly AgentChunk[] {
+function endCutOff({ text }: Round, { log }: EndingOptions): readonly AgentChunk[] {
   if (!text.trim()) throw new Error('The model used up its longest answer before it said anything; raise "max_tokens"')
   log.warn({}, 'the answer of the model was cut off; raise "max_tokens"')
   return [' […]']
 }
 
 /** The maximum length of the model's own explanation, characters. */
-const maxReason = 2_000
+const maxReasonChars = 2_000
 
 /** Returns the model's own reason for not answering, or a sentence that it gave none. */
 export function refusalOf({ refusal }: Round): string {
-  return refusal.trim().slice(0, maxReason) || 'This will not be answered.'
+  return refusal.trim().slice(0, maxReasonChars) || 'This will not be answered.'
 }
 
 function refuse(round: Round): readonly AgentChunk[] {

@@ -24,34 +24,35 @@ import type {
 import { toToolResult } from '../tools/tools.ts'
 import type { WrittenCall } from './round.ts'
 
-/** A parsed call of the model: its beginning and its result. */
-export interface OpenCall {
+/** A parsed call of the model that is ready to run. */
+export interface PreparedCall {
   readonly part: ToolCallPart
   /** The tool that runs; absent if the call cannot run. */
   readonly tool?: RuledTool | undefined
   /** The rule that applies to the call; absent if none does. */
   readonly rule?: MatchingRule | undefined
   /** Runs the call. It throws only if the turn is over, because the model must get every other failure. */
-  end(context: ToolTurnContext): Promise<ToolOutcome>
+  run(context: ToolTurnContext): Promise<ToolOutcome>
 }
 
 const failedMessage = 'The tool failed.'
 
 /** Parses a call and prepares its run. `id` must be unique in the answer. */
-export function beginCall(
+export function prepareCall(
   { name, args }: WrittenCall,
   id: string,
   { tools }: { readonly tools: Toolbox['tools'] },
-): OpenCall {
-  const read = readArgs(args)
+): PreparedCall {
+  const parsedArgs = readArgs(args)
   const tool = tools.get(name)
-  const part: ToolCallPart = { kind: 'tool_call', id, name, args: read.args }
-  const fault = tool ? (read.fault ?? tool.findFault(read.args)) : 'There is no such tool.'
-  const rule = tool?.findRule(read.args)
-  if (!tool || fault) return { part, rule, end: async () => ({ error: { message: fault ?? failedMessage } }) }
-  return { part, tool, rule, end: context => runTool(tool, read.args, context) }
+  const part: ToolCallPart = { kind: 'tool_call', id, name, args: parsedArgs.args }
+  const fault = tool ? (parsedArgs.fault ?? tool.findFault(parsedArgs.args)) : 'There is no such tool.'
+  const rule = tool?.findRule(parsedArgs.args)
+  if (!tool || fault) return { part, rule, run: async () => ({ error: { message: fault ?? failedMessage } }) }
+  return { part, tool, rule, run: context => runTool(tool, parsedArgs.args, context) }
 }
 
+/** Runs a tool. A failure becomes the outcome of the call; the function throws only if the turn is over. */
 export async function runTool(tool: Tool, args: unknown, context: ToolTurnContext): Promise<ToolOutcome> {
   const attachedFiles: AnswerFile[] = []
   const attach: ToolContext['attach'] = (bytes, details) => void attachedFiles.push(describeFile(bytes, details))

@@ -16,7 +16,7 @@ import type { TranscriptStore } from '@postern/transcript'
 import type { Approvals } from '../approval/port.ts'
 import type { AgentStores, AgentSystem } from '../kind/agent-kind.ts'
 import { readReceivedText } from '../kind/received-text.ts'
-import type { NameDelimiter } from '../prompt/data-block.ts'
+import type { DelimiterOf } from '../prompt/data-block.ts'
 import { readImages } from '../prompt/messages.ts'
 import type { AnswerFile } from '../tools/tool-files.ts'
 import type { ToolSwarm } from '../tools/tools.ts'
@@ -31,12 +31,12 @@ interface SwarmAgentDeps extends SpecDeps {
   readonly stores: AgentStores
   readonly system: AgentSystem
   readonly approvals: Approvals
-  readonly nameDelimiter: NameDelimiter
+  readonly delimiterOf: DelimiterOf
   /** The time limit for all model requests in one turn, ms. */
   readonly timeoutMs: number
 }
 
-interface Heard {
+interface ReceivedMessage {
   readonly message: NormalizedMessage
   readonly context: AgentContext
   emit(chunk: AgentChunk): void
@@ -53,7 +53,7 @@ export function createSwarmKindAgent(agentDeps: SwarmAgentDeps): Agent {
   }
 }
 
-async function runTurn(agentDeps: SwarmAgentDeps, received: Heard): Promise<void> {
+async function runTurn(agentDeps: SwarmAgentDeps, received: ReceivedMessage): Promise<void> {
   const { message, context, emit } = received
   const { signal } = context
   signal.throwIfAborted()
@@ -99,7 +99,7 @@ function createTurnSpeech({ navigation }: Pick<SwarmClient, 'navigation'>, emit:
 }
 
 /** Removes the name of a file if a policy forbids it, because a name is text, too. */
-function withoutUnsaid(file: AnswerFile, { policies }: SwarmAgentDeps['config']): AnswerFile {
+function withoutForbiddenName(file: AnswerFile, { policies }: SwarmAgentDeps['config']): AnswerFile {
   const { name, ...others } = file
   const isFree = Object.values(policies).every(({ refuse_output }) => createWordCheck(refuse_output)(name ?? ''))
   return isFree ? file : others
@@ -113,7 +113,7 @@ interface OpenedTurn {
   readonly isBound: boolean
 }
 
-async function openTurn(agentDeps: SwarmAgentDeps, received: Heard): Promise<OpenedTurn> {
+async function openTurn(agentDeps: SwarmAgentDeps, received: ReceivedMessage): Promise<OpenedTurn> {
   const { name, stores, system } = agentDeps
   const { message, context } = received
   const { log, thread } = context
@@ -147,13 +147,13 @@ interface SpecTurnDeps {
 }
 
 /** Creates the turn in the form that the members of the swarm use. */
-function createSpecTurn(agentDeps: SwarmAgentDeps, received: Heard, deps: SpecTurnDeps): OpenedTurn['turn'] {
+function createSpecTurn(agentDeps: SwarmAgentDeps, received: ReceivedMessage, deps: SpecTurnDeps): OpenedTurn['turn'] {
   const { message, context, emit } = received
   const { turnState, clientId, findClient } = deps
   let calls = 0
   const turn: SpecTurn & { isWaiting: boolean; refusal: string | undefined } = {
     context: { ...context, message, state: turnState.ofTools, swarm: createToolSwarm(findClient) },
-    received: { message, flags: context.flags ?? [], delimiter: agentDeps.nameDelimiter(message, context) },
+    received: { message, flags: context.flags ?? [], delimiter: agentDeps.delimiterOf(message, context) },
     readImages: lazy(() => readImages(message, context)),
     endsAt: agentDeps.system.now() + agentDeps.timeoutMs,
     checksMarkup: agentDeps.config.rescue_checks.includes('markup'),
@@ -162,7 +162,7 @@ function createSpecTurn(agentDeps: SwarmAgentDeps, received: Heard, deps: SpecTu
     turnState,
     emit,
     emitFiles(outcome) {
-      const files = filesOf(outcome).map(file => withoutUnsaid(file, agentDeps.config))
+      const files = filesOf(outcome).map(file => withoutForbiddenName(file, agentDeps.config))
       if (files.length > 0) emit({ parts: files })
     },
     createCallId() {
@@ -175,7 +175,7 @@ function createSpecTurn(agentDeps: SwarmAgentDeps, received: Heard, deps: SpecTu
     },
     findRefusal: text => findClient().bans.checkMessage('output', text, clientId),
     isWaiting: false,
-    endWaiting() {
+    endWithQuestion() {
       turn.isWaiting = true
     },
     refusal: undefined,

@@ -1,4 +1,4 @@
-// Gives each call of a swarm that asked for approval its result or state before its member continues.
+// Gives the model of a swarm's member the result or state of each call that asked for approval.
 import type { Json, NormalizedMessage, Policy, ToolCallPart } from '@postern/message'
 import { policiesOf } from '@postern/message'
 import type { AgentChunk } from '@postern/pipeline'
@@ -19,14 +19,14 @@ interface AskedCallTurn {
   readonly transcript: TranscriptStore
 }
 
-/** Gives every call that asked for approval its result or its state before its member continues. */
+/** Commits the result of the call that the message decides, and the state of each call that still waits, before the member continues. */
 export async function endAskedCalls(
   deps: { readonly approvals: Approvals; readonly openedMembers: ReadonlyMap<string, OpenedMember> },
   received: { readonly message: NormalizedMessage; emit(chunk: AgentChunk): void },
   { client, turn, transcript }: AskedCallTurn,
 ): Promise<void> {
   const { approvals, openedMembers } = deps
-  const end = async (agentName: string | undefined, id: string, outcome: ToolOutcome, edited?: Json) => {
+  const commitResult = async (agentName: string | undefined, id: string, outcome: ToolOutcome, edited?: Json) => {
     const name = agentName ?? client.navigation.active
     // The model knows only the arguments that it wrote.
     const editNote = edited === undefined ? '' : `An operator had it run with ${JSON.stringify(edited)}. `
@@ -36,25 +36,30 @@ export async function endAskedCalls(
   if (decidedCall) {
     const member = decidedCall.shown.agent ?? client.navigation.active
     const tools = openedMembers.get(member)?.tools ?? new Map()
-    const enter = (context: ToolTurnContext) => createMemberContext(context, member)
-    const { part, outcome } = await endDecidedCall(decidedCall, { tools, approvals, context: turn.context, enter })
+    const deriveContext = (context: ToolTurnContext) => createMemberContext(context, member)
+    const { part, outcome } = await endDecidedCall(decidedCall, {
+      tools,
+      approvals,
+      context: turn.context,
+      deriveContext,
+    })
     received.emit((await maySee(decidedCall, part, turn)) ? part : { trace: [part] })
     turn.emitFiles(outcome)
-    await end(decidedCall.shown.agent, part.id, outcome, decidedCall.edited)
+    await commitResult(decidedCall.shown.agent, part.id, outcome, decidedCall.edited)
   }
   for (const { agent_key, callId, policy } of listOpenCalls(await transcript.read(client.history.thread))) {
     const question = await approvals.describe(policy)
-    if (question) await end(agent_key, callId, question.outcome)
+    if (question) await commitResult(agent_key, callId, question.outcome)
   }
 }
 
 /** Returns true if the person who approved a call may see its result, because no policy forbids the text. */
 async function maySee(
-  { isOfOperator }: DecidedCall,
+  { isByOperator }: DecidedCall,
   { args, result, error }: ToolCallPart,
   { findRefusal }: AskedCallTurn['turn'],
 ): Promise<boolean> {
-  return !isOfOperator && (await findRefusal(JSON.stringify([args, result, error]))) === undefined
+  return !isByOperator && (await findRefusal(JSON.stringify([args, result, error]))) === undefined
 }
 
 interface OpenCall {

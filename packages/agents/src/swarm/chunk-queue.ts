@@ -1,10 +1,12 @@
-/** A queue of pieces between a writer that does not wait and a reader that does. */
+// Queues the chunks of an answer between a writer that does not wait and a reader that does.
+
 interface ChunkQueue<Chunk> extends AsyncIterable<Chunk> {
   add(chunk: Chunk): void
   end(): void
   fail(error: unknown): void
 }
 
+/** Creates an empty queue. One reader gets its chunks in order, until its end or failure. */
 export function createChunkQueue<Chunk>(): ChunkQueue<Chunk> {
   let queue: Chunk[] = []
   let queueEnd: { readonly error?: unknown } | undefined
@@ -18,7 +20,7 @@ export function createChunkQueue<Chunk>(): ChunkQueue<Chunk> {
   async function* read(): AsyncGenerator<Chunk, void, undefined> {
     for (;;) {
       const { promise } = arrival
-      // All pieces are removed at once, because each removal from the front would move all others.
+      // All chunks are removed at once, because each removal from the front would move all others.
       while (queue.length > 0) {
         const chunks = queue
         queue = []

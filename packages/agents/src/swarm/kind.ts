@@ -4,8 +4,8 @@ import { swarmAgentSchema } from './config/config.ts'
 
 /** Several models, humans and agents elsewhere behind one address; they hand conversations over to each other. */
 export const swarmKind = defineAgentKind({
-  usage: '"swarm" (with default_agent and members)',
-  uses: /^swarm$/,
+  useNotation: '"swarm" (with default_agent and members)',
+  usePattern: /^swarm$/,
   schema: swarmAgentSchema,
   open: async (config, deps) => (await import('./open.ts')).openSwarm(config, deps),
 })

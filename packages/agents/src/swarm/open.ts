@@ -46,7 +46,7 @@ async function openSwarmAgent(config: SwarmAgentConfig, deps: AgentOpenDeps, box
     stores,
     system,
     approvals: openApprovals({ name, records: stores.records, system }),
-    nameDelimiter: await openDelimiters(stores, name),
+    delimiterOf: await openDelimiters(stores, name),
     timeoutMs: Math.floor(parseDuration(config.deadline) * 0.9),
   })
 }

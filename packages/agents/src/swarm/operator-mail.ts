@@ -14,7 +14,7 @@ interface OperatorMail {
 
 const questionPattern = /\(question ([0-9a-f]{16})\)/g
 
-/** Treats a mail as an operator's answer to a question. The answer goes to the waiting person and starts no conversation of the operator. */
+/** Returns true if the mail is an operator's answer. It goes to the waiting person and starts no conversation of the operator. */
 export async function acceptOperatorMail(
   { config, operators }: { readonly config: SwarmAgentConfig; readonly operators: HumanOperators | undefined },
   { message, context, emit }: OperatorMail,
@@ -23,8 +23,8 @@ export async function acceptOperatorMail(
   const question = context.history().turns.findLast(({ role, parts }) => role === 'assistant' && findQuestion(parts))
   const id = question && findQuestion(question.parts)
   if (id === undefined) return false
-  const isStreamed = await operators.answer(id, readReceivedText(message))
-  if (!isStreamed) emit('Nobody waits for this answer any more.')
+  const wasAwaited = await operators.answer(id, readReceivedText(message))
+  if (!wasAwaited) emit('Nobody waits for this answer any more.')
   return true
 }
 

@@ -1,12 +1,11 @@
-// Checks arguments against a condition: a JSON Schema of which every keyword must count. It rejects keywords that the check would ignore, because
-// a call would then fall under another rule.
+// Compiles a condition on arguments: a JSON Schema in which every keyword must take effect.
 
 import { createArgumentCheck } from './tools.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
-const notes = ['title', 'description', '$comment']
-const alternatives = ['anyOf', 'oneOf', 'allOf']
+const annotationKeywords = ['title', 'description', '$comment']
+const combinators = ['anyOf', 'oneOf', 'allOf']
 const keywordsOf: Readonly<Record<string, readonly string[]>> = {
   object: ['properties', 'required', 'additionalProperties', 'minProperties', 'maxProperties'],
   array: ['items', 'contains', 'minItems', 'maxItems'],
@@ -16,7 +15,10 @@ const keywordsOf: Readonly<Record<string, readonly string[]>> = {
   null: [],
 }
 
-/** Creates the check for a condition. @throws Error for a schema of which a part would not count */
+/**
+ * Creates the check for a condition.
+ * @throws Error for a keyword that the check would ignore, because a call would then fall under another rule
+ */
 export function createCondition(when: Schema): (args: unknown) => boolean {
   const schema = { type: 'object', ...when }
   if (schema.type !== 'object') throw new Error('"type" must be "object", as arguments are')
@@ -28,7 +30,7 @@ export function createCondition(when: Schema): (args: unknown) => boolean {
 function checkSchema(schema: unknown): void {
   if (typeof schema === 'boolean') return
   if (!isSchema(schema)) throw new Error('a schema must be an object, "true" or "false"')
-  const keywords = Object.keys(schema).filter(keyword => !notes.includes(keyword))
+  const keywords = Object.keys(schema).filter(keyword => !annotationKeywords.includes(keyword))
   const misusedKeyword = keywords.find(keyword => !isUsable(keyword, schema[keyword]))
   if (misusedKeyword !== undefined)
     throw new Error(`"${misusedKeyword}" has a value of another kind than JSON Schema gives it`)
@@ -42,7 +44,7 @@ function isUsable(keyword: string, value: unknown): boolean {
   if (/^(min|max|exclusive|multiple)/.test(keyword)) return typeof value === 'number'
   if (keyword === 'pattern') return typeof value === 'string'
   if (keyword === 'properties') return isSchema(value)
-  return !['required', 'enum', ...alternatives].includes(keyword) || (Array.isArray(value) && value.length > 0)
+  return !['required', 'enum', ...combinators].includes(keyword) || (Array.isArray(value) && value.length > 0)
 }
 
 function checkValues(schema: Schema, keywords: readonly string[]): void {
@@ -56,14 +58,14 @@ function checkValues(schema: Schema, keywords: readonly string[]): void {
 
 function checkKeywords(schema: Schema, keywords: readonly string[]): void {
   const types = [schema.type ?? []].flat().map(String)
-  const strange = types.find(type => !Object.hasOwn(keywordsOf, type))
-  if (strange === 'integer') throw new Error('"integer" misses large numbers: write "number"')
-  if (strange !== undefined) throw new Error(`there is no type "${strange}"`)
-  const effectiveKeywords = ['type', ...alternatives, ...types.flatMap(type => keywordsOf[type] ?? [])]
+  const unknownType = types.find(type => !Object.hasOwn(keywordsOf, type))
+  if (unknownType === 'integer') throw new Error('"integer" misses large numbers: write "number"')
+  if (unknownType !== undefined) throw new Error(`there is no type "${unknownType}"`)
+  const effectiveKeywords = ['type', ...combinators, ...types.flatMap(type => keywordsOf[type] ?? [])]
   const ignoredKeyword = keywords.find(keyword => !effectiveKeywords.includes(keyword))
   if (ignoredKeyword !== undefined) throw new Error(describeIgnored(ignoredKeyword))
   if (types.length === 0 && keywords.length > 1) throw new Error(`"${keywords.join('" and "')}" need a "type" beside`)
-  checkWords(schema)
+  checkNamesAndPattern(schema)
 }
 
 function describeIgnored(keyword: string): string {
@@ -71,7 +73,7 @@ function describeIgnored(keyword: string): string {
   return type === undefined ? `"${keyword}" cannot be checked` : `"${keyword}" needs "type": "${type}" beside it`
 }
 
-function checkWords({ required = [], properties = {}, pattern }: Schema): void {
+function checkNamesAndPattern({ required = [], properties = {}, pattern }: Schema): void {
   const names = Array.isArray(required) ? required : []
   const missingName = names.find(name => !Object.hasOwn(Object(properties), String(name)))
   if (missingName !== undefined) throw new Error(`"properties" has no "${String(missingName)}", which "required" names`)
@@ -111,7 +113,7 @@ function withoutGroups(pattern: string): string {
 function listInner({ properties, additionalProperties, items, contains, ...others }: Schema): readonly unknown[] {
   const namedSchemas = Object.values(Object(properties))
   const single = [additionalProperties, items, contains].filter(schema => schema !== undefined)
-  return [...namedSchemas, ...single, ...alternatives.flatMap(keyword => others[keyword] ?? [])]
+  return [...namedSchemas, ...single, ...combinators.flatMap(keyword => others[keyword] ?? [])]
 }
 
 function isSchema(value: unknown): value is Schema {

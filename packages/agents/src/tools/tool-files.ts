@@ -4,7 +4,7 @@ import { describeFaults, givenPartSchema, isFilePart } from '@postern/message'
 import { detectImageType } from '@postern/transcript'
 
 /** The description of a file that a tool attaches. */
-export interface AboutFile {
+export interface FileDescription {
   readonly name?: string | undefined
   /** The media type; default: the type that the bytes of an image show, otherwise `application/octet-stream`. */
   readonly mime?: string | undefined
@@ -13,7 +13,10 @@ export interface AboutFile {
 export type AnswerFile = FilePart | ArtifactPart
 
 /** Describes the bytes as a part of an answer. An image is recognized by its bytes. */
-export function describeFile(bytes: Uint8Array, { name, mime = 'application/octet-stream' }: AboutFile = {}): FilePart {
+export function describeFile(
+  bytes: Uint8Array,
+  { name, mime = 'application/octet-stream' }: FileDescription = {},
+): FilePart {
   return {
     kind: 'file',
     mime: detectImageType(bytes) ?? mime,
@@ -34,13 +37,13 @@ export function extractFiles(returnValue: unknown): {
   const parts = readParts(returnValue)
   if (!parts?.some(isFileLike)) return { result: returnValue, files: [] }
   const files: AnswerFile[] = []
-  const left = parts.map(part => {
+  const partsForModel = parts.map(part => {
     if (!isFileLike(part)) return part
     const file = readFile(part)
     files.push(file)
     return summarizeFile(file)
   })
-  return { result: { ...(returnValue as object), parts: left }, files }
+  return { result: { ...(returnValue as object), parts: partsForModel }, files }
 }
 
 function readParts(returnValue: unknown): readonly unknown[] | undefined {

@@ -68,18 +68,18 @@ function openCondition({ when }: ToolRule, key: string): (args: unknown) => bool
 }
 
 const forbiddenMessage = 'arguments: a call with these is forbidden'
-const elsewhere = {
+const wrongApproverMessages = {
   sender: 'arguments: a call with these is for the sender to allow, not for an operator',
   operator: 'arguments: a call with these is for an operator to allow, not for the sender',
 } as const
 
 /** Finds the reason why a call must not run by the decision of this approver; undefined if there is none. */
-export function findWordFault(
+export function findRuleFault(
   rule: Pick<ToolRule, 'policy' | 'approve'> | undefined,
   approver: ToolRule['approve'],
 ): string | undefined {
   if (rule?.policy === 'forbidden') return forbiddenMessage
-  return rule?.policy === 'preview' && rule.approve !== approver ? elsewhere[rule.approve] : undefined
+  return rule?.policy === 'preview' && rule.approve !== approver ? wrongApproverMessages[rule.approve] : undefined
 }
 
 /** Finds the rule for a call among the rules that were stored with it. */

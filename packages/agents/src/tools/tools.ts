@@ -6,7 +6,7 @@ import type { SwarmData } from '@postern/swarm'
 import { z } from 'zod'
 import type { ToolRule } from '../config/approval.ts'
 import { importModule } from '../modules/import-module.ts'
-import type { AboutFile, AnswerFile } from './tool-files.ts'
+import type { AnswerFile, FileDescription } from './tool-files.ts'
 
 /** The turn in which a tool is called. */
 export interface ToolTurnContext extends AgentContext {
@@ -18,7 +18,7 @@ export interface ToolTurnContext extends AgentContext {
 /** The second argument of a tool: everything that an agent has, and the message that it answers. */
 export interface ToolContext extends ToolTurnContext {
   /** Adds a file to the answer, after the call. The model reads only what the tool returns. */
-  attach(bytes: Uint8Array, details?: AboutFile): void
+  attach(bytes: Uint8Array, details?: FileDescription): void
 }
 
 /** The data that a swarm stores apart from its conversations, and its models. */

@@ -10,8 +10,8 @@ import type { AgentOpenDeps } from '../kind/agent-kind.ts'
 import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
 import { setPersonState } from '../kind/person-data.ts'
 import { readConversationResult, readWebhookAnswer, readWebhookReply } from './reply.ts'
-import type { TurnMoment } from './write-request.ts'
-import { describeConversation, describeMoment, signWebhook } from './write-request.ts'
+import type { TurnDetails } from './write-request.ts'
+import { describeConversation, describeTurn, signWebhook } from './write-request.ts'
 
 /** The maximum size of a request, bytes. A larger message is sent without its `raw`. */
 const maxRequestBytes = 8 * 1024 * 1024
@@ -31,8 +31,8 @@ type Webhook = ReturnType<typeof readWebhook>
 
 /** An agent in any language behind one URL (Standard Webhooks 1.0.0). */
 export const webhookKind = defineAgentKind({
-  usage: '"webhook" (with url and secret)',
-  uses: /^webhook$/,
+  useNotation: '"webhook" (with url and secret)',
+  usePattern: /^webhook$/,
   schema: webhookConfigSchema,
   async open(config, deps) {
     const webhook = readWebhook(config, deps)
@@ -64,14 +64,14 @@ type Handler = (
 
 const handlers: Readonly<Record<Webhook['format'], Handler>> = {
   async message(webhook, message, context) {
-    const body = formatRequestBody(message, await describeMoment(context, deadlineOf(webhook)))
-    const reply = readWebhookReply(await postBody(webhook, body, { message, context }), webhook.now())
+    const body = formatRequestBody(message, await describeTurn(context, deadlineOf(webhook)))
+    const reply = readWebhookReply(await sendTurn(webhook, body, { message, context }), webhook.now())
     setPersonState(reply?.personState, context)
     return reply?.response && new AgentFileFetcher(webhook, context, message).attachToResponse(reply.response)
   },
   async conversation(webhook, message, context) {
-    const request = describeConversation(webhook.name, message, await describeMoment(context, deadlineOf(webhook)))
-    const answer = await postBody(webhook, JSON.stringify(request), { message, context })
+    const request = describeConversation(webhook.name, message, await describeTurn(context, deadlineOf(webhook)))
+    const answer = await sendTurn(webhook, JSON.stringify(request), { message, context })
     const result = readWebhookAnswer(answer, webhook.now())
     if (result === undefined) return undefined
     const response = await readConversationResult(request, result)
@@ -90,15 +90,15 @@ interface WebhookTurn {
   readonly context: AgentContext
 }
 
-/** Sends an event that is no message. Any status except 200 and 204 is an error, after which the gateway sends the event again. */
+/** Asks the webhook to forget a person. The gateway repeats the request until the webhook answers 200 or 204. */
 async function sendForget(webhook: Webhook, person: ForgottenPerson, { id, signal }: ForgettingContext): Promise<void> {
-  const answer = await postSigned(webhook, JSON.stringify({ kind: 'forget', ...person }), { id, signal })
+  const answer = await sendSigned(webhook, JSON.stringify({ kind: 'forget', ...person }), { id, signal })
   readWebhookAnswer(answer, webhook.now())
 }
 
-function postBody(webhook: Webhook, body: string, { message, context }: WebhookTurn) {
+function sendTurn(webhook: Webhook, body: string, { message, context }: WebhookTurn) {
   const { traceparent, signal } = context
-  return postSigned(webhook, body, { id: turnIdOf(webhook.name, message, context), signal, traceparent })
+  return sendSigned(webhook, body, { id: turnIdOf(webhook.name, message, context), signal, traceparent })
 }
 
 interface WebhookCall {
@@ -107,7 +107,7 @@ interface WebhookCall {
   readonly traceparent?: string | undefined
 }
 
-function postSigned(webhook: Webhook, body: string, { id, signal, traceparent }: WebhookCall) {
+function sendSigned(webhook: Webhook, body: string, { id, signal, traceparent }: WebhookCall) {
   return webhook.fetch(webhook.url, {
     method: 'POST',
     headers: {
@@ -130,11 +130,11 @@ function turnIdOf(agent: string, message: NormalizedMessage, { correlationId }: 
   return `msg_${createHash('sha256').update(turn).digest('hex').slice(0, 32)}`
 }
 
-function formatRequestBody(message: NormalizedMessage, moment: TurnMoment): string {
-  const messageWithMoment = { ...message, ...moment }
-  const body = JSON.stringify(messageWithMoment)
+function formatRequestBody(message: NormalizedMessage, details: TurnDetails): string {
+  const messageWithDetails = { ...message, ...details }
+  const body = JSON.stringify(messageWithDetails)
   if (Buffer.byteLength(body) <= maxRequestBytes) return body
-  const withoutRaw = JSON.stringify({ ...messageWithMoment, raw: undefined })
+  const withoutRaw = JSON.stringify({ ...messageWithDetails, raw: undefined })
   if (Buffer.byteLength(withoutRaw) <= maxRequestBytes) return withoutRaw
   throw new Error(`The message is larger than the ${maxRequestBytes} bytes a webhook is sent`)
 }

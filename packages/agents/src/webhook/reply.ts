@@ -69,9 +69,9 @@ export async function readConversationResult(request: ConversationRequest, resul
   const builtIn = () => {
     throw new Error('The runner answered null, and there is no loop here to leave it to')
   }
-  const read = await runConversation(request, { foreign: async () => result, builtIn })
-  if (read.error !== undefined) throw new Error(`The runner failed: ${String(read.error)}`)
-  return toAnswer(read, listNew(request.messages, read.messages))
+  const conversation = await runConversation(request, { foreign: async () => result, builtIn })
+  if (conversation.error !== undefined) throw new Error(`The runner failed: ${String(conversation.error)}`)
+  return toAnswer(conversation, listNew(request.messages, conversation.messages))
 }
 
 /** Lists the new messages. Most runtimes return the whole conversation, some only the new messages. */
@@ -97,7 +97,7 @@ interface Draft {
 
 function toAnswer(result: ConversationResult, messages: readonly AgentMessageEnvelope[]): PartialResponse {
   const draft: Draft = { parts: [], trace: [], isWaiting: false, hasAnswered: false }
-  for (const envelope of messages) readers[envelope.type](envelope, draft)
+  for (const envelope of messages) envelopeHandlers[envelope.type](envelope, draft)
   const { parts, trace } = draft
   if (parts.length === 0 && typeof result.final_content === 'string') addText(result.final_content, draft)
   if (!draft.hasAnswered) throw new Error('The runner answered nothing; it answers 204 to say nothing')
@@ -126,23 +126,23 @@ function addText(content: string, draft: Draft): void {
   if (content.trim() !== '' && !isRepeated) parts.push({ kind: 'text', mime: 'text/markdown', content })
 }
 
-type Reader = (envelope: AgentMessageEnvelope, draft: Draft) => void
+type EnvelopeHandler = (envelope: AgentMessageEnvelope, draft: Draft) => void
 
-const sayOwn: Reader = ({ role, content }, draft) => {
+const addAgentText: EnvelopeHandler = ({ role, content }, draft) => {
   if (role === 'assistant') addText(textOfEnvelopeContent(content), draft)
 }
-const askOn: Reader = ({ content }, draft) => {
+const addQuestion: EnvelopeHandler = ({ content }, draft) => {
   addText(textOfEnvelopeContent(content), draft)
   draft.isWaiting = true
 }
 
-/** The readers of envelopes, by type. Only complete messages of the agent belong to its answer. */
-const readers: Readonly<Record<EnvelopeType, Reader>> = {
-  text: sayOwn,
-  multimodal_part: sayOwn,
-  final_result: sayOwn,
-  input_required: askOn,
-  approval_required: askOn,
+/** The handlers of envelopes, by type. Only complete messages of the agent belong to its answer. */
+const envelopeHandlers: Readonly<Record<EnvelopeType, EnvelopeHandler>> = {
+  text: addAgentText,
+  multimodal_part: addAgentText,
+  final_result: addAgentText,
+  input_required: addQuestion,
+  approval_required: addQuestion,
   delta: () => {},
   tool_call({ payload, metadata }, { trace }) {
     const name = typeof payload.tool_name === 'string' ? payload.tool_name : ''

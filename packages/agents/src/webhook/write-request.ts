@@ -11,7 +11,7 @@ import { describePerson } from '../kind/person-data.ts'
 const maxTurns = 20
 
 /** The facts that a local agent reads from its context, in the form for a remote one. */
-export interface TurnMoment {
+export interface TurnDetails {
   /** The flags of the message, such as `hidden_text`. */
   readonly flags?: readonly string[]
   /** The index of the last turn of the history's stable head, where a prompt cache may end. */
@@ -24,10 +24,10 @@ export interface TurnMoment {
   readonly deadline: string
 }
 
-export async function describeMoment(
+export async function describeTurn(
   context: Pick<AgentContext, 'flags' | 'history' | 'person' | 'isPublic'>,
   deadline: string,
-): Promise<TurnMoment> {
+): Promise<TurnDetails> {
   const { flags = [], history } = context
   const { cacheBreakpointAfter } = history()
   const { person } = await describePerson(context)
@@ -47,7 +47,7 @@ export async function describeMoment(
 export function describeConversation(
   agent: string,
   message: NormalizedMessage,
-  { cache_breakpoint_after: stable = -1, flags, ...moment }: Partial<TurnMoment> = {},
+  { cache_breakpoint_after: stable = -1, flags, ...moment }: Partial<TurnDetails> = {},
 ): ConversationRequest {
   const { history = [], raw: _, ...members } = message
   const currentTurn = {

@@ -17,7 +17,7 @@ import { createMemberModel } from './model.ts'
 import type { ToolTurn } from './tools.ts'
 import { createHandBack, createHandOver, createMemberTool } from './tools.ts'
 
-/** The parts of a member that last as long as the process. */
+/** The model and tools of a member, which outlive a turn. */
 export interface OpenedMember {
   readonly model?: MemberModel | undefined
   readonly tools: Toolbox['tools']
@@ -61,7 +61,7 @@ function describeMember(member: string, deps: SpecDeps, turn: SpecTurn): AgentSp
   if (!settings) throw new TypeError('a member of the swarm has settings')
   if (isModelMember(settings)) return describeModelMember(member, settings, deps, turn)
   const askMember =
-    'operator' in settings ? askHuman(member, settings, deps, turn) : askElsewhere(member, settings, turn)
+    'operator' in settings ? askHuman(member, settings, deps, turn) : askRemoteAgent(member, settings, turn)
   return {
     agentName: member,
     prompt: '',
@@ -90,11 +90,11 @@ function describeModelMember(member: string, settings: ModelMember, deps: SpecDe
   }
 }
 
-/** Lists the members that this member may hand over to. On the final hop of a chain no remote agent may be asked, so the present member concludes. */
+/** Lists the members that this member may hand over to. On the final hop of a chain, remote agents are left out, because they must not be called. */
 function listHandOvers({ navigates_to }: ModelMember, { config }: SpecDeps, { received }: SpecTurn): readonly string[] {
   const isFinal = received.message.recipient_capabilities.agent_chain?.is_final === true
-  const isElsewhere = (to: string) => 'address' in (config.members[to] ?? {})
-  return isFinal ? navigates_to.filter(to => !isElsewhere(to)) : navigates_to
+  const isRemote = (to: string) => 'address' in (config.members[to] ?? {})
+  return isFinal ? navigates_to.filter(to => !isRemote(to)) : navigates_to
 }
 
 type Ask = NonNullable<AgentSpec['operator']>['ask']
@@ -108,8 +108,8 @@ function askHuman(member: string, { mail }: OperatorMember, { name, operators }:
   }
 }
 
-/** Asks a remote agent. Each local thread is one context there (W-24). The chain's limit applies as to every call of an agent. */
-function askElsewhere(member: string, { address }: RemoteMember, { context, turnState }: SpecTurn): Ask {
+/** Asks a remote agent. Each local thread is one context there (W-24). The call counts towards the chain's hop limit. */
+function askRemoteAgent(member: string, { address }: RemoteMember, { context, turnState }: SpecTurn): Ask {
   return async ({ message }) => {
     const { contextId, taskId, parts, status } = await context.call(address, message, {
       ...turnState.findRemote(member),

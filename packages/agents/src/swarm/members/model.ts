@@ -4,28 +4,28 @@ import { isJsonObject, parseIfJson } from '@postern/message'
 import type { AgentChunk, AgentContext } from '@postern/pipeline'
 import type { ModelAnswer, SwarmModel, ToolDescription } from '@postern/swarm'
 import type { SwarmMessage, SwarmRole, SwarmToolCall } from '@postern/transcript'
-import { describeCallEnd } from '../../approval/decided-call.ts'
+import { toCallMessages } from '../../approval/decided-call.ts'
 import { openCompletion } from '../../completion/completion.ts'
 import { readReceivedText } from '../../kind/received-text.ts'
 import type { OpenedModel } from '../../openai/model-endpoint.ts'
 import type { Delimiter } from '../../prompt/data-block.ts'
 import { clipText, explainDataBlocks } from '../../prompt/data-block.ts'
-import type { ChatMessage, SeenImage } from '../../prompt/messages.ts'
+import type { ChatMessage, ImageOrNote } from '../../prompt/messages.ts'
 import { formatReceivedMessage } from '../../prompt/prompt.ts'
 import { recordModelRequest } from '../../rounds/model-request.ts'
 import type { Round } from '../../rounds/round.ts'
 import { readRound, recordRound, refusalOf } from '../../rounds/round.ts'
 
-/** A model, and whether it sees pictures. */
+/** A model, and whether it sees images. */
 export interface MemberModel extends OpenedModel {
   readonly seesImages: boolean
 }
 
 export interface ModelTurn {
   readonly context: Pick<AgentContext, 'signal' | 'responseId'>
-  readonly received: Pick<Heard, 'message' | 'flags' | 'delimiter'>
-  /** Reads the pictures of the message, once per turn. */
-  readImages(): Promise<readonly SeenImage[]>
+  readonly received: Pick<ReceivedTurn, 'message' | 'flags' | 'delimiter'>
+  /** Reads the images of the message, once per turn. */
+  readImages(): Promise<readonly ImageOrNote[]>
   /** True if the swarm checks for tool markup and asks again. */
   readonly checksMarkup: boolean
   /** Deadline of all model requests in the turn, ms since the epoch. */
@@ -36,7 +36,7 @@ export interface ModelTurn {
   refuse(text: string): string
   /** The faults of arguments that were no JSON object, keyed by the id of the call. */
   readonly faults: Map<string, string>
-  /** Sends a piece of the answer to observers. The store records it with the answer. */
+  /** Sends a chunk of the answer to observers. The store records it with the answer. */
   emit(chunk: AgentChunk): void
 }
 
@@ -98,9 +98,9 @@ async function readWhole(
 
 function readCall({ name, args }: Round['calls'][number], { createCallId, faults }: ModelTurn): SwarmToolCall {
   const id = createCallId()
-  const read = readArguments(args)
-  if (!read) faults.set(id, 'The arguments are not a JSON object.')
-  return { id, type: 'function', function: { name, arguments: read ?? {} } }
+  const parsedArgs = readArguments(args)
+  if (!parsedArgs) faults.set(id, 'The arguments are not a JSON object.')
+  return { id, type: 'function', function: { name, arguments: parsedArgs ?? {} } }
 }
 
 function readArguments(text: string): { readonly [name: string]: Json } | undefined {
@@ -111,19 +111,19 @@ function readArguments(text: string): { readonly [name: string]: Json } | undefi
 
 const maxTextChars = 100_000
 
-interface Heard {
+interface ReceivedTurn {
   readonly message: NormalizedMessage
   readonly flags: readonly string[]
   readonly delimiter: Delimiter
-  /** The pictures of the message, for a model that sees them. */
-  readonly images?: readonly SeenImage[] | undefined
+  /** The images of the message, for a model that sees them. */
+  readonly images?: readonly ImageOrNote[] | undefined
 }
 
 /**
  * Converts rows of the swarm to chat completion messages for a member's model: one system message, then the conversation, each call with
- * its result if there is one, which may come much later. The message to answer names its writer once, as for every model. Pure.
+ * its result if there is one, which may come much later. The message to answer names its writer once, as for every model.
  */
-function toChatMessages(rows: readonly SwarmMessage[], received: Heard): readonly ChatMessage[] {
+function toChatMessages(rows: readonly SwarmMessage[], received: ReceivedTurn): readonly ChatMessage[] {
   const text = readReceivedText(received.message)
   const last = rows.findLastIndex(row => row.role === 'user' && row.mode === 'user')
   // A rescue has removed the message itself. Its replacement ends with the same text.
@@ -144,7 +144,7 @@ function toChatMessages(rows: readonly SwarmMessage[], received: Heard): readonl
     tool({ tool_call_id: id = '', content }, index) {
       const calledFunction = ends.get(id) === index ? calls.get(id)?.function : undefined
       return calledFunction
-        ? describeCallEnd({ id, name: calledFunction.name, args: calledFunction.arguments }, { result: content })
+        ? toCallMessages({ id, name: calledFunction.name, args: calledFunction.arguments }, { result: content })
         : []
     },
   }
@@ -152,7 +152,7 @@ function toChatMessages(rows: readonly SwarmMessage[], received: Heard): readonl
   return [writeSystem(rows, [explainDataBlocks(received.delimiter)]), ...joinNeighbours(messages)]
 }
 
-/** Converts text from outside of the conversation, for a model that must know nothing of the conversation. Pure. */
+/** Converts text from outside of the conversation, for a model that must know nothing of the conversation. */
 function toPlainMessages(rows: readonly SwarmMessage[]): readonly ChatMessage[] {
   const userRows = rows.filter(({ role }) => role === 'user')
   return [writeSystem(rows), ...userRows.map(({ content }): ChatMessage => ({ role: 'user', content }))]
@@ -165,8 +165,8 @@ function writeSystem(rows: readonly SwarmMessage[], rules: readonly string[] = [
   return { role: 'system', content: [...instructions, ...rules].filter(Boolean).join('\n\n') }
 }
 
-function writeReceived({ message, images = [], ...moment }: Heard, before = ''): ChatMessage {
-  const text = [before.trim(), formatReceivedMessage(message, moment)].filter(Boolean).join('\n\n')
+function writeReceived({ message, images = [], ...details }: ReceivedTurn, before = ''): ChatMessage {
+  const text = [before.trim(), formatReceivedMessage(message, details)].filter(Boolean).join('\n\n')
   return { role: 'user', content: images.length > 0 ? [{ type: 'text', text }, ...images] : text }
 }
 

@@ -4,7 +4,7 @@ import type { AgentChunk } from '@postern/pipeline'
 import type { SwarmTool, SwarmToolContext } from '@postern/swarm'
 import { createNavigateBackTool, createNavigateTool } from '@postern/swarm'
 import type { JsonMap } from '@postern/transcript'
-import { findDecidedEnd } from '../../approval/decided-call.ts'
+import { findDecidedRun } from '../../approval/decided-call.ts'
 import type { Approvals } from '../../approval/port.ts'
 import { describeCall, readPreview } from '../../approval/port.ts'
 import { runTool } from '../../rounds/run-call.ts'
@@ -12,19 +12,19 @@ import { recordToolRun } from '../../tools/tool-run.ts'
 import type { MatchingRule, RuledTool, ToolOutcome, ToolTurnContext } from '../../tools/tools.ts'
 import { formatToolResult, withoutFiles } from '../../tools/tools.ts'
 
-/** The interface of the turn for tools of members. */
+/** What a member's tools may do in the turn. */
 export interface ToolTurn {
   readonly context: ToolTurnContext
   readonly approvals: Approvals
   readonly faults: ReadonlyMap<string, string>
-  /** Sends a piece of the answer to observers. The store records it with the answer. */
+  /** Sends a chunk of the answer to observers. The store records it with the answer. */
   emit(chunk: AgentChunk): void
   /** Adds the files of a call to the answer. */
   emitFiles(outcome: ToolOutcome): void
   /** Shows that the active member has changed. */
   showState(): void
   /** Ends the turn with a question and without further text. */
-  endWaiting(): void
+  endWithQuestion(): void
   /** Finds the replacement for this text; undefined if no policy forbids the text. */
   findRefusal(text: string): Promise<string | undefined>
 }
@@ -40,16 +40,16 @@ export function createMemberTool(tool: RuledTool, turn: ToolTurn): SwarmTool {
       const part = describePart(tool.name, call)
       const context = createMemberContext(turn.context, call.agentName)
       const rule = tool.findRule(call.params)
-      let end = (toolContext: ToolTurnContext) => runTool(tool, call.params, toolContext)
+      let run = async (toolContext: ToolTurnContext): Promise<ToolOutcome> =>
+        fault === undefined ? runTool(tool, call.params, toolContext) : { error: { message: fault } }
       if (fault === undefined && rule?.policy === 'preview') {
-        const decidedEnd = await findDecidedEnd(tool, { ...part, rule }, { approvals: turn.approvals, context })
-        if (!decidedEnd) return askFirst(tool, call, rule, turn)
-        end = decidedEnd
+        const decidedRun = await findDecidedRun(tool, { ...part, rule }, { approvals: turn.approvals, context })
+        if (!decidedRun) return requestApproval(tool, call, rule, turn)
+        run = decidedRun
       }
       turn.emit({ trace: [part] })
-      const refuse = async (message: string): Promise<ToolOutcome> => ({ error: { message } })
       const outcome = await recordToolRun(part, turn.context, toolContext =>
-        fault === undefined ? end(createMemberContext(toolContext, call.agentName)) : refuse(fault),
+        run(createMemberContext(toolContext, call.agentName)),
       )
       turn.emit({ trace: [{ ...part, ...withoutFiles(outcome) }] })
       turn.emitFiles(outcome)
@@ -58,25 +58,25 @@ export function createMemberTool(tool: RuledTool, turn: ToolTurn): SwarmTool {
   }
 }
 
-async function askFirst(tool: RuledTool, call: SwarmToolContext, rule: MatchingRule, turn: ToolTurn) {
+async function requestApproval(tool: RuledTool, call: SwarmToolContext, rule: MatchingRule, turn: ToolTurn) {
   const part = describePart(tool.name, call)
   const preview = await readPreview(tool, call.params, createMemberContext(turn.context, call.agentName))
   const refusal = await findQuestionRefusal(part, preview, { rule, turn })
-  if (refusal !== undefined) return refuseToAsk(part, call, { refusal, turn })
+  if (refusal !== undefined) return rejectUnaskableCall(part, call, { refusal, turn })
   const { rules, parameters: schema } = tool
   const requirement = await turn.approvals.ask({ ...part, preview, rule, rules, schema }, turn.context)
   await call.commitStopTools()
   turn.emit(rule.approve === 'operator' ? { trace: [part] } : part)
   turn.emit(requirement)
-  turn.endWaiting()
+  turn.endWithQuestion()
   // This output is only for the current turn. The store records the call without an end.
   await call.commitToolOutput('It waits to be allowed.')
   call.emit('It waits to be allowed.')
 }
 
 /**
- * Finds the policy's objection to a question, which the person reads together with the call. An operator's question is not shown to the
- * person.
+ * Returns the replacement text if a policy forbids the question, because the person reads its text and arguments. An operator's question is not
+ * shown to the person.
  */
 async function findQuestionRefusal(
   { name, args }: ToolCallPart,
@@ -88,7 +88,7 @@ async function findQuestionRefusal(
 }
 
 /** Refuses to ask the question, so that no call waits. */
-async function refuseToAsk(
+async function rejectUnaskableCall(
   part: ToolCallPart,
   call: SwarmToolContext,
   { refusal, turn }: { readonly refusal: string; readonly turn: ToolTurn },
@@ -106,17 +106,17 @@ function describePart(name: string, { toolId, params, agentName }: SwarmToolCont
 
 /** Creates the tool that hands over to another member. */
 export function createHandOver(to: string, description: string | undefined, turn: ToolTurn): SwarmTool {
-  const about = `Hands the conversation over to ${to}${description ? `: ${description}` : ''}`
-  return showHandOver(createNavigateTool({ to, description: about }), turn)
+  const toolDescription = `Hands the conversation over to ${to}${description ? `: ${description}` : ''}`
+  return traceHandOver(createNavigateTool({ to, description: toolDescription }), turn)
 }
 
 /** Creates the tool that hands back to the previous member. */
 export function createHandBack(turn: ToolTurn): SwarmTool {
-  return showHandOver(createNavigateBackTool(), turn)
+  return traceHandOver(createNavigateBackTool(), turn)
 }
 
 /** Wraps a hand-over so that the trace shows its call and names the next speaker. */
-function showHandOver(tool: SwarmTool, turn: ToolTurn): SwarmTool {
+function traceHandOver(tool: SwarmTool, turn: ToolTurn): SwarmTool {
   const show = async (hasChanged: Promise<boolean>) => {
     if (await hasChanged) turn.showState()
     return hasChanged
