@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const ask = (text: string) => gateway.send({ ...customer, to: 'support', text })
 
-test('a customer learns what became of an order, and not of another customer’s', async () => {
+test('a customer learns the state of their own order, and of no other', async () => {
   expect(readMessageText(await ask('Where is order 18?'))).toContain('City bike')
   expect(readMessageText(await ask('Where is order 19?'))).toContain('no such order')
 })
@@ -43,7 +43,7 @@ test('a forged sender learns nothing', async () => {
   expect(readMessageText(await gateway.send({ ...forged, text: 'Where is order 19?' }))).toContain('no such order')
 })
 
-test('the receipt comes as a PDF', async () => {
+test('the customer gets the receipt as a PDF', async () => {
   const { parts } = await ask('Please send the receipt of order 17.')
   expect(parts).toContainEqual(expect.objectContaining({ name: 'receipt-17.pdf', mime: 'application/pdf' }))
   const file = parts.find(part => part.kind === 'file')
@@ -51,7 +51,7 @@ test('the receipt comes as a PDF', async () => {
   expect(bytes?.toString('latin1')).toMatch(/^%PDF-/)
 })
 
-test('small refunds go through at once, larger ones wait for the shop, and none exceeds the price', async () => {
+test('small refunds run at once, larger ones wait for the shop, and none exceeds the price', async () => {
   expect(readMessageText(await ask('Please refund order 17 by 15.'))).toContain('Gave 15 euros back')
   const asked = await ask('Please refund order 18 by 300.')
   expect(readMessageText(asked)).not.toContain('Gave')
@@ -61,7 +61,7 @@ test('small refunds go through at once, larger ones wait for the shop, and none 
   expect(readMessageText(await ask('Please refund order 17 by 20.'))).toContain('did not cost that much')
 })
 
-test('the owner of a bicycle hears in the same conversation that it is ready', async () => {
+test('the owner of a bicycle learns in the same conversation that it is ready', async () => {
   const parts = [{ kind: 'file', name: 'wheel.jpg', mime: 'image/jpeg', bytes: photo }] as const
   const brought = await gateway.send({ ...customer, to: 'workshop', text: 'The wheel is bent.', parts })
   expect(readMessageText(brought)).toContain('repair 1')
@@ -81,7 +81,7 @@ test('another program gets its repairs as JSON', async () => {
   expect(parts).toMatchObject([{ kind: 'artifact', name: 'repairs.json', data: { repairs: [] } }])
 })
 
-test('followers read the news of a week once, however often the gateway starts', async () => {
+test('followers get the weekly news once, however often the gateway starts', async () => {
   await gateway.follow('alice@mastodon.test', 'workshop')
   const readNews = async () => (await gateway.inbox('alice@mastodon.test')).filter(({ text }) => text.includes('seven'))
   vi.stubEnv('SHOP_DATABASE', join(folder, 'next-week.db'))
@@ -92,7 +92,7 @@ test('followers read the news of a week once, however often the gateway starts',
   expect(await readNews()).toHaveLength(1)
 })
 
-test('the workshop forgets an owner with the gateway', async () => {
+test('the workshop forgets an owner when the gateway does', async () => {
   await gateway.send({ ...customer, to: 'workshop', text: 'The bell is silent.' })
   expect(readMessageText(await ask('How is my bicycle?'))).toContain('bell')
   await fetch(`${gateway.url}/operator/api/people/forget`, {

@@ -6,7 +6,7 @@ import { jobs, parseOptions } from './options.ts'
 
 const optionalJobs: readonly string[] = ['calls', 'tasks', 'postgres', 'postgres-held', 'postgres-far', 'mixed']
 
-test('parseOptions() selects the usual jobs by default', () => {
+test('parseOptions() selects the default jobs without options', () => {
   expect(parseOptions([])).toEqual({
     only: jobs.filter(job => !optionalJobs.includes(job)),
     warmUp: 40_000,
@@ -56,7 +56,7 @@ test.each([
   expect(() => parseOptions(argv)).toThrow(new TypeError(message))
 })
 
-test('a bench prints its help and ends', () => {
+test('a bench prints its help and exits', () => {
   const main = fileURLToPath(new URL('./main.ts', import.meta.url))
   const { status, stdout } = spawnSync(process.execPath, [main, '--help'], { encoding: 'utf8', timeout: 30_000 })
   expect(stdout).toContain('--only <job>')

@@ -32,7 +32,7 @@ async function countFollowers(): Promise<number> {
   return ((await answer.json()) as { totalItems: number }).totalItems
 }
 
-test('a Fedify bot follows the agent and verifies the Accept, and the agent has a follower', async () => {
+test('a Fedify bot follows the agent, verifies the Accept, and becomes a follower', async () => {
   const follow = composeFollow()
   await stage.sendAsBot(follow)
   const accept = await waitForAccept(follow)

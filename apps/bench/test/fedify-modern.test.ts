@@ -23,25 +23,25 @@ const copyRequest = (request = postedRequest) => request.clone() as Request
 const loaders = () => ({ documentLoader: stage.bot.loader, contextLoader: stage.bot.loader })
 const readDocument = async () => (await copyRequest().json()) as Record<string, unknown> & { proof: object }
 
-test('the repeated request is RFC 9421 with the bytes of the first one', async () => {
+test('the gateway repeats a refused request with an RFC 9421 signature and the same body', async () => {
   const schemes = stage.bot.requests.map(({ headers }) => headers.has('signature-input'))
   expect(schemes).toEqual([false, true])
   const bodies = await Promise.all(stage.bot.requests.map(request => copyRequest(request).text()))
   expect(new Set(bodies).size).toBe(1)
 })
 
-test('Fedify verifies our RFC 9421 signature, and the key is our agent’s', async () => {
+test('Fedify verifies our RFC 9421 signature with the key of our agent', async () => {
   const key = await verifyRequest(copyRequest(), { ...loaders(), spec: 'rfc9421' })
   expect(key?.id?.href).toBe(`${fedifyAgent.href}#main-key`)
   expect(key && (await doesActorOwnKey(answer, key, loaders()))).toBe(true)
 })
 
-test('changed by a letter it is nobody’s', async () => {
+test('Fedify rejects our RFC 9421 signature when the body differs', async () => {
   const body = (await copyRequest().text()).replace('something', 'nothing')
   expect(await verifyRequest(new Request(copyRequest(), { body }), { ...loaders(), spec: 'rfc9421' })).toBeNull()
 })
 
-test('Fedify verifies the proof of the object itself (FEP-8b32), wherever it comes from', async () => {
+test('Fedify verifies the integrity proof of the object without its request (FEP-8b32)', async () => {
   const proven = await verifyObject(Create, await readDocument(), loaders())
   expect([proven?.id?.href, proven?.actorId?.href]).toEqual([answer.id?.href, fedifyAgent.href])
 })
@@ -49,7 +49,7 @@ test('Fedify verifies the proof of the object itself (FEP-8b32), wherever it com
 test.each<[string, (document: Awaited<ReturnType<typeof readDocument>>) => object]>([
   ['with another word in it', document => JSON.parse(JSON.stringify(document).replace('something', 'nothing'))],
   ['with a value of another', document => ({ ...document, proof: { ...document.proof, proofValue: 'z1' } })],
-])('and not one %s', async (_, change) => {
+])('Fedify rejects the integrity proof of an object %s', async (_, change) => {
   const document = change(await readDocument())
   const verdict = await verifyObject(Create, document, loaders()).catch(() => null)
   expect(verdict).toBeNull()

@@ -39,7 +39,7 @@ test.each(['draft-cavage-http-signatures-12', 'rfc9421'] as const)(
   },
 )
 
-test('Fedify signs the object too (FEP-8b32): it is a second piece of evidence', async () => {
+test('the gateway counts the object signature of a Fedify activity as a second piece of evidence (FEP-8b32)', async () => {
   const create = stage.composeCreate('<p>hello</p>', { to: fedifyAgent, cc: stage.bot.actor })
   const multikey = new URL(`${stage.bot.actor.href}#multikey-2`)
   const proven = await signObject(create, stage.bot.keys.ed25519.privateKey, multikey, {
@@ -60,7 +60,7 @@ test('the gateway verifies the object integrity proof of an activity that also h
   expect(record?.message.sender.identities).toHaveLength(2)
 })
 
-test('our delivery passes Fedify’s verifier, and the key is our agent’s', async () => {
+test('Fedify verifies our delivery with the key of our agent', async () => {
   const create = stage.composeCreate('<p>say something</p>')
   await fetch(await signRequest(await stage.describeRequest(create), stage.bot.keys.rsa.privateKey, keyId))
   const answer = await stage.waitForAnswer(create)

@@ -14,8 +14,8 @@ afterAll(() => deps.close())
 const idOf = (cookie: string) =>
   JSON.parse(Buffer.from(cookie.split('=')[1]?.split('.')[0] ?? '', 'base64url').toString()).id as string
 
-describe('what a person says in a room', () => {
-  test('reaches the agent that it names, with proof of its author and inline mentions (MN-11)', async () => {
+describe('a person’s message in a room', () => {
+  test('reaches the agent that it mentions, with proof of its author and inline mentions (MN-11)', async () => {
     const ann = await deps.comeIn('Ann')
     expect(await ann.say('@teller@agents.test hello')).toBe(303)
     await deps.connector.idle()
@@ -37,7 +37,7 @@ describe('what a person says in a room', () => {
     ])
   })
 
-  test('reaches nobody when it names nobody, or the room itself', async () => {
+  test('reaches no agent when it mentions nobody or only the room itself', async () => {
     const ann = await deps.comeIn('Ann')
     const before = (await deps.messages()).length
     await ann.say('hello ann@agents.test and @somebody@chat.test')
@@ -45,7 +45,7 @@ describe('what a person says in a room', () => {
     expect((await deps.messages()).length).toBe(before)
   })
 
-  test('is one conversation with each agent in each room', async () => {
+  test('continues one conversation for each agent and room', async () => {
     const ann = await deps.comeIn('Ann')
     const bob = await deps.comeIn('Bob')
     await ann.post('/rooms', { csrf: await ann.formToken(), name: 'kitchen' })
@@ -61,7 +61,7 @@ describe('what a person says in a room', () => {
     expect([one === two, one === three, one === undefined]).toEqual([true, false, false])
   })
 
-  test('reaches the others as it comes, the agent’s answer piece by piece', async () => {
+  test('streams the agent’s answer to everyone in the room', async () => {
     const ann = await deps.comeIn('Ann')
     const bob = await deps.comeIn('Bob')
     const entries = await bob.watch()
@@ -76,7 +76,7 @@ describe('what a person says in a room', () => {
     await deps.connector.idle()
   })
 
-  test('answers a question to its author, while the words of others do not', async () => {
+  test('answers the agent’s question only if its author is the person asked', async () => {
     const ann = await deps.comeIn('Ann')
     const bob = await deps.comeIn('Bob')
     await ann.say('@asker a bucket')
@@ -96,8 +96,8 @@ describe('what a person says in a room', () => {
   })
 })
 
-describe('an agent that brings in another', () => {
-  test('works by its text alone, without evidence (MN-8.1 inline)', async () => {
+describe('an agent that mentions another agent', () => {
+  test('wakes it by its text alone, without evidence (MN-8.1 inline)', async () => {
     const ann = await deps.comeIn('Ann')
     await ann.say('@convener please')
     await deps.connector.idle()
@@ -108,7 +108,7 @@ describe('an agent that brings in another', () => {
     )
   })
 
-  test('no further than the last hop, and not by what it quotes (MN-8.3)', async () => {
+  test('wakes nobody beyond the last hop, nor by a quotation (MN-8.3)', async () => {
     const ann = await deps.comeIn('Ann')
     const sendAndRead = async (text: string) => {
       const before = (await deps.messages()).length
@@ -129,7 +129,7 @@ describe('an agent that brings in another', () => {
     expect(await sendAndRead('@convener say …\n> @teller@agents.test')).toEqual([['convener', 0]])
   })
 
-  test('as often as it likes wakes no more of them than one message may', async () => {
+  test('wakes at most as many agents as one message may', async () => {
     const ann = await deps.comeIn('Ann')
     const before = (await deps.messages()).length
     await ann.say('@convener say @one @two @three @four @five @six @seven @eight')
@@ -139,8 +139,8 @@ describe('an agent that brings in another', () => {
   })
 })
 
-describe('what an agent requires', () => {
-  test('only its recipient may decide, in their chat room, and once (MN-7.2)', async () => {
+describe('a requirement of an agent', () => {
+  test('accepts one decision, only from its recipient and only in their chat room (MN-7.2)', async () => {
     const ann = await deps.comeIn('Ann')
     const bob = await deps.comeIn('Bob')
     const entries = await bob.watch()
@@ -172,7 +172,7 @@ describe('what an agent requires', () => {
     expect(await ann.press(requirement)).toBe(404)
   })
 
-  test('a no reaches the agent, too (MN-7.2)', async () => {
+  test('tells the agent when the person declines (MN-7.2)', async () => {
     const ann = await deps.comeIn('Ann')
     await ann.say('@clerk order')
     await deps.connector.idle()
@@ -183,7 +183,7 @@ describe('what an agent requires', () => {
     expect(record?.message.policy_resolution).toMatchObject({ outcome: 'declined', kind: 'consent_required' })
   })
 
-  test('only the payer sees the link to a payment, and the room hears of it (MN-11)', async () => {
+  test('shows the payment link only to the payer, and announces the payment to the room (MN-11)', async () => {
     const ann = await deps.comeIn('Ann')
     const bob = await deps.comeIn('Bob')
     await ann.say('@clerk pay')
@@ -205,7 +205,7 @@ describe('what an agent requires', () => {
     expect((await ann.entries()).at(-2)?.html).toContain('This is over.')
   })
 
-  test('a refusal is words, and so is what nobody knows (MN-11)', async () => {
+  test('appears as plain words if it is a refusal or of an unknown kind (MN-11)', async () => {
     const ann = await deps.comeIn('Ann')
     await ann.say('@clerk secret')
     await deps.connector.idle()
@@ -219,7 +219,7 @@ describe('what an agent requires', () => {
     for (const entry of [refused, unknown]) expect(entry?.html).not.toMatch(/<form|<a /)
   })
 
-  test('a person may repeat a decision that did not arrive (MN-7.2)', async () => {
+  test('stays open for another decision when the first one did not arrive (MN-7.2)', async () => {
     const ann = await deps.comeIn('Ann')
     await ann.say('@clerk order')
     await deps.connector.idle()
@@ -236,7 +236,7 @@ describe('what an agent requires', () => {
     expect((await ann.answers()).at(-1)).toBe('@clerk@agents.test: Then it is done.')
   })
 
-  test('a call back that nobody has asked for changes nothing', async () => {
+  test('ignores a callback that nobody expects', async () => {
     const ann = await deps.comeIn('Ann')
     const before = await ann.entries()
     const response = await ann.post('/callback', { task: 'x' }, { 'x-a2a-notification-token': 'guessed' })
@@ -245,8 +245,8 @@ describe('what an agent requires', () => {
   })
 })
 
-describe('a gateway with limits for one person', () => {
-  test('refuses the messages of one member alone, and takes those of another', async () => {
+describe('a gateway with limits for each person', () => {
+  test('refuses messages of one member without refusing those of another', async () => {
     const limited = await openConnectorGateway({
       credentials: true,
       limits: { ...defaultLimits, loginsPerMinute: 100 },

@@ -12,7 +12,7 @@ import { createOpenRequirements } from '../src/rooms/requirements.ts'
 import { createRooms } from '../src/rooms/rooms.ts'
 import { makePerson } from '../src/rooms/session.ts'
 
-test('agents elsewhere that never answer do not block local ones', async () => {
+test('remote agents that never answer do not block local agents', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'postern-dispatch-'))
   const keys = await openKeyRing(join(directory, 'deep', 'keys.json'), Date.now)
   const limits = { ...defaultLimits, calls: 8, callsPerPerson: 4 }
@@ -63,11 +63,11 @@ test.each([
   [['--loopback', 'agents.test=8787'], /loopback.*it is for dev mode only/],
   [['--dev', '--loopback', 'agents.test'], /loopback.*no host and port/],
   [['--nonsense'], /command line.*nonsense/],
-])('the command refuses the flags %j, and says why', (flags, problem) => {
+])('the command refuses the flags %j with a reason', (flags, problem) => {
   expect(() => readFlags(flags, {})).toThrow(problem)
 })
 
-test('flags win over variables, and these over what goes without saying', () => {
+test('flags override environment variables, and these override defaults', () => {
   const environment = { CHAT_PORT: '1', CHAT_NAME: 'Ours', CHAT_DEV: 'true', CHAT_LOOPBACK: 'a.test=1,b.test=2' }
   expect(readFlags(['--port', '2'], environment)).toMatchObject({
     port: 2,

@@ -7,7 +7,7 @@ import { createRooms } from '../src/rooms/rooms.ts'
 const limits = { ...defaultLimits, rooms: 3, peoplePerRoom: 2, entriesPerRoom: 2 }
 const author = { kind: 'person', id: 'ann-1', name: 'Ann' } as const
 
-test('a new chat room replaces an empty one, and no other', () => {
+test('a new chat room replaces only an empty one', () => {
   const rooms = createRooms(limits, () => 0)
   for (const name of ['lobby', 'one', 'two']) rooms.open(name)
   rooms.open('one').addEntry({ author, text: 'here' })
@@ -25,7 +25,7 @@ test('a room shows the latest people and entries', () => {
   expect(room.after(2).map(({ text }) => text)).toEqual(['three'])
 })
 
-test('a change after the end of a room has no effect', () => {
+test('an update of an entry that the room has dropped has no effect', () => {
   const room = createRooms(limits, () => 0).open('lobby')
   const { id } = room.addEntry({ author, text: 'one' })
   for (const text of ['two', 'three']) room.addEntry({ author, text })
@@ -40,11 +40,11 @@ test.each([
   ['@a@b @a@localhost @@echo @', []],
   ['> @echo said\n  > @help\nhi @desk@b\u00fccher.test', ['@desk@xn--bcher-kva.test']],
   ['@echo@agents.test...', ['@echo@agents.test']],
-])('findMentions() finds in %j whom it names', (text, expected) => {
+])('findMentions() finds the mentioned agents in %j', (text, expected) => {
   expect(findMentions(text, 'agents.test')).toEqual(expected)
 })
 
-test('findMentions() without a domain of its own takes whole addresses only', () => {
+test('findMentions() without a default domain accepts only complete addresses', () => {
   expect(findMentions('@echo @help@agents.test', undefined)).toEqual(['@help@agents.test'])
 })
 
@@ -53,11 +53,11 @@ test.each([
   ['blanks', ' '.repeat(400_000)],
   ['dots', `@a@${'.'.repeat(300)}`.repeat(1_000)],
   ['halves of addresses', '@a@b-'.repeat(80_000)],
-])('findMentions() comes to an end with nothing but %s', (_, hard) => {
+])('findMentions() handles a text of nothing but %s in time', (_, hard) => {
   expect(findMentions(hard, undefined).length).toBeLessThan(2)
 })
 
-test('dropOwnName() leaves out the agent’s own name in front, and nothing else', () => {
+test('dropOwnName() removes the agent’s name only from the start', () => {
   expect(dropOwnName('@echo@agents.test: hi @echo', '@echo@agents.test')).toBe('hi @echo')
   expect(dropOwnName('@echo, hi', '@echo@agents.test')).toBe('hi')
   expect(dropOwnName('@help hi', '@echo@agents.test')).toBe('@help hi')

@@ -53,7 +53,7 @@ async function callByHand(
   return /heard: [^"]*/.exec(text)?.[0] ?? `${answer.status} ${text}`
 }
 
-test('a forged attestation proves nothing, and the agent runs without it (MN-6.3)', async () => {
+test('an agent still runs for a forged attestation, which proves nothing (MN-6.3)', async () => {
   const { config, directory } = await open()
   const ownKeyRing = await openKeyRing(config.keyFile, Date.now)
   const forger = await openKeyRing(join(directory, 'forged.json'), Date.now)
@@ -68,7 +68,7 @@ test('a forged attestation proves nothing, and the agent runs without it (MN-6.3
   ])
 })
 
-test('a forged connector is nobody at all (MN-11)', async () => {
+test('the gateway refuses a forged connector (MN-11)', async () => {
   const { directory } = await open()
   const forger = await openKeyRing(join(directory, 'forged.json'), Date.now)
   const text = await callByHand(deps as ConnectorGateway, { tokenKeys: forger, evidenceKeys: forger })
@@ -76,7 +76,7 @@ test('a forged connector is nobody at all (MN-11)', async () => {
   expect(await (deps as ConnectorGateway).messages()).toEqual([])
 })
 
-test('a connector whom nobody trusts is a caller like others (MN-6.3, MN-8.1)', async () => {
+test('the gateway treats an untrusted connector as any other caller (MN-6.3, MN-8.1)', async () => {
   const { connector } = await open({ issuers: [], connectors: [] })
   const ann = await (deps as ConnectorGateway).comeIn('Ann')
   await ann.say('@teller hello')
@@ -92,7 +92,7 @@ test('a connector whom nobody trusts is a caller like others (MN-6.3, MN-8.1)', 
   ])
 })
 
-test('a trusted connector speaks of nobody outside of its prefixes (MN-6.3)', async () => {
+test('a trusted connector cannot speak for people outside its prefixes (MN-6.3)', async () => {
   const { connector } = await open({ prefixes: ['room:lobby/'] })
   const ann = await (deps as ConnectorGateway).comeIn('Ann')
   await ann.post('/rooms', { csrf: await ann.formToken(), name: 'lobby2' })
@@ -109,7 +109,7 @@ test('a trusted connector speaks of nobody outside of its prefixes (MN-6.3)', as
   expect((await ann.answers()).at(-1)).toMatch(/room:lobby\/ann-\w+ by chat\.test/)
 })
 
-test('after a rotation the card has both keys, the new one signs, and what the old one signed counts (MN-11)', async () => {
+test('after a rotation the card has both keys, and signatures by either key are valid (MN-11)', async () => {
   let behind = 55_000
   const { connector, config } = await open({ now: () => Date.now() - behind, credentials: true })
   const read = async (path: string) => (await connector.app.request(path)).json()

@@ -18,8 +18,8 @@ afterAll(() => deps.close())
 
 const attack = `<img src=x onerror=alert(1)>"'</textarea><script>alert(2)</script>`
 
-describe('strangers’ words', () => {
-  test('are data: in names, texts, answers, on the page and in its stream', async () => {
+describe('the text of strangers', () => {
+  test('appears as escaped data in names, messages and answers, on the page and in its stream', async () => {
     const eve = await deps.comeIn('<b onclick="x()">Eve</b>')
     const bob = await deps.comeIn('Bob')
     const entries = await bob.watch()
@@ -37,17 +37,20 @@ describe('strangers’ words', () => {
     expect((await bob.entries()).find(({ by }) => by === '<b onclick="x()">Eve</b>')?.text).toContain(attack)
   })
 
-  test('cannot turn the page around, or hide in it', async () => {
+  test('loses its control and direction characters', async () => {
     const eve = await deps.comeIn('Eve')
     await eve.say('a\u202eb\u0000c\u2066d\u200fe\r\nf')
     expect((await eve.entries()).at(-1)?.text).toBe('abcde\nf')
   })
 
-  test.each(['', ' ', '@echo@agents.test', 'a\u202eb', 'a\nb', 'x'.repeat(33)])('the name %j is none', async name => {
-    await expect(deps.comeIn(name)).rejects.toThrow(/login: 400 .*A name has up to 32/s)
-  })
+  test.each(['', ' ', '@echo@agents.test', 'a\u202eb', 'a\nb', 'x'.repeat(33)])(
+    'the login refuses the name %j',
+    async name => {
+      await expect(deps.comeIn(name)).rejects.toThrow(/login: 400 .*A name has up to 32/s)
+    },
+  )
 
-  test('two with one name stay apart, and nobody can take the name of another', async () => {
+  test('two people with one name have different subjects', async () => {
     const [one, other] = [await deps.comeIn('Ann'), await deps.comeIn('Ann')]
     const subjects = []
     for (const ann of [one, other]) {
@@ -62,7 +65,7 @@ describe('strangers’ words', () => {
 
 describe('every page', () => {
   test.each(['/', '/rooms/lobby', '/rooms/none', '/static/room.js', '/.well-known/adapter-card'])(
-    '%s may do nothing but what is ours',
+    '%s allows only scripts and styles of its own origin, and no frame',
     async path => {
       const ann = await deps.comeIn('Ann')
       const { headers } = await ann.get(path)
@@ -74,7 +77,7 @@ describe('every page', () => {
     },
   )
 
-  test('holds no script and no style of its own', async () => {
+  test('contains no inline script or style', async () => {
     const ann = await deps.comeIn('Ann')
     expect(await ann.page()).not.toMatch(/<script(?! src="\/static\/room\.js")|<style|<[^>]+ (style|on\w+)=/)
   })
@@ -97,7 +100,7 @@ describe('a form', () => {
     expect((await ann.entries()).length).toBe(before)
   })
 
-  test('from a stranger, or with a foreign cookie, fails (MN-11)', async () => {
+  test('fails for somebody without a valid session cookie (MN-11)', async () => {
     const ann = await deps.comeIn('Ann')
     const fields = { csrf: await ann.formToken(), text: 'forged' }
     const [value = '', signature = ''] = ann.cookie.split('=')[1]?.split('.') ?? []
@@ -110,7 +113,7 @@ describe('a form', () => {
     }
   })
 
-  test('without a form, too large, empty or too long fails', async () => {
+  test('fails without a form body, and when the body is too large, empty or too long', async () => {
     const ann = await deps.comeIn('Ann')
     const csrf = await ann.formToken()
     const status = async (text: string) => (await ann.post('/rooms/lobby/messages', { csrf, text })).status
@@ -121,7 +124,7 @@ describe('a form', () => {
     expect(json.status).toBe(415)
   })
 
-  test('never names a chat room that cannot exist', async () => {
+  test('cannot open a chat room with an invalid name', async () => {
     const ann = await deps.comeIn('Ann')
     const csrf = await ann.formToken()
     for (const name of ['', '-a', 'A', '../etc', 'x'.repeat(33)]) {
@@ -132,7 +135,7 @@ describe('a form', () => {
 })
 
 describe('a flood', () => {
-  test('of messages of one person ends, and says when it may go on', async () => {
+  test('of messages by one person gets 429 with Retry-After', async () => {
     const eve = await deps.comeIn('Eve')
     const csrf = await eve.formToken()
     heldAt = Date.now()
@@ -145,7 +148,7 @@ describe('a flood', () => {
     expect(Number(refusal[0]?.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  test('of agents in one message wakes some of them, and of windows some are open', async () => {
+  test('of mentions or of open windows stops at its limit', async () => {
     const eve = await deps.comeIn('Eve')
     const before = (await deps.messages()).length
     await eve.say(Array.from({ length: 50 }, (_, index) => `@agent${index}@agents.test`).join(' '))

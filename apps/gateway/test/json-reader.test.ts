@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '../../..')
 const nativeReader = /\bJSON\s*\.\s*parse\b|\bJSON\s*\[|(?<!\bz)\.json\(\s*\)/
 const theReader = 'packages/message/src/format/json.ts'
 
-test('the repository parses JSON in one module', () => {
+test('only one module of the repository parses JSON', () => {
   const files = globSync('{packages,apps}/*/src/**/*.ts', { cwd: root }).filter(
     file => !/\.test\.ts$|^packages\/(simulation|testing)\/|^apps\/bench\//.test(file),
   )

@@ -5,22 +5,22 @@ import { activityPubDescriptor } from './speaker.ts'
 const { readAddress, identify } = activityPubDescriptor.speaker
 const alice = { local: 'alice', domain: 'b.example' }
 
-describe('an account', () => {
+describe('the address of an account', () => {
   test.each(['@Alice@b.example', 'acct:alice@b.example', 'https://b.example/@alice', 'https://b.example/@alice/'])(
-    'has the name %s',
+    'may be %s',
     text => {
       expect(readAddress?.(text, 'agents.test')).toEqual({ address: alice })
     },
   )
 
   test.each(['@alice', 'alice', 'alice@b.example', 'https://b.example/users/alice', '@a@b@c'])(
-    'does not have the name %s',
+    'may not be %s',
     text => {
       expect(readAddress?.(text, 'agents.test')).toBeUndefined()
     },
   )
 
-  test('is its actor', () => {
+  test('identifies it by its actor’s IRI', () => {
     const subject = 'https://b.example/users/alice'
     expect(identify?.(alice, { subject } as IdentityEvidence)).toBe(subject)
   })

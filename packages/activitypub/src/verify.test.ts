@@ -3,7 +3,7 @@ import { peekClaims } from './verify.ts'
 
 const peek = (text: string) => peekClaims(Buffer.from(text))
 
-test('peekClaims() reads `id` and `actor` from the first octets, and only if they are URLs', () => {
+test('peekClaims() reads `id` and `actor` from the first bytes, and only if they are URLs', () => {
   const note = {
     '@context': ['https://www.w3.org/ns/activitystreams'],
     id: 'https://a.test/1',

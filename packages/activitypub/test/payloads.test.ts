@@ -26,12 +26,12 @@ describe.each(['shapes', 'captures'])('%s', folder => {
   })
 })
 
-test('captures of snac2, in the order in which they came', async () => {
+test('the gateway handles captures of snac2 in their order', async () => {
   const { actors, activities, posts, expected } = readSnacCase()
   expect(await play(actors, activities, posts)).toEqual(expected)
 })
 
-test('a conversation of six servers is one thread, however each of them names it', () => {
+test('a conversation of six servers is one thread, although each names it differently', () => {
   const conversation = readPayloadCases('shapes').find(({ title }) => title.includes('conversation'))
   const { messages = [] } = conversation?.expected ?? {}
   expect(new Set(messages.map(({ thread }) => thread))).toEqual(new Set([1]))

@@ -55,7 +55,7 @@ describe('openAgents()', () => {
     ])
   })
 
-  test('finds agents by their exact name and no other', async () => {
+  test('finds an agent only by its exact name', async () => {
     const gateway = await openAgentGateway({ echo })
     expect(gateway.find('echo')?.name).toBe('echo')
     for (const name of ['Echo', 'help', '', 'constructor', '__proto__']) {
@@ -69,7 +69,7 @@ describe('openAgents()', () => {
     expect((await openAgentGateway({ echo })).defaultAgent).toBeUndefined()
   })
 
-  test('runs an agent for a minute at most, or for the configured time', async () => {
+  test('limits an agent to a minute, or to the configured time', async () => {
     const gateway = await openAgentGateway({
       a: echo,
       b: { ...echo, deadline: '2m' },
@@ -92,7 +92,7 @@ describe('openAgents()', () => {
     expect(history.view(entries).turns.map(({ id }) => id)).toEqual(['0', '5'])
   })
 
-  test('lets an agent hear messages only, unless it asks for more', async () => {
+  test('gives an agent only messages, unless it asks for more', async () => {
     const follow = testMessage('', { kind: 'follow' })
     const { agent } = await openTestAgent(echo)
     expect(await agent.handle(follow, testContext())).toBeUndefined()
@@ -101,7 +101,7 @@ describe('openAgents()', () => {
     expect(await curious.agent.handle(follow, testContext())).toContain('@alice@peer.test')
   })
 
-  test('refuses a default agent that is not there', async () => {
+  test('refuses an unknown default agent', async () => {
     expect(await problemOf(openAgentGateway({ echo }, { defaultAgent: 'desk' }))).toBe(
       'default_agent: there is no agent "desk". Name one of: echo',
     )
@@ -116,12 +116,12 @@ describe('openAgents()', () => {
     },
   )
 
-  test.each(['echo', 'e', '0', 'front_desk-2.eu', 'a'.repeat(64)])('takes the name "%s"', async name => {
+  test.each(['echo', 'e', '0', 'front_desk-2.eu', 'a'.repeat(64)])('accepts the name "%s"', async name => {
     expect((await openAgentGateway({ [name]: echo })).find(name)?.name).toBe(name)
   })
 })
 
-describe('openAgents() with a wrong configuration', () => {
+describe('openAgents() with an invalid configuration', () => {
   test.each(['llama', 'builtin:nobody', 'desk.ts', './desk.py'])(
     'names the key and what is available instead of "%s"',
     async use => {
@@ -131,7 +131,7 @@ describe('openAgents() with a wrong configuration', () => {
     },
   )
 
-  test('asks for the kind when there is none', async () => {
+  test('names the kinds if the kind is missing', async () => {
     for (const config of [{}, null, 'builtin:echo'] as unknown as AgentConfigInput[]) {
       const problem = await problemOf(openAgentGateway({ desk: config }))
       expect(problem).toMatch(/^agents\.desk/)
@@ -183,7 +183,7 @@ describe('openAgents() with a wrong configuration', () => {
 })
 
 describe('agentConfigSchema', () => {
-  test('gives out what it takes in again', () => {
+  test('parses its own output unchanged', () => {
     const configs: AgentConfigInput[] = [
       { ...echo, deadline: '5s', history: { keep_head: 0 } },
       { use: './desk.ts', name: 'Store' },
@@ -196,7 +196,7 @@ describe('agentConfigSchema', () => {
     }
   })
 
-  test('says where in the entry the fault is', () => {
+  test('names the invalid member of an entry', () => {
     const { error } = agentConfigSchema.safeParse({ use: 'llama', model: 'x' })
     expect(error?.issues).toMatchObject([
       { code: 'custom', path: ['use'], message: `no agent of the kind "llama"; available: ${available}` },

@@ -17,7 +17,7 @@ const neutral = (text: string) => ({
 })
 
 describe('a turn on a real store', () => {
-  test('gets one answer, whose delivery the same commit queues', async () => {
+  test('gets one answer, and the same commit queues its delivery', async () => {
     const { sendText, workNext, record, lease } = await openAgentStore()
     await sendText('hello')
     await workNext(await openTestAgent({ use: 'builtin:echo' }))
@@ -28,14 +28,14 @@ describe('a turn on a real store', () => {
     expect(await lease()).toEqual([])
   })
 
-  test('may end in silence', async () => {
+  test('may end without an answer', async () => {
     const { sendText, workNext, record } = await openAgentStore()
     await sendText('hello')
     await workNext(() => undefined)
     expect(await record('hello')).toMatchObject({ state: 'ignored', response: null, deliveries: [] })
   })
 
-  test('shows the peer nothing of the error of an agent, and the operator all of it', async () => {
+  test('hides the agent’s error from the peer, and shows it to the operator', async () => {
     const { sendText, workNext, record } = await openAgentStore()
     await sendText('hello')
     await workNext(() => Promise.reject(new Error('the password is hunter2')))
@@ -57,7 +57,7 @@ describe('a turn on a real store', () => {
     expect(await record('hello')).toMatchObject({ state: 'failed', response: neutral('hello') })
   })
 
-  test('that somebody cancels ends its agent, and nothing goes out', async () => {
+  test('ends its agent when somebody cancels it, and sends nothing', async () => {
     const { store, sendText, lease, turnContext, record } = await openAgentStore()
     const aborted = Promise.withResolvers<unknown>()
     const started = Promise.withResolvers<void>()
@@ -76,7 +76,7 @@ describe('a turn on a real store', () => {
     expect(await store.findTask({ owner: 'alice', id: 'task-hello' })).toMatchObject({ state: 'canceled' })
   })
 
-  test('runs again when something did not answer, no sooner than it asked', async () => {
+  test('runs again when a dependency did not answer, no sooner than it asked', async () => {
     const { sendText, workNext, lease, wait, record } = await openAgentStore()
     await sendText('hello')
     await workNext(() => Promise.reject(new Unavailable('The model is busy', { retryAfter: 30 })))
@@ -103,7 +103,7 @@ describe('a turn on a real store', () => {
     })
   })
 
-  test('that brings the process down again when it runs alone gets a failed answer', async () => {
+  test('gets a failed answer if it crashes the process again when it runs alone', async () => {
     const { sendText, lease, store, workNext, wait, record } = await openAgentStore({ maxCrashes: 2 })
     await sendText('poison')
     for (const attempt of [1, 2]) {
@@ -122,7 +122,7 @@ describe('a turn on a real store', () => {
     })
   })
 
-  test('goes back when the process shuts down, and that does not count', async () => {
+  test('returns without a count when the process shuts down', async () => {
     const { sendText, workNext, lease, record } = await openAgentStore()
     await sendText('hello')
     const stop = new AbortController()
@@ -131,7 +131,7 @@ describe('a turn on a real store', () => {
     expect(await lease()).toMatchObject([{ attempt: 1 }])
   })
 
-  test('whose lease ran out may not answer any more', async () => {
+  test('cannot answer after its lease has expired', async () => {
     const { sendText, lease, turnContext, wait, workNext, record } = await openAgentStore()
     await sendText('hello')
     const [late] = await lease()
@@ -142,7 +142,7 @@ describe('a turn on a real store', () => {
     expect((await record('hello')).response?.parts).toMatchObject([{ content: 'second' }])
   })
 
-  test('reports streamed pieces in order, then its end', async () => {
+  test('reports streamed chunks in order, then its end', async () => {
     const { store, sendText, workNext } = await openAgentStore()
     const message = await sendText('tool one two')
     const histories: unknown[] = []
@@ -157,7 +157,7 @@ describe('a turn on a real store', () => {
     ])
   })
 
-  test('writes state with its answer, and not without', async () => {
+  test('stores state only together with its answer', async () => {
     const { sendText, workNext, record } = await openAgentStore()
     const help = await openTestAgent({ use: 'builtin:help' })
     await sendText('remember blue')
@@ -172,7 +172,7 @@ describe('a turn on a real store', () => {
     expect((await record('recall')).response?.parts).toMatchObject([{ content: 'You told me: blue' }])
   })
 
-  test('has the earlier words of its thread, and the files of the message', async () => {
+  test('has its thread’s history, and the message’s files', async () => {
     const { sendText, workNext, record } = await openAgentStore()
     for (const text of ['one', 'two']) {
       await sendText(text)
@@ -197,7 +197,7 @@ describe('a turn on a real store', () => {
   })
 })
 
-test('gets one turn to a webhook under the same id when the webhook is back', async () => {
+test('a turn reaches a webhook under the same id after an outage', async () => {
   const { sendText, workNext, wait, record } = await openAgentStore()
   let isUp = false
   const server = await openWebhookServer(() => (isUp ? { body: { text: 'back' } } : { status: 503 }))
@@ -216,7 +216,7 @@ test('gets one turn to a webhook under the same id when the webhook is back', as
 })
 
 describe('a worker on a real store', () => {
-  test('answers messages that arrive while it runs, and gives back the turns that it had to leave', async () => {
+  test('answers messages that arrive while it runs, and returns unfinished turns', async () => {
     const { store, sendText, turnContext, record, lease } = await openAgentStore()
     const started = Promise.withResolvers<void>()
     const base = turnContext(

@@ -112,7 +112,7 @@ const webhooks: readonly Example[] = [
 ]
 
 describe.each(webhooks)('the webhook agent in $name', ({ canRun, start, proven, unproven }) => {
-  test.skipIf(!canRun).each(secrets)('answers who is signed with %s', async secret => {
+  test.skipIf(!canRun).each(secrets)('answers calls signed with %s', async secret => {
     const { agent } = await openTestAgent({ use: 'webhook', url: await start(secret), secret })
     expect(await ask(agent, 'häll"o  dear\nagent')).toBe(proven)
     expect(await ask(agent, 'x '.repeat(100_000))).toContain(' 100000 words ')
@@ -120,7 +120,7 @@ describe.each(webhooks)('the webhook agent in $name', ({ canRun, start, proven, 
     expect(await ask(agent, 'hello dear agent', stranger)).toBe(unproven)
   })
 
-  test.skipIf(!canRun)('refuses what is not signed, by another, too long ago, or too large', async () => {
+  test.skipIf(!canRun)('refuses an unsigned, foreign, expired or oversized call', async () => {
     const url = await start(padded)
     const key = Buffer.from('shared secret of both sid')
     const body = JSON.stringify(testMessage('hello'))
@@ -150,7 +150,7 @@ test.each([
   }
 })
 
-test('the module in TypeScript tells who is proven, and counts per thread', async () => {
+test('the TypeScript module names the sender’s proof, and counts per thread', async () => {
   const { agent } = await openTestAgent({ use: resolve(examples, 'typescript/agent.ts') })
   let storedState: unknown
   const state = {
@@ -166,10 +166,10 @@ test('the module in TypeScript tells who is proven, and counts per thread', asyn
   expect(textOfAnswer(await askAgent(claimed))).toMatch(/^Hello\. This is message 2 /)
 })
 
-describe('the openai example', () => {
+describe('the example of an openai agent', () => {
   const text = readFileSync(resolve(examples, 'openai/postern.config.json'), 'utf8')
 
-  test('answers with its model, its prompt and its tool', async () => {
+  test('answers with its model, prompt and tool', async () => {
     const server = await openModelServer(({ body }) =>
       body.messages.at(-1)?.role === 'tool'
         ? replyWith(`Open: ${body.messages.at(-1)?.content}`)
@@ -186,13 +186,13 @@ describe('the openai example', () => {
     expect(request?.body.messages[0]?.content).toContain('You answer for a small shop')
   })
 
-  test('stands in the documentation as it is', () => {
+  test('is the same in the documentation', () => {
     const documentation = readFileSync(resolve(examples, '../docs/guides/model.md'), 'utf8')
     expect(documentation).toContain(text.trim())
   })
 })
 
-test('swarm hands over, looks up, and asks before it gives money back', async () => {
+test('the example swarm hands over, calls a tool, and asks before a refund', async () => {
   const config = JSON.parse(readFileSync(resolve(examples, 'swarm/postern.config.json'), 'utf8'))
   const { shop } = config.agents as { readonly shop: { readonly model: object; readonly use: string } }
   const script = [
@@ -213,7 +213,7 @@ test('swarm hands over, looks up, and asks before it gives money back', async ()
   expect(server.requests).toHaveLength(3)
 })
 
-test('the swarm as a library answers, reports its steps, and continues at the next run', () => {
+test('the swarm library answers, reports its steps, and continues at the next run', () => {
   const file = resolve(mkdtempSync(resolve(tmpdir(), 'postern-example-')), 'desk.db')
   const run = () => {
     const result = spawnSync(process.execPath, [resolve(examples, 'transcript/desk.ts'), file], { encoding: 'utf8' })

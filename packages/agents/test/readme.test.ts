@@ -10,7 +10,7 @@ function runExample(code: string, names: Readonly<Record<string, unknown>>): Pro
   return new Function(...Object.keys(names), body)(...Object.values(names))
 }
 
-test('the example of the README of agents answers a message', async () => {
+test('the example in the README of agents answers a message', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
   const moduleDeps = { message: testMessage('hello'), context: testContext(), system: testSystem, log: noLog }

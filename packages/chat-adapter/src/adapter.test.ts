@@ -84,8 +84,8 @@ function sign(body: string): Request {
 
 const recipients = () => performed.map(action => action.act === 'post' && action.mentions)
 
-describe('the adapter gives a post outside of its turn', () => {
-  test('to the person whose message it answers, whoever wrote in the thread since', async () => {
+describe('the adapter sends a post outside of its turn', () => {
+  test('to the person whose message it answers, even if others wrote since', async () => {
     const threads: Thread[] = []
     const { say } = openBot({ handle: async thread => void threads.push(thread) })
     await say(ann, 'how is my order?')
@@ -95,7 +95,7 @@ describe('the adapter gives a post outside of its turn', () => {
     expect(performed).toMatchObject([{ visibility: 'direct' }])
   })
 
-  test('to no sender whom nothing proves', async () => {
+  test('to no unproven sender', async () => {
     const threads: Thread[] = []
     const { say } = openBot({ handle: async thread => void threads.push(thread) })
     await say(stranger, 'hello')
@@ -103,7 +103,7 @@ describe('the adapter gives a post outside of its turn', () => {
     expect(performed).toEqual([])
   })
 
-  test('to the person of the handler that began it', async () => {
+  test('to the person of the handler that started it', async () => {
     const late: Promise<unknown>[] = []
     const { chat, say } = openBot({
       async handle(thread, { text }) {
@@ -121,7 +121,7 @@ describe('the adapter gives a post outside of its turn', () => {
     expect(recipients()).toEqual([['@ann@one.test']])
   })
 
-  test('of no handler to the only person of a thread, and to nobody where several write', async () => {
+  test('without a handler to the only person of a thread, and to nobody if there are several', async () => {
     const threads: Thread[] = []
     const { chat, say } = openBot({ handle: async thread => void threads.push(thread) })
     await say(ann, 'hello')
@@ -137,7 +137,7 @@ describe('the adapter gives a post outside of its turn', () => {
 })
 
 test.each(['drop', 'queue', 'concurrent'] as const)(
-  'two messages of one thread at once get each its own answer (%s)',
+  'two simultaneous messages of one thread each get their own answer (%s)',
   async concurrency => {
     const { say } = openBot({
       concurrency,
@@ -170,12 +170,12 @@ describe('the adapter fetches a file', () => {
     expect(String(await attachment?.fetchData?.())).toBe(String(file))
   })
 
-  test('from the gateway in dev mode, which says where it listens', async () => {
+  test('from the gateway in dev mode, at its listening address', async () => {
     const attachment = await readFile({ ...served('file'), url: `${origin}/attachments/file` })
     expect(String(await attachment?.fetchData?.())).toBe(String(file))
   })
 
-  test('from no address that a peer chose', async () => {
+  test('from no URL of a peer', async () => {
     const url = 'https://agents.test/attachments/file'
     expect(await readFile({ kind: 'url', url, foreign: true })).toEqual({ type: 'file', mimeType: 'text/plain', url })
     for (const elsewhere of ['http://127.0.0.1:9/attachments/file', 'https://agents.test/operator/api']) {
@@ -184,7 +184,7 @@ describe('the adapter fetches a file', () => {
     expect(reads).toEqual([])
   })
 
-  test('by no redirect, within a bound, and only with its digest', async () => {
+  test('without redirects, within a limit, and only with its digest', async () => {
     await expect((await readFile(served('moved')))?.fetchData?.()).rejects.toThrow()
     expect(reads).toEqual(['/attachments/moved'])
     await expect((await readFile(served('endless')))?.fetchData?.()).rejects.toThrow('more than')

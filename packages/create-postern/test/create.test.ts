@@ -16,7 +16,7 @@ function packNothing(): () => void {
   return () => rmSync(tarball)
 }
 
-test('create-postern writes a project into the folder that it names, with the answers of its options', () => {
+test('create-postern writes a project into the named folder, with the given options', () => {
   const folder = mkdtempSync(join(tmpdir(), 'create-postern-'))
   const unpack = packNothing()
   try {

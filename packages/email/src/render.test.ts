@@ -69,31 +69,31 @@ describe('renderMail() with quotes', () => {
     )
   })
 
-  test('quotes ten thousand characters and no more, and nothing where there are no words', () => {
+  test('quotes at most ten thousand characters, and nothing without text', () => {
     const long = render({}, { quote: true, words: 'x'.repeat(20_000) })
     expect(long.text.length).toBeLessThan(10_200)
     expect(long.text).toMatch(/x…$/)
     expect(render({}, { quote: true, words: ' ' }).text).toBe('Hello')
   })
 
-  test('is off unless asked for', () => {
+  test('omits quotes by default', () => {
     expect(render().text).toBe('Hello')
   })
 })
 
-describe('renderMail() keeps to lines that every server accepts', () => {
-  test('no subject of an agent is longer than a line, nor more than one (EM-57)', () => {
+describe('renderMail() writes lines that every server accepts:', () => {
+  test('a subject of an agent fits in one line (EM-57)', () => {
     const { subject } = render({ subject: `a\r\nBcc: v@evil.test\u2028${'z'.repeat(5000)}` })
     expect(subject).toMatch(/^a Bcc: v@evil\.test z+$/)
     expect(subject.length).toBe(900)
   })
 
-  test('quotes only ids in ASCII, since others would need SMTPUTF8 (EM-55)', () => {
+  test('it quotes only ids in ASCII, since others need SMTPUTF8 (EM-55)', () => {
     const wire = render({}, { aim: { message_id: 'ü@a.test', references: ['root@a.test', 'ä@a.test'] } })
     expect([wire.inReplyTo, wire.references]).toEqual([undefined, ['root@a.test']])
   })
 
-  test('a tag comes back as it was, whatever is in it', () => {
+  test('an address tag returns unchanged with any characters', () => {
     expect(render({}, { aim: { tag: "a$'b$$c" } }).replyTo).toBe("echo+a$'b$$c@agents.test")
   })
 })
@@ -108,7 +108,7 @@ describe('renderMail() with files', () => {
     bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest: name.slice(0, 1).repeat(64) },
   })
 
-  test('attaches what fits, and links the rest', () => {
+  test('attaches files that fit, and links the others', () => {
     const parts = [...response.parts, file('a.txt', 60), file('b.txt', 60), file('c.txt', 40)]
     const wire = render({ parts }, { fileAddress })
     expect(wire.attachments.map(({ name }) => name)).toEqual(['a.txt', 'c.txt'])
@@ -116,7 +116,7 @@ describe('renderMail() with files', () => {
     expect(wire.html).toContain(`<a href="https://agents.test/attachments/${'b'.repeat(64)}?token=t">b.txt</a>`)
   })
 
-  test('counts what an answer has inline by the bytes behind its base64', () => {
+  test('counts an answer’s inline bytes after base64 decoding', () => {
     const inline = (bytes: number): Part => {
       const data_base64 = Buffer.alloc(bytes).toString('base64')
       return { kind: 'file', name: 'i.bin', bytes_ref: { kind: 'inline', data_base64 } }
@@ -127,7 +127,7 @@ describe('renderMail() with files', () => {
     expect(attached(63)).toEqual(['i.bin'])
   })
 
-  test('attaches what has no address, whatever its size', () => {
+  test('attaches files without a URL, of any size', () => {
     expect(render({ parts: [file('a.txt', 600)] }).attachments).toHaveLength(1)
     const inline: Part = { kind: 'file', bytes_ref: { kind: 'inline', data_base64: 'A'.repeat(400) } }
     expect(render({ parts: [inline] }, { fileAddress }).attachments).toHaveLength(1)
@@ -146,7 +146,7 @@ describe('extendThreadIndex()', () => {
     return index === undefined ? undefined : Buffer.from(index, 'base64')
   }
 
-  test('adds the time since the conversation began, fine or coarse', () => {
+  test('adds the time since the conversation began, in fine or coarse units', () => {
     const seconds = (octets: Buffer | undefined) => {
       const bits = octets?.readUInt32BE(22) ?? 0
       return bits >= 0x8000_0000 ? (bits - 0x8000_0000) * 0.8388608 : bits * 0.0262144

@@ -6,6 +6,6 @@ test.each([
   ['', true],
   ['x'.repeat(15), true],
   ['x'.repeat(16), false],
-])('isGuessableSecret(%j) is %s', (secret, isGuessable) => {
+])('isGuessableSecret(%j) returns %s', (secret, isGuessable) => {
   expect(isGuessableSecret(secret)).toBe(isGuessable)
 })

@@ -56,12 +56,12 @@ describe('a forged connector', () => {
     expect(gateway.requestedUrls).toEqual([])
   })
 
-  test('that claims to be another one, with a key of its own, proves nothing (MN-11, MN-6.3)', async () => {
+  test('proves nothing if it claims another name with its own key (MN-11, MN-6.3)', async () => {
     expect(await codesOf(vouch(credential({}, otherKey.privateKey)))).toEqual(['invalid-signature'])
     expect(await codesOf(attest(attestation({}, otherKey.privateKey)))).toEqual(['invalid-signature'])
   })
 
-  test('gains nothing from an empty policy: then no connector counts', async () => {
+  test('gains nothing from an empty policy, under which no connector counts', async () => {
     const untrustingGateway = await openIdentityGateway({ trusted_issuers: [] })
     expect(await codesOf({ ...vouch(credential()), ...attest(attestation()) }, untrustingGateway)).toEqual([
       'untrusted-issuer',
@@ -71,7 +71,7 @@ describe('a forged connector', () => {
     await untrustingGateway.close()
   })
 
-  test('a host and its DID are two issuers: trust in one gives no trust in the other', async () => {
+  test('cannot use trust in a host for its DID, or the reverse', async () => {
     const singleIssuer = trustedIssuers.filter(({ issuer }) => issuer === host)
     const narrow = await openIdentityGateway({ trusted_issuers: [...singleIssuer] })
     expect(await codesOf(vouch(credential()), narrow)).toEqual(['untrusted-issuer'])
@@ -80,9 +80,9 @@ describe('a forged connector', () => {
   })
 })
 
-describe('a trusted connector with a foreign subject', () => {
+describe('a trusted connector with a subject outside its prefixes', () => {
   test.each(['slack:T999/U1', 'slack:T1234/U', 'slack:T12', 'teams:T123/U1', ' slack:T123/U1'])(
-    'the verifier leaves out %s, and fetches nothing for it',
+    'loses %s, without a fetch',
     async subject => {
       const codes = [
         ...(await codesOf(vouch(credential({ subject })))),
@@ -94,7 +94,7 @@ describe('a trusted connector with a foreign subject', () => {
     },
   )
 
-  test('slack:T123 without the slash admits slack:T123/U1 and not slack:T1234/U1', async () => {
+  test('cannot name slack:T1234/U1 by the prefix slack:T123, which needs its slash', async () => {
     const [entry] = trustedIssuers.filter(({ issuer }) => issuer === did)
     const bare = await openIdentityGateway({
       trusted_issuers: entry ? [{ ...entry, subject_prefixes: ['slack:T123'] }] : [],
@@ -104,7 +104,7 @@ describe('a trusted connector with a foreign subject', () => {
     await bare.close()
   })
 
-  test('cannot delegate for a subject outside its prefixes, even together with one inside', async () => {
+  test('cannot delegate for such a subject, even together with an allowed one', async () => {
     const principals = ['slack:T123/U1', 'slack:T999/U1', 'slack:T123/U2']
     for (const onBehalfOf of [principals, principals.toReversed(), ['slack:T999/U1']]) {
       const draft = { assurance: 'delegated', onBehalfOf }
@@ -114,7 +114,7 @@ describe('a trusted connector with a foreign subject', () => {
     expect(gateway.requestedUrls).toEqual([])
   })
 
-  test('entries of one issuer do not add up: each of them has to admit the whole subject', async () => {
+  test('cannot combine entries of one issuer, since each must admit the whole subject', async () => {
     const entries = [
       { issuer: did, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T999/'] },
       { issuer: did, methods: ['urn:other'], assurance: ['platform'], subject_prefixes: ['slack:T123/'] },
@@ -125,13 +125,13 @@ describe('a trusted connector with a foreign subject', () => {
   })
 })
 
-test('the verifier leaves out evidence for another audience before it fetches anything (MN-6.2, MN-6.5)', async () => {
+test('the verifier drops evidence for another audience before any fetch (MN-6.2, MN-6.5)', async () => {
   expect(await codesOf(vouch(credential({ domain: '@echo@agents.test' })))).toEqual(['wrong-domain'])
   expect(await codesOf(attest(attestation({ audience: '@echo@agents.test' })))).toEqual(['wrong-domain'])
   expect(gateway.requestedUrls).toEqual([])
 })
 
-describe('the same evidence again', () => {
+describe('repeated evidence', () => {
   const carriers = { ...vouch(credential()), ...attest(attestation()) }
 
   test('counts once', async () => {
@@ -151,7 +151,7 @@ describe('the same evidence again', () => {
     expect([accepted.length, left_out.map(({ code }) => code)]).toEqual([0, ['replayed', 'replayed']])
   })
 
-  test('counts for a repetition of the same message, which the store recognizes', async () => {
+  test('counts for a repeated message, which the store recognizes', async () => {
     const verify = async (sender: string | undefined, id = messageId) => {
       const { accepted } = await gateway.verify(attest(attestation()), { sender, messageId: id })
       return accepted.length
@@ -167,29 +167,29 @@ describe('the same evidence again', () => {
     expect(restarted.accepted).toHaveLength(1)
   })
 
-  test('of somebody who proves nothing counts once', async () => {
+  test('of an unproven sender counts once', async () => {
     expect((await gateway.verify(attest(attestation()))).accepted).toHaveLength(1)
     expect((await gateway.verify(attest(attestation()))).accepted).toHaveLength(0)
     expect((await gateway.verify(attest(attestation()), { sender: 'alice' })).accepted).toHaveLength(0)
   })
 
-  test('counts as the same when another credential carries it for the same message', async () => {
+  test('counts as the same if another credential carries it for the same message', async () => {
     expect(await codesOf(vouch(credential()))).toEqual([])
     expect(await codesOf(vouch(credential({ subject: 'slack:T123/U2' })))).toEqual(['replayed'])
   })
 
-  test('several of one issuer that come together for one message count together', async () => {
+  test('counts together with others of one issuer for the same message', async () => {
     expect(
       await codesOf(vouch(credential(), credential({ method: 'urn:mentionable:auth:platform-mention:v0.1' }))),
     ).toEqual([])
   })
 
-  test('bad evidence uses nothing up', async () => {
+  test('stays usable after invalid evidence', async () => {
     expect(await codesOf(vouch(credential({}, otherKey.privateKey)))).toEqual(['invalid-signature'])
     expect(await codesOf(vouch(credential()))).toEqual([])
   })
 
-  test('stays in the memory of the store to its last moment', async () => {
+  test('stays in the store’s memory until its last moment', async () => {
     const longLived = { ...vouch(credential({ lifetimeMs: 600_000 })), ...attest(attestation({ lifetimeMs: 600_000 })) }
     expect(await codesOf(longLived)).toEqual([])
     gateway.setTime(now + 600_000 + 59_999)
@@ -199,27 +199,27 @@ describe('the same evidence again', () => {
   })
 })
 
-describe('the edges of the clock', () => {
+describe('the lifetime of evidence', () => {
   test.each([
     [-60_001, 'not-yet-valid'],
     [-60_000, undefined],
     [0, undefined],
     [359_999, undefined],
     [360_000, 'expired'],
-  ])('lives for a limited time, at %d ms from its making', async (offset, code) => {
+  ])('is limited, at %d ms after its creation', async (offset, code) => {
     gateway.setTime(now + offset)
     const expectedCodes = code === undefined ? [] : [code, code]
     expect(await codesOf({ ...vouch(credential()), ...attest(attestation()) })).toEqual(expectedCodes)
   })
 
-  test('a slow key server does not extend its lifetime', async () => {
+  test('does not grow with a slow key server', async () => {
     gateway.onNextRequest(() => gateway.setTime(now + 360_000))
     expect(await codesOf(vouch(credential()))).toEqual(['expired'])
     expect(gateway.requestedUrls).toEqual([didUrl])
   })
 })
 
-describe('keys', () => {
+describe('the keys of an issuer', () => {
   test('stay in the cache for five minutes after one fetch', async () => {
     expect(await codesOf(vouch(credential()))).toEqual([])
     expect(await codesOf(vouch(credential({ challenge: 'other' })))).toEqual(['challenge-mismatch'])
@@ -231,7 +231,7 @@ describe('keys', () => {
     expect(gateway.requestedUrls).toEqual([didUrl, didUrl])
   })
 
-  test('that are new cause a fetch, but at most one every half minute', async () => {
+  test('cause a fetch if they are new, at most once every half minute', async () => {
     await gateway.verify(vouch(credential()))
     const issue = (challenge: string) =>
       issuePlatformCredential(
@@ -255,7 +255,7 @@ describe('keys', () => {
     expect(gateway.requestedUrls).toHaveLength(2)
   })
 
-  test('for which many messages wait take one fetch', async () => {
+  test('need one fetch for many waiting messages', async () => {
     const ids = ['m1', 'm2', 'm3', 'm4']
     await Promise.all(ids.map(challenge => gateway.verify(vouch(credential({ challenge })), { messageId: challenge })))
     expect(gateway.requestedUrls).toHaveLength(1)
@@ -288,7 +288,7 @@ describe('keys', () => {
     expect(gateway.requestedUrls).toEqual([didUrl])
   })
 
-  test('of a credential count only when its own issuer controls them', async () => {
+  test('count for a credential only if its own issuer controls them', async () => {
     const document = writeDidDocument(did, [{ fragment: 'key-1', publicKey }])
     const foreign = document.verificationMethod.map(method => ({ ...method, controller: otherDid }))
     gateway.publish({ [didUrl]: { ...document, verificationMethod: foreign } })
@@ -296,7 +296,7 @@ describe('keys', () => {
     expect(gateway.requestedUrls).toEqual([didUrl])
   })
 
-  test('of another trusted connector do not count, though its method is named', async () => {
+  test('of another trusted connector do not count, even if its method is named', async () => {
     const borrowed = credential({}, otherKey.privateKey) as { readonly proof: object }
     const proof = { ...borrowed.proof, verificationMethod: `${otherDid}#key-1` }
     expect(await codesOf(vouch({ ...borrowed, proof }))).toEqual(['issuer-controller-mismatch'])
@@ -316,9 +316,9 @@ function redirect(response: Response): void {
   response.end()
 }
 
-describe('did:web that points inside', () => {
+describe('did:web with a private target', () => {
   test.each(['internal.local', 'db.internal', 'router.home.arpa', 'agent.localhost'])(
-    'the verifier does not fetch %s, though the operator trusts it',
+    'causes no fetch of %s, even for a trusted DID',
     async name => {
       const issuer = `did:web:${name}`
       const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
@@ -330,7 +330,7 @@ describe('did:web that points inside', () => {
     },
   )
 
-  test('nor a name that DNS resolves to an address inside', async () => {
+  test('causes no fetch of a name that resolves to a private address', async () => {
     const issuer = 'did:web:rebinding.test'
     const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
     const open = await openIdentityGateway({ trusted_issuers: trusted }, async () => ['10.0.0.5'])
@@ -340,7 +340,7 @@ describe('did:web that points inside', () => {
     await open.close()
   })
 
-  test('the verifier connects to no port but that of https', async () => {
+  test('causes connections only to the https port', async () => {
     const issuer = `did:web:${host}%3A8443`
     const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
     const open = await openIdentityGateway({ trusted_issuers: trusted })
@@ -350,24 +350,24 @@ describe('did:web that points inside', () => {
   })
 })
 
-describe('too much', () => {
-  test('five credentials: none of them counts, and the verifier fetches nothing', async () => {
+describe('excessive evidence', () => {
+  test('of five credentials does not count, and causes no fetch', async () => {
     expect(await codesOf(vouch(...Array.from({ length: 5 }, () => credential())))).toEqual(['too-many'])
     expect(await codesOf(attest(...Array.from({ length: 5 }, () => attestation())))).toEqual(['too-many'])
     expect(gateway.requestedUrls).toEqual([])
   })
 
-  test('the verifier leaves out a credential of 33 KiB, and the one beside it counts', async () => {
+  test('does not count in a credential of 33 KiB, while the one beside it does', async () => {
     const large = credential({ platform: { pad: 'x'.repeat(33 * 1024) } })
     const { accepted, left_out } = await gateway.verify(vouch(large, credential()))
     expect([accepted.length, left_out.map(({ code }) => code)]).toEqual([1, ['too-large']])
   })
 
-  test('the limit counts bytes, not characters', async () => {
+  test('has a limit in bytes, not characters', async () => {
     expect(await codesOf(vouch(credential({ platform: { pad: '€'.repeat(11 * 1024) } })))).toEqual(['too-large'])
   })
 
-  test('a carrier of more than 64 KiB: none of it counts', async () => {
+  test('of more than 64 KiB does not count at all', async () => {
     const large = () => credential({ platform: { pad: 'x'.repeat(22 * 1024) } })
     expect(await codesOf(vouch(large(), large(), large()))).toEqual(['too-large'])
   })
@@ -377,17 +377,17 @@ describe('too much', () => {
     ['an object', { 0: credential() }],
     ['a number', 7],
     ['true', true],
-  ])('a carrier that is %s is none', async (_, carrier) => {
+  ])('does not count in a carrier that is %s', async (_, carrier) => {
     expect(await codesOf({ verifiable_credentials: carrier })).toEqual(['malformed'])
     expect(await codesOf({ identity_evidence: carrier })).toEqual(['malformed'])
   })
 
-  test('the verifier leaves out entries that are not objects, one by one', async () => {
+  test('loses entries that are not objects, one by one', async () => {
     const { accepted, left_out } = await gateway.verify(vouch(null, 'x', [credential()], credential()))
     expect([accepted.length, left_out.map(({ code }) => code)]).toEqual([1, ['malformed', 'malformed', 'malformed']])
   })
 
-  test('no carrier is no evidence and no fault', async () => {
+  test('may be absent without a fault', async () => {
     const emptyVerdict = { accepted: [], left_out: [], proofs: [] }
     expect(await gateway.verify({})).toEqual(emptyVerdict)
     expect(await gateway.verify({ verifiable_credentials: null, identity_evidence: null })).toEqual(emptyVerdict)
@@ -395,10 +395,10 @@ describe('too much', () => {
   })
 })
 
-describe('JSON with tricks', () => {
+describe('deceptive JSON', () => {
   const parse = (text: string) => JSON.parse(text) as object
 
-  test('the last of two members of one name counts, and the signature has to cover that one', async () => {
+  test('counts by the last of two members with one name, which the signature must cover', async () => {
     const text = JSON.stringify(credential())
     const doubled = (first: string, second: string) =>
       text.replace('"id":"slack:T123/U1"', `"id":"${first}","id":"${second}"`)
@@ -408,7 +408,7 @@ describe('JSON with tricks', () => {
     expect(accepted[0]?.subject).toBe('slack:T123/U1')
   })
 
-  test('__proto__ is a member like any other: it breaks the signature and gives nothing', async () => {
+  test('does not verify with __proto__, which is a member like any other', async () => {
     const inside = JSON.stringify(attestation()).replace('{', '{"__proto__":{"assurance":"delegated"},')
     expect(await codesOf(attest(parse(inside)))).toEqual(['invalid-signature'])
     const outside = JSON.stringify(credential()).replace('{', '{"__proto__":{"id":"x"},')
@@ -416,7 +416,7 @@ describe('JSON with tricks', () => {
     expect(({} as { readonly assurance?: string }).assurance).toBeUndefined()
   })
 
-  test('the verifier never reads inherited members of an object as its own', async () => {
+  test('never contributes inherited members of an object', async () => {
     const bare = parse('{"__proto__":{"proof":{"type":"signed-attestation"}}}')
     expect(await codesOf(attest(bare))).toEqual(['malformed'])
     expect(await codesOf(attest(parse('{"constructor":1,"proof":{"type":"constructor"}}')))).toEqual([
@@ -424,7 +424,7 @@ describe('JSON with tricks', () => {
     ])
   })
 
-  test('the agent does not get signed members called __proto__', async () => {
+  test('does not give the agent signed members called __proto__', async () => {
     const claims = JSON.parse('{"__proto__":{"admin":true},"name":"Acme"}') as Record<string, unknown>
     const { accepted } = await gateway.verify(attest(attestation({ claims })))
     expect(accepted).toHaveLength(1)
@@ -432,7 +432,7 @@ describe('JSON with tricks', () => {
     expect(JSON.parse(JSON.stringify(accepted[0]?.claims))).toMatchObject({ name: 'Acme' })
   })
 
-  test('the verifier leaves out deep JSON, which harms no other evidence', async () => {
+  test('does not count if it is deep, and harms no other evidence', async () => {
     const deep = JSON.parse(`${'{"a":'.repeat(4_000)}1${'}'.repeat(4_000)}`) as Record<string, unknown>
     const codes = [
       ...(await codesOf(attest({ ...attestation(), claims: deep }))),
@@ -443,7 +443,7 @@ describe('JSON with tricks', () => {
   })
 })
 
-test('the view for the operator holds no signature and no token', async () => {
+test('the operator’s view contains no signature and no token', async () => {
   const secret = 'token-that-is-nobodys-business'
   const bearer = { ...attestation(), proof: { type: 'bearer-token', verified_by: 'slack', token: secret } }
   const tampered = { ...credential(), name: 'added' } as unknown as { readonly proof: { readonly proofValue: string } }

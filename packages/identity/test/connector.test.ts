@@ -27,7 +27,7 @@ describe('a connector that signs with ES256', () => {
   const card = writeConnectorCard({ issuer: host, keys: [{ kid: 'p1', publicKey }] })
   const sign = (id: string) => signAttestation({ ...draft, id }, { privateKey, kid: 'p1' })
 
-  test('publishes a card with nothing but the public key, and its messages prove their senders', async () => {
+  test('publishes a card with only the public key, and its messages prove their senders', async () => {
     expect(connectorCardSchema.parse(card).keys).toEqual([
       { kty: 'EC', crv: 'P-256', x: expect.any(String), y: expect.any(String), kid: 'p1', use: 'sig', alg: 'ES256' },
     ])
@@ -36,7 +36,7 @@ describe('a connector that signs with ES256', () => {
     expect(accepted[0]?.proof).toEqual({ type: 'signed-attestation', alg: 'ES256', kid: 'p1', canonicalization: 'jcs' })
   })
 
-  test('cannot repeat the first message under a second signature that anybody can make from the first', async () => {
+  test('cannot repeat the first message under a second signature that anybody can derive from it', async () => {
     gateway.publish({ [cardUrl]: card })
     const attestation = sign('b')
     await gateway.verify({ identity_evidence: [attestation] })
@@ -56,14 +56,14 @@ function mirror(proof: object): string {
   )
 }
 
-test('RSA keys sign no attestation', () => {
+test('no RSA key can sign an attestation', () => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   expect(() => signAttestation(draft, { privateKey, kid: 'r' })).toThrow(
     'attestations are signed with Ed25519 or P-256 keys',
   )
 })
 
-test('the operator says who is a connector, for issuer and subject together', () => {
+test('the operator names connectors by issuer and subject together', () => {
   const { identity } = gateway
   expect(identity.isConnector({ issuer: 'https://issuer.test', subject: 'slack' })).toBe(true)
   expect(identity.isConnector({ issuer: 'https://issuer.test', subject: 'Slack' })).toBe(false)
@@ -71,7 +71,7 @@ test('the operator says who is a connector, for issuer and subject together', ()
   expect(identity.isConnector({ issuer: '', subject: '' })).toBe(false)
 })
 
-test('cards name a version when the operator trusts an issuer of it', async () => {
+test('cards name a version if the operator trusts an issuer of it', async () => {
   expect(gateway.identity.extensions.map(({ uri }) => uri)).toEqual([
     'https://mentionable.dev/ns/identity/v0.1',
     'https://mentionable.dev/ns/identity/v0.2',
@@ -85,7 +85,7 @@ describe('inspectIssuer()', () => {
   const inspect = (issuer: string) => inspectIssuer(issuer, gateway.system)
   const didUrl = `https://${host}/.well-known/did.json`
 
-  test('reports nothing about an issuer whose keys are in order', async () => {
+  test('reports nothing for an issuer with valid keys', async () => {
     expect(await Promise.all([host, did].map(inspect))).toEqual([undefined, undefined])
   })
 
@@ -105,12 +105,12 @@ describe('inspectIssuer()', () => {
     [did, { [didUrl]: [] }, `${didUrl}: the DID document of its issuer cannot be read`],
     [did, { [didUrl]: { id: did } }, `${didUrl} has no key that evidence is signed with`],
     [did, { [didUrl]: { id: 'did:web:x.test' } }, `${didUrl}: the DID document there is of another issuer`],
-  ])('%s that publishes %j', async (issuer, documents, problem) => {
+  ])('reports %s if it publishes %j', async (issuer, documents, problem) => {
     gateway.publish(documents)
     expect(await inspect(issuer)).toBe(problem)
   })
 
-  test('finds a key document too deep exactly where the verifier does', async () => {
+  test('reports a key document as too deep exactly when the verifier does', async () => {
     const card = connectorCards[cardUrl] as object
     const nest = (levels: number): unknown => (levels === 0 ? 1 : { a: nest(levels - 1) })
     for (const [levels, problem, codes] of [
@@ -127,7 +127,7 @@ describe('inspectIssuer()', () => {
     }
   })
 
-  test('reports why the guard refuses to fetch', async () => {
+  test('reports why the guard refuses a fetch', async () => {
     expect(await inspect('did:web:router.internal')).toMatch(/router\.internal.*address is not public/)
   })
 })

@@ -46,7 +46,7 @@ const forgetful = { consumeOnce: async () => true }
 describe.each([
   ['a credential', credentialCases],
   ['an attestation', attestationCases],
-])('%s with a change anywhere', (_, [good]) => {
+])('%s with any change', (_, [good]) => {
   const paths = listPaths(good?.evidence)
 
   test.each(Object.keys(hows))('(%s) does not count', async name => {

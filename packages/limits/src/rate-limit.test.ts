@@ -14,7 +14,7 @@ function openLimit(options: Parameters<typeof createRateLimit>[0]) {
   return { clock, limit, takeMany: consumeMany }
 }
 
-test('consume() allows a burst and then refuses with the time until the next token', () => {
+test('consume() allows a burst, and then refuses with the time until the next token', () => {
   const { limit, takeMany: consumeMany } = openLimit({ perMinute: 6, burst: 3 })
   consumeMany('a', 3)
   expect(() => limit.consume('a')).toThrow(limited(10))
@@ -33,27 +33,27 @@ test('consume() refills tokens with time, but not beyond the burst', () => {
   expect(() => limit.consume('a')).toThrow(limited(10))
 })
 
-test('a refusal uses no token, so a caller who keeps trying still gets the next token', () => {
+test('a refusal uses no token, so a persistent caller still gets the next one', () => {
   const { clock, limit, takeMany: consumeMany } = openLimit({ perMinute: 60, burst: 1 })
   consumeMany('a', 1)
   for (clock.ms = 100; clock.ms < 1_000; clock.ms += 100) expect(() => limit.consume('a')).toThrow(limited(1))
   limit.consume('a')
 })
 
-test('the burst is a minute of requests by default', () => {
+test('the default burst is one minute of requests', () => {
   const { limit, takeMany: consumeMany } = openLimit({ perMinute: 30 })
   consumeMany('a', 30)
   expect(() => limit.consume('a')).toThrow(limited(2))
 })
 
-test('keys do not share', () => {
+test('keys have separate limits', () => {
   const { limit, takeMany: consumeMany } = openLimit({ perMinute: 1 })
   consumeMany('a', 1)
   limit.consume('b')
   expect(() => limit.consume('a')).toThrow(limited(60))
 })
 
-test('a clock that is set back locks no key out', () => {
+test('a clock that goes back locks out no key', () => {
   const { clock, limit, takeMany: consumeMany } = openLimit({ perMinute: 60, burst: 2 })
   clock.ms = 3_600_000
   consumeMany('a', 2)
@@ -62,7 +62,7 @@ test('a clock that is set back locks no key out', () => {
   expect(() => limit.consume('a')).toThrow(limited(1))
 })
 
-test('the limiter forgets keys after a long time without use, and keeps keys in use', () => {
+test('the limiter drops keys after a long time without use', () => {
   const { limit, takeMany: consumeMany } = openLimit({ perMinute: 1, maxKeys: 10 })
   consumeMany('quiet', 1)
   consumeMany('busy', 1)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { rows } from '../aims/rows.ts'
 import { toAgentFigures } from './figures.ts'
 
-test('toAgentFigures() names the figures of 100,000 agents by the rows of the aims, and compares calls round by round', () => {
+test('toAgentFigures() assigns the figures of 100,000 agents to their targets, and compares calls within each round', () => {
   const figures = toAgentFigures([
     { agents: 10, startedGateways: [{ startMs: 900, cpuMs: 700, rss: 120e6 }], calls: [400, 800] },
     { agents: 100_000, startedGateways: [{ startMs: 4_700, cpuMs: 5_100, rss: 405e6 }], calls: [440, 880] },
@@ -18,7 +18,7 @@ test('toAgentFigures() names the figures of 100,000 agents by the rows of the ai
   expect(figures[3]?.note).toContain('5.1 s of CPU time')
 })
 
-test('toAgentFigures() assigns no row of the aims to any other number of agents', () => {
+test('toAgentFigures() has no target for any other number of agents', () => {
   const figures = toAgentFigures([{ agents: 10_000, startedGateways: [], calls: [] }])
   expect(figures.some(({ row }) => row)).toBe(false)
 })

@@ -8,7 +8,7 @@ test('isMet() counts the bound itself as met', () => {
   expect(isMet({ atMost: 1.5 }, 1.51)).toBe(false)
 })
 
-test('isMet() holds no bound met by a figure that is missing', () => {
+test('isMet() counts a missing figure as not met', () => {
   expect(isMet({ atLeast: 0.9 }, Number.NaN)).toBe(false)
   expect(isMet({ atMost: 1.5 }, Number.NaN)).toBe(false)
 })

@@ -10,7 +10,7 @@ const documented = new Map(
 )
 
 test.each(Object.values<Aim>(rows))(
-  'the page on performance has a row "$row" with the aim of the bench',
+  'the page on performance has the row "$row" with the same target as the bench',
   ({ row, aim }) => {
     expect(documented.get(row)).toBe(aim ? formatBound(aim) : 'none')
   },

@@ -11,7 +11,7 @@ const earlier: EarlierTree = {
   remove: async () => undefined,
 }
 
-test('pairWithEarlier() puts the earlier server beside its present rival', () => {
+test('pairWithEarlier() lists the server of the earlier commit after the present one', () => {
   const ours = { name: 'Postern', note: 'durable', entry: now, setup: { tree: {} } }
   expect(pairWithEarlier([ours], earlier)).toEqual([
     ours,
@@ -26,7 +26,7 @@ test('pairWithEarlier() puts the earlier server beside its present rival', () =>
   ])
 })
 
-test('pairWithEarlier() leaves out what the earlier commit has not, or has without a file that it needs', () => {
+test('pairWithEarlier() omits servers that the earlier commit lacks, or cannot run without a missing file', () => {
   const unknown = { name: 'new case', note: '', entry: agent }
   const unable = { name: 'new agent', note: '', entry: now, requiredFiles: [agent] }
   expect(pairWithEarlier([unknown, unable], earlier)).toEqual([])

@@ -18,7 +18,7 @@ function makeRound(factor: number): FloodRound {
   }
 }
 
-test('toFloodFigures() compares within each round, so that a slow round tilts no ratio', () => {
+test('toFloodFigures() computes ratios within each round, so that one slow round does not distort them', () => {
   const figures = toFloodFigures([makeRound(1), makeRound(10), makeRound(1)], 100)
   expect(figures.map(({ name, value, ratio }) => [name, value, ratio])).toEqual([
     ['Honest p99 in the server, alone', 4, undefined],
@@ -30,7 +30,7 @@ test('toFloodFigures() compares within each round, so that a slow round tilts no
   ])
 })
 
-test('toFloodFigures() names the rate of the flood, its answers, and what the client saw', () => {
+test('toFloodFigures() notes the rate of the flood, its responses, and the p99 at the client', () => {
   const note = toFloodFigures([makeRound(1)], 100)[2]?.note
   expect(note).toContain('500 posts a second (5.0 times the honest ones)')
   expect(note).toContain('answered with 401')

@@ -8,7 +8,7 @@ test.each([
   ['a body of known length', plain, 202, 'ok'],
   ['no body', 'HTTP/1.1 202 Accepted\r\nDate: now\r\n\r\n', 202, ''],
   ['chunks', chunked, 200, 'abcd'],
-])('parseAnswer() reads an answer with %s and says where it ends', (_, text, status, body) => {
+])('parseAnswer() parses a response with %s and returns where it ends', (_, text, status, body) => {
   const answer = parseAnswer(Buffer.from(`${text}HTTP/1.1 404`))
   expect(answer).toMatchObject({ status, end: text.length })
   expect(answer?.body.toString()).toBe(body)
@@ -17,13 +17,13 @@ test.each([
 test.each([
   ['a body of known length', plain],
   ['chunks', chunked],
-])('parseAnswer() waits for the rest of %s', (_, text) => {
+])('parseAnswer() waits for the remaining bytes of %s', (_, text) => {
   for (let length = 0; length < text.length; length++) {
     expect(parseAnswer(Buffer.from(text.slice(0, length)))).toBeUndefined()
   }
 })
 
-test('formatRequest() counts the body and ends the head', () => {
+test('formatRequest() writes the length of the body and ends the header', () => {
   const bytes = formatRequest('/inbox', { host: 'agents.test' }, Buffer.from('{}'))
   expect(Buffer.from(bytes).toString()).toBe('POST /inbox HTTP/1.1\r\nhost: agents.test\r\ncontent-length: 2\r\n\r\n{}')
 })

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createAnswerTimer } from './answer-times.ts'
 
-test('createAnswerTimer() times accepted posts within the server, and no others', async () => {
+test('createAnswerTimer() measures only accepted posts, inside the server', async () => {
   const server = createServer(async (request, response) => {
     if (request.url === '/slow') await sleep(30)
     response.writeHead(request.url === '/refused' ? 401 : 202).end()

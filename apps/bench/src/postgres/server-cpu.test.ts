@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { sumCpu } from './server-cpu.ts'
 
-test('sumCpu() adds the CPU time of all processes, of new ones from their start, and ignores ended ones', () => {
+test('sumCpu() adds the CPU time of all processes, counts new ones from their start, and ignores ended ones', () => {
   const before = new Map([
     [1, 10],
     [2, 20],

@@ -40,18 +40,18 @@ function take(agent: string, via: string, rules = openRules()): Intake | string 
   }
 }
 
-test('the rules stand in one order: queue modes, access, rate limits, storage, loops', () => {
+test('openRules() orders the rules: queue modes, access, rate limits, storage, loops', () => {
   expect(openRules().map(({ name }) => name)).toEqual(['queue modes', 'access', 'rate limits', 'storage', 'loops'])
 })
 
-test('a sender without access gets the same refusal however often they write, and uses up no limit', () => {
+test('the gateway refuses a sender without access every time, without spending their rate limit', () => {
   const rules = openRules()
   expect([take('desk', 'calls', rules), take('desk', 'calls', rules)]).toEqual(['forbidden', 'forbidden'])
   expect(take('open', 'calls', rules)).toMatchObject({ agent: 'open' })
   expect(take('open', 'calls', rules)).toBe('rate_limited')
 })
 
-test('a message for the operator alone waits in its mode, and counts as no turn for a loop limit', () => {
+test('a message that only the operator reads has a queue mode, but does not count as a turn for loop limits', () => {
   expect(take('desk', 'letters')).toMatchObject({ disposition: 'keep', queueMode: expect.anything() })
   expect(take('desk', 'letters')).not.toHaveProperty('loop')
   expect(take('open', 'letters')).toMatchObject({ disposition: 'answer', loop: expect.anything() })

@@ -26,7 +26,7 @@ test.each([
   [new Rejection('malformed', `no ${secret}`, { violations: [{ field: 'a', description: secret }] }), 400],
   [new Unavailable(`no ${secret}`, { retryAfter: 7 }), 503],
   [new Error(`no ${secret}`), 500],
-])('the problem of an error hides secrets and keeps its status: %s', async (error, status) => {
+])('the problem document of an error masks secrets and keeps its status: %s', async (error, status) => {
   const { ask, logged } = openApp(() => Promise.reject(error))
   const answer = await ask()
   expect(answer.status).toBe(status)
@@ -39,7 +39,7 @@ test.each([
   ).not.toContain(secret)
 })
 
-test('a refusal of a request that quotes a secret hides it', async () => {
+test('a refusal masks a secret that the request quotes', async () => {
   const answer = await openApp(async () => new Response()).ask(`/operator/api/tell?${secret}=1`)
   expect(await answer.json()).toMatchObject({
     status: 400,
@@ -47,7 +47,7 @@ test('a refusal of a request that quotes a secret hides it', async () => {
   })
 })
 
-test('answers that an operation writes itself hide secrets, except those of an export', async () => {
+test('the gateway masks secrets in raw responses, except in exports', async () => {
   const write = async () => new Response(`data: ${secret}\n\n`)
   expect(await (await openApp(write).ask()).text()).toBe('data: (set)\n\n')
   expect(await (await openApp(write, { isExport: true }).ask()).text()).toBe(`data: ${secret}\n\n`)

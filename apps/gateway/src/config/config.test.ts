@@ -99,13 +99,13 @@ describe('parseConfig()', () => {
   })
 })
 
-test('handleHostOf() is the host of the origin, unless handles have a domain of their own', () => {
+test('handleHostOf() returns the host of the origin, unless handles have a domain of their own', () => {
   expect(handleHostOf(parseConfig({ ...smallest, origin: 'https://agents.example:8443' }))).toBe('agents.example')
   const tree = applyEnvironment(smallest, { POSTERN_HANDLE_HOST: 'BÜRO.example.' })
   expect(handleHostOf(parseConfig(tree))).toBe('xn--bro-hoa.example')
 })
 
-describe('a file that says "dev"', () => {
+describe('a configuration in dev mode', () => {
   test.each([
     ['0.0.0.0', ['dev']],
     ['::', ['dev']],
@@ -113,13 +113,13 @@ describe('a file that says "dev"', () => {
     ['127.0.0.1', []],
     ['localhost', []],
     ['::1', []],
-  ])('fails at start where it listens on %s: %j', (host, keys) => {
+  ])('fails at start when it listens on %s: %j', (host, keys) => {
     const config = parseConfig({ ...smallest, dev: true, listen: { host } })
     expect(findUnsafeSettings(config).map(({ key }) => key)).toEqual(keys)
   })
 })
 
-describe('secrets that are none', () => {
+describe('invalid secret references', () => {
   const sources = { baseDir: '/', environment: { NAME: 'x' } }
   const nest = (depth: number) => {
     let tree: unknown = { env: 'NAME' }
@@ -127,20 +127,20 @@ describe('secrets that are none', () => {
     return { agents: tree }
   }
 
-  test('10 000 levels are a ConfigError, 40 are not', () => {
+  test('are a ConfigError at 10,000 levels, but not at 40', () => {
     const read = () => resolveSecrets(nest(10_000), sources)
     expect(read).toThrow(ConfigError)
     expect(read).toThrow(/^agents\.a\.0: is nested deeper than 64 levels/)
     expect(resolveSecrets(nest(40), sources).missing).toEqual([])
   })
 
-  test('a variable with a name that every object has is missing', () => {
+  test('report a variable as missing when its name is a member of every object', () => {
     const { missing } = resolveSecrets({ operator_token: { env: 'toString' } }, sources)
     expect(missing.map(({ error }) => error.message)).toEqual([expect.stringContaining('toString is not set')])
   })
 
   test.each<[secret: object]>([[{ env: { a: 1 } }], [{ file: ['x'] }], [{ constructor: 'x' }], [{ toString: 'x' }]])(
-    '%j instead of a secret is a ConfigError',
+    'like %j are a ConfigError',
     secret => {
       const { value } = resolveSecrets({ ...smallest, operator_token: secret }, sources)
       expect(faultsOf(value)).toEqual([expect.stringMatching(/^operator_token: /)])
@@ -154,7 +154,7 @@ describe('roles', () => {
     'Name both roles or none, or set store to the postgres:// address that the others have.'
 
   test.each([[['ingress']], [['worker', 'worker']]])(
-    '%j leave work undone at the embedded store, in dev mode too',
+    '%j leave work undone with the embedded store, in dev mode too',
     roles => {
       for (const dev of [false, true]) expect(faultsOf({ ...smallest, roles, dev })).toEqual([dividedAlone])
     },
@@ -164,7 +164,7 @@ describe('roles', () => {
     ['sqlite', ['worker', 'ingress']],
     ['postgres://user@db.example/postern', ['ingress']],
     ['postgres://user@db.example/postern', ['worker']],
-  ])('a gateway at the store %s may have the roles %j', (store, roles) => {
+  ])('a gateway with the store %s may have the roles %j', (store, roles) => {
     expect(parseConfig({ ...smallest, store, roles }).roles).toEqual(roles)
   })
 })
@@ -206,7 +206,7 @@ describe('findUnsafeSettings()', () => {
     expect(findUnsafeSettings(parseConfig({ ...smallest, ...change, dev: true }))).toEqual([])
   })
 
-  test.each(['', ' ', 'whsec_', 'whsec_%%%'])('refuses the secret %j of a webhook, by whatever key', secret => {
+  test.each(['', ' ', 'whsec_', 'whsec_%%%'])('refuses the secret %j of a webhook, under any key', secret => {
     const faults = (change: object) => faultsOf({ ...smallest, ...change, dev: true }).join('\n')
     const fix = 'must be some text, or "whsec_" followed by base64'
     expect(faults({ email: { intake: { secret } } })).toContain(`email.intake.secret: ${fix}`)
@@ -224,7 +224,7 @@ describe('findUnsafeSettings()', () => {
 })
 
 describe('applyEnvironment()', () => {
-  test('has one variable for each plain value of the schema', () => {
+  test('knows one variable for each plain value of the schema', () => {
     const names = [...listVariables().keys()]
     expect(names).toEqual(
       expect.arrayContaining([
@@ -237,21 +237,21 @@ describe('applyEnvironment()', () => {
     )
   })
 
-  test('lays typed values over the file and leaves the file alone', () => {
+  test('sets typed values over those of the file without changing the file', () => {
     const file = { listen: { host: '127.0.0.1', port: 1 } }
     const overlaid = applyEnvironment(file, { POSTERN_LISTEN_PORT: '9000', POSTERN_DEV: 'true', HOME: '/x' })
     expect(overlaid).toEqual({ listen: { host: '127.0.0.1', port: 9000 }, dev: true })
     expect(file.listen.port).toBe(1)
   })
 
-  test('leaves a list where members belong, so that the schema refuses it', () => {
+  test('keeps a list where the schema wants an object, so that the schema refuses it', () => {
     const tree = applyEnvironment({ ...smallest, listen: ['80'] }, { POSTERN_LISTEN_PORT: '9000' })
     expect(() => parseConfig(tree)).toThrow(
       expect.objectContaining({ errors: [expect.objectContaining({ key: 'listen' })] }),
     )
   })
 
-  test('reads a list of texts at its commas', () => {
+  test('splits a list of texts at its commas', () => {
     const tree = applyEnvironment({ roles: ['ingress'] }, { POSTERN_ROLES: 'worker, ingress' })
     expect(tree).toEqual({ roles: ['worker', 'ingress'] })
     expect(() => parseConfig({ ...smallest, ...applyEnvironment({}, { POSTERN_ROLES: 'workr' }) })).toThrow()
@@ -290,7 +290,7 @@ describe('resolveSecrets()', () => {
     expect(resolvedSettings).toEqual({ value, missing: [], variables: new Set(['TOKEN']), references })
   })
 
-  test('names every key whose secret is missing, and leaves it out', () => {
+  test('names every key whose secret is missing, and omits its value', () => {
     const tree = { a: { b: { env: 'NONE' } }, c: { file: 'none' }, d: 1 }
     const { value, missing } = resolveSecrets(tree, { baseDir, environment: {} })
     expect(value).toEqual({ a: {}, d: 1 })
@@ -302,7 +302,7 @@ describe('resolveSecrets()', () => {
 })
 
 describe('readConfigFile()', () => {
-  test('accepts a variable that the file itself names, and refuses it elsewhere', async () => {
+  test('finds a variable that the file assigns for itself, and no others', async () => {
     const workingDir = mkdtempSync(join(tmpdir(), 'postern-named-'))
     const agents = { bot: { use: 'webhook', secret: { env: 'POSTERN_WEBHOOK_SECRET' } } }
     const environment = { POSTERN_WEBHOOK_SECRET: 'shared' }
@@ -327,14 +327,14 @@ describe('readConfigFile()', () => {
 
   const workingDir = mkdtempSync(join(tmpdir(), 'postern-config-'))
 
-  test('reads TypeScript, and relative paths start beside the file', async () => {
+  test('reads TypeScript, and resolves relative paths from its folder', async () => {
     writeFileSync(join(workingDir, 'mine.ts'), 'const port: number = 9100\nexport default { listen: { port } }\n')
     const file = await readConfigFile({ path: 'mine.ts', environment: {}, workingDir })
     const path = join(workingDir, 'mine.ts')
     expect(file).toEqual({ tree: { listen: { port: 9100 } }, missing: [], references: [], baseDir: workingDir, path })
   })
 
-  test('is content without a file', async () => {
+  test('returns an empty configuration without a file', async () => {
     const empty = mkdtempSync(join(tmpdir(), 'postern-empty-'))
     expect(await readConfigFile({ environment: {}, workingDir: empty })).toEqual({
       tree: {},
@@ -345,14 +345,14 @@ describe('readConfigFile()', () => {
     })
   })
 
-  test('a JSON file may hold comments; what looks like one within a text is none', async () => {
+  test('ignores comments in a JSON file, but not inside strings', async () => {
     const text = '// gateway\n{ "origin": "https://a.example/*x*/", /* two\nlines */ "data": "a\\"//b" } // end'
     writeFileSync(join(workingDir, 'commented.json'), text)
     const { tree } = await readConfigFile({ path: 'commented.json', environment: {}, workingDir })
     expect(tree).toEqual({ origin: 'https://a.example/*x*/', data: 'a"//b' })
   })
 
-  test('refuses a named file that is missing, or that it cannot read', async () => {
+  test('refuses a named file that is missing or unreadable', async () => {
     await expect(readConfigFile({ path: 'no.json', environment: {}, workingDir })).rejects.toThrow(
       new ConfigError('--config', 'there is no file "no.json"', 'Correct the path.'),
     )
@@ -371,7 +371,7 @@ describe('effectiveConfig()', () => {
     expect(of(smallest)).toMatchObject({ dev: false, origin: smallest.origin })
   })
 
-  test('fills in what only dev mode can do without, token or not', () => {
+  test('fills in only values that dev mode does not need, with or without a token', () => {
     const { operator_token } = smallest
     expect(of({ operator_token })).toMatchObject({ dev: true, origin: 'https://agents.test', operator_token })
   })

@@ -3,7 +3,7 @@ import { configSchema } from './schema.ts'
 import { resolveSecrets } from './secrets.ts'
 import { defineConfig } from './settings.ts'
 
-test('defineConfig() allows the values that the schema reads, with references in place of texts', () => {
+test('defineConfig() accepts the values of the schema, and secret references in place of strings', () => {
   const settings = defineConfig({
     $schema: './node_modules/postern/schemas/config.json',
     origin: 'https://agents.example',
@@ -31,7 +31,7 @@ test('defineConfig() allows the values that the schema reads, with references in
   })
 })
 
-test('defineConfig() refuses keys, values and kinds of agents that there are not', () => {
+test('defineConfig() refuses unknown keys, values and kinds of agents', () => {
   // @ts-expect-error: there is no such level
   defineConfig({ log: { level: 'loud' } })
   // @ts-expect-error: there is no such key

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { fillAll } from './dev-configs.ts'
 
-test('fillAll() fills what is absent and never overrides what the file says', () => {
+test('fillAll() fills in absent values and never overrides those of the file', () => {
   const file = {
     network: { loopback: { 'mastodon.test': 9001 }, dns: ['127.0.0.1:53'] },
     email: { submit: { host: 'mx.example', port: 25 } },
@@ -20,11 +20,11 @@ test('fillAll() fills what is absent and never overrides what the file says', ()
   })
 })
 
-test('fillAll() leaves a plain value alone where it wanted to fill below it', () => {
+test('fillAll() leaves a plain value alone where it expects an object', () => {
   expect(fillAll({ network: 'none' }, [['network/dns', []]])).toEqual({ network: 'none' })
 })
 
-test('fillAll() puts what has a name of its own beside what the file lists', () => {
+test('fillAll() adds list items whose names the file does not have', () => {
   const mine = { issuer: 'https://login.example', audience: 'mine' }
   const simulated = [{ issuer: 'https://issuer.test' }, { issuer: 'https://login.example', audience: 'simulated' }]
   const fill = (issuers: unknown) => fillAll({ issuers }, [['issuers', simulated, 'issuer']])

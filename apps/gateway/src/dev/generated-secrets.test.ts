@@ -12,7 +12,7 @@ function read(tree: object): ConfigFile {
 
 const ofKey = (sha256: object) => ({ a2a: { auth: { api_keys: [{ name: 'a', sha256 }] } } })
 
-test('dev mode makes up the digest of an API key in a list, and the key that it lets in', () => {
+test('dev mode generates an API key for a list together with its digest', () => {
   const file = read(ofKey({ env: 'KEY' }))
   const [made, ...others] = generateSecrets(file.missing)
   expect(others).toEqual([])
@@ -22,7 +22,7 @@ test('dev mode makes up the digest of an API key in a list, and the key that it 
   expect(digest.a2a.auth.api_keys[0]?.sha256).toMatch(/^[0-9a-f]{64}$/)
 })
 
-test('dev mode makes up one value for one variable, and keeps it for the next file', () => {
+test('dev mode generates one value for a variable, and uses it for later files too', () => {
   const tree = {
     agents: { a: { secret: { env: 'S' } }, b: { mcp: [{ url: 'http://x.test/', api_key: { env: 'S' } }] } },
   }
@@ -33,7 +33,7 @@ test('dev mode makes up one value for one variable, and keeps it for the next fi
   expect(generateSecrets(missing, made)).toEqual(made)
 })
 
-test('a fault of a value that dev mode cannot make up names the variable', () => {
+test('an error in a value that dev mode cannot generate names the variable', () => {
   const file = read({ a2a: { auth: { api_keys: [{ name: { env: 'HOLDER' }, sha256: '0' }] } } })
   const parse = () => devConfig(file)
   const fails = expect.objectContaining({

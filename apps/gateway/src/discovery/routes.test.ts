@@ -44,7 +44,7 @@ function openRoutes(face: Partial<AgentProfile> = {}, channels: readonly Channel
   return app
 }
 
-test('the page shows picture and fields, escaped', async () => {
+test('the page shows picture and fields with escaped text', async () => {
   const fields = [
     { name: '<i>Owner', value: '<script>alert(1)</script>' },
     { name: 'Source', value: 'https://example.com/?a=1&b="2"' },
@@ -61,7 +61,7 @@ test('the page shows picture and fields, escaped', async () => {
   )
 })
 
-test('a page without picture loads nothing and says so', async () => {
+test('the page of an agent without a picture loads no picture', async () => {
   const answer = await openRoutes().request('/agents/echo')
   expect(answer.headers.get('content-security-policy')).toContain("; img-src 'self'; ")
   expect(await answer.text()).not.toMatch(/<img|<dl>/)
@@ -82,13 +82,13 @@ test('the page shows what the agent does in public', async () => {
   expect(icon.headers.get('content-type')).toBe('image/svg+xml')
 })
 
-test('robots.txt keeps search engines out unless the agent wants them', async () => {
+test('robots.txt excludes search engines unless the agent allows them', async () => {
   const noindex = '<meta name="robots" content="noindex">'
   expect(await (await openRoutes().request('/agents/echo')).text()).toContain(noindex)
   expect(await (await openRoutes({ isIndexable: true }).request('/agents/echo')).text()).not.toContain(noindex)
 })
 
-test('the gateway serves a picture under its own name only, with its real type', async () => {
+test('the gateway serves a picture only under its own name, with its real type', async () => {
   const app = openRoutes()
   const answer = await app.request('/agents/echo/icon/0123.png')
   expect(new Uint8Array(await answer.arrayBuffer())).toEqual(bytes)
@@ -102,23 +102,26 @@ test('the gateway serves a picture under its own name only, with its real type',
   }
 })
 
-test('the page of an agent that is no more is gone', async () => {
+test('the page of a removed agent answers 410', async () => {
   expect((await openRoutes().request('/agents/Gone')).status).toBe(410)
   expect((await openRoutes().request('/agents/nobody')).status).toBe(404)
 })
 
-test.each([[true], [false]])('discovery offers mail where it can come in: %s (MN-1.4)', async isOffered => {
-  const app = openRoutes({}, isOffered ? [mail] : [{ ...mail, discovery: undefined }])
-  for (const path of ['/.well-known/webfinger?resource=acct:echo@agents.example', '/agents/echo']) {
-    expect((await (await app.request(path)).text()).includes('mailto:')).toBe(isOffered)
-  }
-  const card = (await (await app.request('/.well-known/agent-card/echo')).json()) as { mentionable: object }
-  expect(card.mentionable).toMatchObject({ supported_inbound: ['activitypub', ...(isOffered ? ['email'] : [])] })
-  const directory = await (await app.request('/.well-known/mentionable-agents.json')).text()
-  expect(directory.includes('"email":"echo@agents.example"')).toBe(isOffered)
-})
+test.each([[true], [false]])(
+  'discovery lists an email address only if the gateway receives mail: %s (MN-1.4)',
+  async isOffered => {
+    const app = openRoutes({}, isOffered ? [mail] : [{ ...mail, discovery: undefined }])
+    for (const path of ['/.well-known/webfinger?resource=acct:echo@agents.example', '/agents/echo']) {
+      expect((await (await app.request(path)).text()).includes('mailto:')).toBe(isOffered)
+    }
+    const card = (await (await app.request('/.well-known/agent-card/echo')).json()) as { mentionable: object }
+    expect(card.mentionable).toMatchObject({ supported_inbound: ['activitypub', ...(isOffered ? ['email'] : [])] })
+    const directory = await (await app.request('/.well-known/mentionable-agents.json')).text()
+    expect(directory.includes('"email":"echo@agents.example"')).toBe(isOffered)
+  },
+)
 
-test('the name of an agent cannot end the block of data in the page (MN-1.5)', async () => {
+test('the name of an agent cannot end the data block in the page (MN-1.5)', async () => {
   const page = await (
     await openRoutes({ displayName: '</script><script>alert(1)</script>' }).request('/agents/echo')
   ).text()

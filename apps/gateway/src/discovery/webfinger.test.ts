@@ -31,7 +31,7 @@ describe('describeResource()', () => {
     'acct:echo@agents.example',
     'https://agents.example/agents/echo',
     'HTTPS://Agents.Example/agents/Echo/',
-  ])('finds an agent whose handle has a domain of its own by %s, and names it by that', resource => {
+  ])('finds an agent whose handle has a separate domain by %s, with that domain in its subject', resource => {
     const split = { ...agents, domain: 'example.com' }
     const { subject, aliases } = describeResource([resource], split, linksOf)
     expect(subject).toBe('acct:echo@example.com')

@@ -41,7 +41,7 @@ function openRecords(...kept: readonly (readonly [text: string, mime?: string | 
 }
 
 describe('storeFiles()', () => {
-  test('moves the bytes of files and artifacts to the store, under their digest', () => {
+  test('stores the bytes of files and artifacts under their digests', () => {
     const { attachments } = openRecords()
     const bytes = Buffer.from('picture')
     const ref = { kind: 'inline', data_base64: bytes.toString('base64') } as const
@@ -63,8 +63,8 @@ describe('storeFiles()', () => {
   })
 })
 
-describe('an address of stored bytes', () => {
-  test('is on this machine for agents where the origin leads elsewhere, and of the origin for peers', () => {
+describe('a URL of stored bytes', () => {
+  test('has a local host for agents when the origin leads elsewhere, and the origin for peers', () => {
     const { attachments, digests, lieAt } = openRecords(['picture', 'image/png'])
     const [digest = ''] = digests
     lieAt('http://127.0.0.1:8787')
@@ -75,7 +75,7 @@ describe('an address of stored bytes', () => {
     expect(attachments.presentParts([stored], 'peer')).toMatchObject([{ bytes_ref: { url: foreign } }])
   })
 
-  test('gives them to its holder as a download, never as a page under our origin', async () => {
+  test('serves the bytes as a download, never as a page of our origin', async () => {
     const { attachments, digests, fetchFrom } = openRecords(['<script>', 'text/html'])
     const answer = await fetchFrom(attachments.fileAddress(digests[0] ?? ''))
     expect(answer.status).toBe(200)
@@ -88,7 +88,7 @@ describe('an address of stored bytes', () => {
     })
   })
 
-  test.each(['image/png', 'image/jpeg', 'video/mp4', 'audio/mpeg'])('names %s as what it is', async mime => {
+  test.each(['image/png', 'image/jpeg', 'video/mp4', 'audio/mpeg'])('keeps the media type %s', async mime => {
     const { attachments, digests, fetchFrom } = openRecords(['media', mime])
     const answer = await fetchFrom(attachments.fileAddress(digests[0] ?? ''))
     expect(answer.headers.get('content-type')).toBe(mime)
@@ -102,13 +102,13 @@ describe('an address of stored bytes', () => {
     'application/pdf',
     'IMAGE/PNG\r\nx: y',
     undefined,
-  ])('does not name %s', async mime => {
+  ])('does not keep the media type %s', async mime => {
     const { attachments, digests, fetchFrom } = openRecords(['anything', mime])
     const answer = await fetchFrom(attachments.fileAddress(digests[0] ?? ''))
     expect(answer.headers.get('content-type')).toBe('application/octet-stream')
   })
 
-  test('is the same all day, and works for a year', async () => {
+  test('stays the same for a day, and works for a year', async () => {
     const { attachments, digests, fetchFrom, advance } = openRecords(['media', 'image/png'])
     const [digest = ''] = digests
     const address = attachments.fileAddress(digest)
@@ -125,7 +125,7 @@ describe('an address of stored bytes', () => {
     })
   })
 
-  test('given to an agent works for a day', async () => {
+  test('works for a day if an agent received it', async () => {
     const { attachments, digests, fetchFrom, advance } = openRecords(['media'])
     const [digest = ''] = digests
     const ref = { kind: 'content_addressed', algo: 'sha256', digest } as const
@@ -137,7 +137,7 @@ describe('an address of stored bytes', () => {
     expect((await fetchFrom(url)).status).toBe(403)
   })
 
-  test('is no other: its token is for these bytes and this time alone', async () => {
+  test('has a token that is valid only for these bytes and this time', async () => {
     const { attachments, digests, fetchFrom } = openRecords(['one'], ['two'])
     const [one = '', two = ''] = digests
     const address = attachments.fileAddress(one)
@@ -163,7 +163,7 @@ describe('an address of stored bytes', () => {
     }
   })
 
-  test('does not exist for deleted bytes', async () => {
+  test('answers 404 for deleted bytes', async () => {
     const { attachments, fetchFrom } = openRecords()
     const answer = await fetchFrom(attachments.fileAddress('ab'.repeat(32)))
     expect(answer.status).toBe(404)
@@ -172,7 +172,7 @@ describe('an address of stored bytes', () => {
 
 describe('readAttachment()', () => {
   const signal = new AbortController().signal
-  test('reads bytes wherever they are', async () => {
+  test('reads bytes from every kind of location', async () => {
     const { attachments, digests } = openRecords(['kept'])
     const inline = { kind: 'inline', data_base64: 'YQ==' } as const
     const ref = { kind: 'content_addressed', algo: 'sha256', digest: digests[0] ?? '' } as const
@@ -181,14 +181,14 @@ describe('readAttachment()', () => {
     expect([await read(inline), await read(ref)]).toEqual(['a', 'kept'])
   })
 
-  test('names the reason when the bytes are not available', async () => {
+  test('says why bytes are not available', async () => {
     const { attachments } = openRecords()
     const url = { kind: 'url', url: 'https://peer.test/a.png' } as const
     const reading = attachments.readAttachment({ kind: 'file', bytes_ref: url }, signal)
     await expect(reading).rejects.toThrow(new Undeliverable('Cannot fetch attachment: its host answered 404'))
   })
 
-  test('the reader returns bytes that fit their digest, or none (MN-4.1)', async () => {
+  test('returns only bytes that match their digest (MN-4.1)', async () => {
     const attachments = createPublishedAttachments({
       store: { findBlob: async () => undefined } as unknown as PublishedAttachmentsOptions['store'],
       origin,

@@ -26,7 +26,7 @@ function ask(port: number, path: string, restMs = 0) {
   return { socket, bytes: () => bytes, isClosed: () => isClosed }
 }
 
-test('listenHttp() closes on a client that does not take its answer, and waits for one that takes it slowly', async () => {
+test('listenHttp() disconnects clients that do not read their response, and waits for slow readers', async () => {
   let held = 0
   const large = (size: number) => {
     const body = new ReadableStream<Uint8Array>({

@@ -10,7 +10,7 @@ function open(checkWork: () => Promise<void>, sleep: (ms: number) => Promise<voi
   return readiness
 }
 
-test('isReady() is true while work goes on and the store takes writes', async () => {
+test('isReady() is true while the worker runs and the store accepts writes', async () => {
   const readiness = createReadiness({ checkWork: async () => {}, sleep: sleepLong, log })
   expect(await readiness.isReady()).toBe(false)
   readiness.open()
@@ -19,7 +19,7 @@ test('isReady() is true while work goes on and the store takes writes', async ()
   expect(await readiness.isReady()).toBe(false)
 })
 
-test('isReady() is false as long as the store takes no writes, and logs that once', async () => {
+test('isReady() is false while the store accepts no writes, and logs that once', async () => {
   const checkWork = vi.fn().mockRejectedValueOnce(new Error('full')).mockRejectedValueOnce(new Error('full'))
   const { isReady } = open(checkWork.mockResolvedValue(undefined))
   log.warn.mockClear()
@@ -31,7 +31,7 @@ test('isReady() is false as long as the store takes no writes, and logs that onc
   expect(log.warn.mock.calls[0]?.[0]).toEqual({ err: new Error('full') })
 })
 
-test('isReady() does not wait for a silent database, and sends no further query before the answer', async () => {
+test('isReady() does not wait for a silent database, and sends no second query before the first returns', async () => {
   let answer = () => {}
   const checkWork = vi.fn(() => new Promise<void>(resolve => (answer = resolve)))
   const waits: number[] = []
@@ -46,7 +46,7 @@ test('isReady() does not wait for a silent database, and sends no further query 
   })
 })
 
-test('isReady() looks once for all who ask at the same time', async () => {
+test('isReady() makes one query for simultaneous requests', async () => {
   const checkWork = vi.fn(async () => {})
   const { isReady } = open(checkWork)
   expect(await Promise.all([isReady(), isReady(), isReady()])).toEqual([true, true, true])

@@ -20,7 +20,7 @@ async function openPasses(key = 'key') {
   return { ...rehearsals, clock, makePass }
 }
 
-test('a pass counts once, for half a minute', async () => {
+test('a pass is valid once, for half a minute', async () => {
   const { take, makePass, clock } = await openPasses()
   const [pass, late] = [await makePass(), await makePass()]
   expect([take(pass), take(pass)]).toEqual(['refused', undefined])
@@ -28,7 +28,7 @@ test('a pass counts once, for half a minute', async () => {
   expect(take(late)).toBeUndefined()
 })
 
-test('a pass that somebody else made or changed counts for nothing', async () => {
+test('a forged or changed pass is not valid', async () => {
   const { take, makePass, clock } = await openPasses()
   const foreign = await openPasses('another key')
   const pass = await makePass()

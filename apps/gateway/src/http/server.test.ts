@@ -65,7 +65,7 @@ test.each([
   expect([other.status, other.headers.get('retry-after')]).toEqual(status === 429 ? [503, '5'] : [status, null])
 })
 
-test('the server says that it is not ready, and refuses a body, only while there is no memory for a small one', async () => {
+test('the server refuses bodies and is not ready only while memory cannot hold even a small body', async () => {
   const bodies = createBodyBudget({ total: 1_024 * 1_024, refusal: 'Too much' })
   const server = openFullServer({ bodies, takeAddress() {} })
   const ready = async () => (await server.request('/readyz')).status
@@ -80,7 +80,7 @@ test('the server says that it is not ready, and refuses a body, only while there
   expect(await ready()).toBe(200)
 })
 
-test('the server counts a body in the share of the channel that it is for', async () => {
+test('the server counts a body towards the memory share of its channel', async () => {
   const bodies = createBodyBudget({ total: 1_024 * 1_024, refusal: 'Too much' })
   const server = openFullServer({ bodies, takeAddress() {} })
   for (const owner of ['a', 'b'])

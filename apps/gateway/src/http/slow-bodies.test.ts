@@ -38,22 +38,22 @@ function drip(port: number, bytes: number): Promise<string> {
 
 const echoSize = () => new Hono().post('/', async c => c.text(`took ${(await c.req.arrayBuffer()).byteLength}`))
 
-test('the server cuts a slow body with 408', async () => {
+test('the server ends a slow body with 408', async () => {
   expect(await drip(await listen(echoSize()), 1)).toMatch(/^HTTP\/1\.1 408 /)
 })
 
-test('the server cuts a body that does not come with 408, even where no handler reads it', async () => {
+test('the server ends a body that never arrives with 408, even if no handler reads it', async () => {
   const deaf = new Hono().post('/', () => new Promise<Response>(() => undefined))
   for (const app of [echoSize(), deaf]) expect(await drip(await listen(app), 0)).toMatch(/^HTTP\/1\.1 408 /)
 })
 
-test('the server reads a fast enough body to its end', async () => {
+test('the server reads a fast enough body completely', async () => {
   // The body takes five seconds, so the server checks twice, and a busy machine may send late in between.
   const patient = { everyMs: 2_000, minBytes: 1_000 }
   expect(await drip(await listen(echoSize(), patient), 1_000)).toContain('took 100000')
 })
 
-test('a body that has come waits for us as long as we like', async () => {
+test('a handler may take as long as it needs after the whole body has arrived', async () => {
   const app = new Hono().post('/', async c => {
     await delay(3 * pace.everyMs)
     return c.text(`took ${(await c.req.arrayBuffer()).byteLength}`)
@@ -61,7 +61,7 @@ test('a body that has come waits for us as long as we like', async () => {
   expect(await drip(await listen(app), 100_000)).toContain('took 100000')
 })
 
-test('the server does not cut a kept connection for its earlier request', async () => {
+test('the server does not close a kept-alive connection because of an earlier request', async () => {
   const server = createServer((incoming, outgoing) => void incoming.resume().on('end', () => outgoing.end('ok')))
   cutSlowBodies(server, pace)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

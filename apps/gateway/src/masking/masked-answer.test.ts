@@ -7,7 +7,7 @@ const mask = createSecretMask(['first-secret'])
 const toAnswer = (body: ReadableStream<Uint8Array>) =>
   maskAnswer(new Response(body as BodyInit, { status: 201, headers: { 'content-type': 'text/event-stream' } }), mask)
 
-test('an answer in pieces shows no secret, wherever the pieces end', async () => {
+test('a streamed response shows no secret, wherever its chunks end', async () => {
   const bytes = new TextEncoder().encode('data: ü first-secret\n\nrest of first-secret')
   const pieces = [...bytes].map(byte => Uint8Array.of(byte))
   const answer = toAnswer(ReadableStream.from(pieces))
@@ -15,7 +15,7 @@ test('an answer in pieces shows no secret, wherever the pieces end', async () =>
   expect(await answer.text()).toBe('data: ü (set)\n\nrest of (set)')
 })
 
-test('each event goes on before the next one comes, and a reader who leaves ends the stream', async () => {
+test('a masked stream passes on each event at once, and ends when its reader leaves', async () => {
   const left: unknown[] = []
   const source = new ReadableStream<Uint8Array>({
     start: controller => controller.enqueue(new TextEncoder().encode('data: first-secret\n\n')),

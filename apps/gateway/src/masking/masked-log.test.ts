@@ -11,14 +11,14 @@ function openLog() {
   return { lines, log: maskLog(log, createSecretMask(['first-secret'])) }
 }
 
-test('no level of the log tells a secret, in its sentence or its fields', () => {
+test('every log level masks secrets in the message and the fields', () => {
   const { lines, log } = openLog()
   for (const level of ['debug', 'info', 'warn', 'error'] as const)
     log[level]({ url: 'x?first-secret', list: [{ a: 'first-secret' }] }, 'with first-secret')
   expect(lines).toEqual(Array(4).fill({ fields: { url: 'x?(set)', list: [{ a: '(set)' }] }, text: 'with (set)' }))
 })
 
-test('an error hides a secret in its stack, its causes and its members, and stays of its class', () => {
+test('an error keeps its class, but no secret in its stack, causes and members', () => {
   const { lines, log } = openLog()
   const inner = Object.assign(new Error('first-secret is wrong'), { code: 'EFIRST', input: 'first-secret' })
   const err = new Unavailable('cannot use first-secret', { cause: new AggregateError([inner], 'all failed') })
@@ -34,7 +34,7 @@ test('an error hides a secret in its stack, its causes and its members, and stay
   expect(err.message).toBe('cannot use first-secret')
 })
 
-test('the log gets an error without a secret as it is, and a circle of causes ends', () => {
+test('the log receives an error without secrets unchanged, even if its causes form a cycle', () => {
   const { lines, log } = openLog()
   const err = new Error('plain')
   log.error({ err }, 'failed')

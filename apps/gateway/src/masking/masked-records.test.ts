@@ -5,7 +5,7 @@ import { maskRecords } from './masked-records.ts'
 import { createSecretMask } from './secret-mask.ts'
 import { listSecretTexts } from './secret-settings.ts'
 
-test('a look-up keeps its document for a replay, and hides whole secrets alone', async () => {
+test('the record of a fetch keeps its document for a replay, and masks only whole secrets', async () => {
   const tree = {
     store: 'postgres://db.example/postern',
     agents: {

@@ -11,18 +11,18 @@ test.each([
   expect(createSecretMask([secret]).hideIn(text)).toBe(shown)
 })
 
-test('a mask hides the longer of two secrets whole', () => {
+test('a mask hides the longer of two overlapping secrets completely', () => {
   expect(createSecretMask(['abcdefgh', 'abcdefgh-ijk']).hideIn('abcdefgh-ijk abcdefgh')).toBe('(set) (set)')
 })
 
 test.each(['https://github.com/acme/postern/issues', 'https://github.com/acme?page=2', 'https://github.com/acmes'])(
-  'a text shows %s, which only begins like a secret address',
+  'a text shows %s, which only has the start of a secret URL',
   text => {
     expect(createSecretMask(['https://github.com/acme/', 'https://github.com/acme']).hideIn(text)).toBe(text)
   },
 )
 
-test('short values stay readable in texts', () => {
+test('a mask leaves short values readable', () => {
   const text = 'info: --read-only at 8080'
   expect(createSecretMask(['info', '8080']).hideIn(text)).toBe(text)
 })
@@ -33,7 +33,7 @@ test('a mask learns more secrets and forgets none', () => {
   expect(mask.hideIn('first-secret second-secret')).toBe('(set) (set)')
 })
 
-test('a value without a secret stays itself, and one with a secret keeps its form', () => {
+test('a value without a secret stays the same object, and one with a secret keeps its structure', () => {
   const mask = createSecretMask(['first-secret'])
   const clean = { a: ['b', { c: 1 }], at: new Date(0) }
   expect(mask.hideInAll(clean)).toBe(clean)

@@ -3,7 +3,7 @@ import { listSecretTexts, maskSettings } from './secret-settings.ts'
 
 const mask = (tree: object, references?: readonly (readonly string[])[]) => maskSettings({ tree, references })
 
-test('settings hide secrets by their names, and in URLs', () => {
+test('settings hide secrets by the names of their keys, and in URLs', () => {
   const config = {
     operator_token: 'x',
     store: 'postgres://me:p%2Fss@db.example:5432/house',
@@ -30,7 +30,7 @@ test.each([
   expect(mask({ url, urls: [url] })).toEqual({ url: printed, urls: [printed] })
 })
 
-test('settings hide lists with the name of a secret, and members whose names tell nothing', () => {
+test('settings hide lists under a secret’s name, and the values of members whose names say nothing', () => {
   const forwarded_props = { tenant: 'a', nested: [{ mode: 'b' }], count: 3 }
   expect(
     mask({
@@ -45,7 +45,7 @@ test('settings hide lists with the name of a secret, and members whose names tel
   })
 })
 
-test('an MCP server shows its command and its first argument alone', () => {
+test('an MCP server shows only its command and first argument', () => {
   const server = { command: 'npx', args: ['@tools/files', '--token', 'x'], env: { PORT: 'y' }, only: ['read'] }
   const shown = { ...server, args: ['@tools/files', '(set)', '(set)'], env: { PORT: '(set)' } }
   expect(mask({ agents: { a: { mcp: [server] }, b: { members: { c: { mcp: [server] } } } } })).toEqual({
@@ -58,7 +58,7 @@ test('settings hide private members of a JWK, and show its public ones', () => {
   expect(mask({ payments: { jwk } })).toEqual({ payments: { jwk: { ...jwk, d: '(set)' } } })
 })
 
-test('settings hide every value that stands elsewhere, whatever its name', () => {
+test('settings hide every value that another setting keeps secret, under any name', () => {
   const tree = { origin: 'https://agents.example', agents: { a: { url: 'https://x.test/T1/B2' } }, list: ['a', 'b'] }
   const references = [['origin'], ['agents', 'a', 'url'], ['list', '1']]
   expect(mask(tree, references)).toEqual({
@@ -68,7 +68,7 @@ test('settings hide every value that stands elsewhere, whatever its name', () =>
   })
 })
 
-test('texts hide secrets, and show what the gateway tells everybody', () => {
+test('texts hide secrets, and show public values', () => {
   const tree = {
     origin: 'https://agents.example',
     operator_token: 'token-of-the-operator',
@@ -81,7 +81,7 @@ test('texts hide secrets, and show what the gateway tells everybody', () => {
 
 const opaque = 'f83OJ3D2xF1Bg8vub9tL'
 
-test('texts hide what looks like a secret in headers, variables, arguments and references, whatever its name', () => {
+test('texts hide values that look like secrets in headers, variables, arguments and references, under any name', () => {
   const server = {
     command: 'npx',
     args: ['files', '--token', 'spoken-word', opaque.slice(1)],
@@ -107,7 +107,7 @@ test('texts hide what looks like a secret in headers, variables, arguments and r
   ])
 })
 
-test('texts show harmless words of a database, a model, headers, variables and addresses', () => {
+test('texts show harmless values of databases, models, headers, variables and addresses', () => {
   const tree = {
     store: 'postgres://db.example/postern',
     agents: {

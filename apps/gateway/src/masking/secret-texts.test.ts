@@ -46,13 +46,13 @@ test.each([
   ['the URL of an option', '--store=postgres://me:hunter-two@db.example/house', 'hunter-two'],
   ['JSON', `{"id":"${opaque}"}`, opaque],
   ['a user with a password', `me:${opaque}`, opaque],
-])('a secret in %s shows itself by its form or its name', (_what, text, secret) => {
+])('the mask recognizes a secret in %s by its form or its name', (_what, text, secret) => {
   expect(
     findSecretTexts({ text }).filter(each => !each.includes(`:${secret}`) && !each.includes(`"${secret}`)),
   ).toContain(secret)
 })
 
-test('all of a value whose name says it is a secret, by its lines and without its scheme', () => {
+test('the mask hides a whole value with a secret’s name, line by line and without its scheme', () => {
   expect(findSecretTexts({ text: 'plain words', isNamed: true })).toContain('plain words')
   expect(findSecretTexts({ text: 'Bearer spoken-word', isNamed: true })).toContain('spoken-word')
   const pem = '-----BEGIN KEY-----\nfirst-line\n-----END KEY-----'
@@ -65,7 +65,7 @@ test.each([
   ['https://x.test/v1/chat', ['https://x.test/v1/chat']],
   ['https://x.test/?format=activity&version=2026-01-01', ['https://x.test/?format=activity&version=2026-01-01']],
   [`https://x.test/services/T1/${opaque}`, [`https://x.test/services/T1/${opaque}`, opaque]],
-])('a secret address %s hides no short path and no name of a database', (text, secrets) => {
+])('the secret URL %s hides neither a short path nor the name of a database', (text, secrets) => {
   expect([...new Set(findSecretTexts({ text, isWhole: true, isReferenced: true }))]).toEqual(secrets)
 })
 
@@ -73,12 +73,12 @@ test.each([
   ['postgres://me:p%2Fss-of-me@db.example/house', ['p%2Fss-of-me', 'p/ss-of-me']],
   ['https://me:pass-of-me@x.test/v1', ['//me:pass-of-me@', 'pass-of-me']],
   ['https://x.test/v1?token=hunter-two&format=activity', ['hunter-two']],
-])('the URL %s holds these secrets', (text, secrets) => {
+])('the mask finds the secrets of the URL %s', (text, secrets) => {
   expect([...new Set(findSecretTexts({ text }))]).toEqual(secrets)
 })
 
 test.each(['words of a prompt, ', 'a=', 'a:', 'a=b&', '?a=https://x.test', 'aB1-', 'a.', 'aB'])(
-  'to read a file that repeats "%s" takes time in proportion to its length',
+  'the mask reads a file that repeats "%s" in linear time',
   piece => {
     const grown = measureGrowth(text => findSecretTexts({ text, isNamed: true, isWhole: true }), piece, 38912)
     expect(grown).toBeLessThan(24)

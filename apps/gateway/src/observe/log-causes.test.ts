@@ -18,7 +18,7 @@ function openLog() {
   return { log, lines }
 }
 
-test('a cause that repeats comes at once, then as one line with a count, and anew a minute later', () => {
+test('the log prints a repeated cause at once, then as one line with a count, and again after a minute', () => {
   const { log, lines } = openLog()
   const fail = () => {
     const err = new Unavailable('Cannot reach key host', { cause: new Error('connect ECONNREFUSED') })
@@ -36,7 +36,7 @@ test('a cause that repeats comes at once, then as one line with a count, and ane
   expect(lines).toHaveLength(3)
 })
 
-test('other causes, channels and sentences, and lines without a cause stay lines of their own', () => {
+test('different causes, channels and messages, and lines without a cause, stay separate lines', () => {
   const { log, lines } = openLog()
   log.warn({ via: 'email', err: new Error('one') }, 'message not taken')
   log.warn({ via: 'email', err: new Error('another') }, 'message not taken')
@@ -46,7 +46,7 @@ test('other causes, channels and sentences, and lines without a cause stay lines
   expect(lines).toHaveLength(7)
 })
 
-test('ever new causes take no memory without a bound, and none of their counts is lost', () => {
+test('new causes without end use bounded memory, and the log loses none of their counts', () => {
   const { log, lines } = openLog()
   for (let count = 0; count < 2_000; count++) {
     log.info({ reason: `reason ${count}` }, 'message refused')
@@ -57,7 +57,7 @@ test('ever new causes take no memory without a bound, and none of their counts i
   expect(lines).toHaveLength(4_000)
 })
 
-test('the log has the sentences of an expected error, and the stack of a fault of ours', () => {
+test('the log has the message of an expected error, and the stack of an unexpected one', () => {
   const cause = new SyntaxError('Unexpected token')
   expect(describeLogged(new Rejection('malformed', 'Cannot read activity', { cause }))).toEqual({
     type: 'Rejection',

@@ -14,7 +14,7 @@ async function render(meter: ReturnType<typeof createTokenMeter>): Promise<reado
   return (await metrics.render()).split('\n').filter(line => line.startsWith('postern_tokens'))
 }
 
-test('the meter counts tokens by agent, model and kind, and a partial kind apart', async () => {
+test('the meter counts tokens by agent, model and kind, and partial kinds separately', async () => {
   const meter = createTokenMeter()
   meter.count('desk', [{ model: 'large', input_tokens: 10, output_tokens: 4, total_tokens: 14, reasoning_tokens: 3 }])
   meter.count('desk', [{ model: 'large', input_tokens: 1, cached_input_tokens: 1 }])
@@ -29,7 +29,7 @@ test('the meter counts tokens by agent, model and kind, and a partial kind apart
   ])
 })
 
-test('a name cannot break the metrics, and names without end become one', async () => {
+test('a name cannot break the metrics format, and names beyond the limit count as one', async () => {
   const meter = createTokenMeter()
   meter.count('desk', [{ model: 'a"} 1\n\\', output_tokens: 1 }])
   expect(await render(meter)).toEqual(['postern_tokens_total{agent="desk",model="a\\"} 1\\n\\\\",kind="output"} 1'])

@@ -32,7 +32,7 @@ const settings = {
 
 const unset = (name: string) => `(missing: the environment variable ${name} is not set)`
 
-test('the print shows every default, and for each missing value the reason', async () => {
+test('the printed configuration has every default, and a reason for each missing value', async () => {
   const { printed, faults } = await print(settings)
   expect(printed).toMatchObject({
     origin: 'https://agents.example',
@@ -50,13 +50,13 @@ test('the print shows every default, and for each missing value the reason', asy
   )
 })
 
-test('the print names only what is missing', async () => {
+test('the printed configuration names only the missing values', async () => {
   const { printed, faults } = await print(settings, { TOKEN: 'x'.repeat(24), SHA: '0'.repeat(64), LEVEL: 'warn' })
   expect(printed).toMatchObject({ operator_token: '(set)', log: { level: '(set)' }, store: unset('DATABASE') })
   expect(faults.map(fault => fault.split(':')[0])).toEqual(['store', 'email.intake.secret', 'agents.py.url'])
 })
 
-test('a secret that dev mode makes up is no fault', async () => {
+test('a secret that dev mode generates is not an error', async () => {
   const { printed, faults } = await print({
     agents: { py: { use: 'webhook', url: 'https://hook.example', secret: { env: 'HOOK' } } },
   })
@@ -65,7 +65,7 @@ test('a secret that dev mode makes up is no fault', async () => {
   expect(faults).toEqual([])
 })
 
-test('the print shows a file with other faults as it stands, masked, and names every fault', async () => {
+test('the printed configuration of a file with other errors hides secrets and names every error', async () => {
   const { printed, faults } = await print({ ...settings, listen: { prt: 1 }, password: 'never shown' })
   expect(printed).toMatchObject({ listen: { prt: 1 }, operator_token: unset('TOKEN'), password: '(set)' })
   expect(printed.agents.py.secret).toBe('(set)')
@@ -73,7 +73,7 @@ test('the print shows a file with other faults as it stands, masked, and names e
   expect(faults).toHaveLength(8)
 })
 
-test('a print for dev mode shows what the simulation and dev mode add, and no secret', async () => {
+test('the configuration printed for dev mode has the values of the simulation and dev mode, without secrets', async () => {
   const { printed, faults } = await print(
     { agents: { py: { use: 'webhook', url: 'https://hook.test/', secret: { env: 'SECRET' } } } },
     {},

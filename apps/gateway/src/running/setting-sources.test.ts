@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { configSchema } from '../config/schema.ts'
 import { listSettings } from './config-print.ts'
 
-test('each value shows its source, and secrets stay hidden', () => {
+test('each setting shows its source, and secrets stay hidden', () => {
   const given = {
     origin: 'https://agents.example',
     agents: { echo: { use: 'builtin:echo' } },

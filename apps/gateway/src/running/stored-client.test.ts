@@ -23,7 +23,7 @@ async function openStopped() {
   return { client, countClosed: () => (existsSync(closed) ? readFileSync(closed, 'utf8').length : 0) }
 }
 
-test('a command that writes opens the agents once, and another that follows on it needs no more', async () => {
+test('consecutive commands that write share the open agents', async () => {
   const { client, countClosed } = await openStopped()
   expect(await client.call(peopleOperations.forget, forget)).toMatchObject({ messages: 0 })
   expect(await client.call(peopleOperations.list, { query: {} })).toMatchObject({ items: [] })
@@ -31,7 +31,7 @@ test('a command that writes opens the agents once, and another that follows on i
   expect(countClosed()).toBe(1)
 })
 
-test('a command that writes may follow on one that reads', async () => {
+test('a command that writes after one that reads opens the gateway again, with its agents', async () => {
   const { client, countClosed } = await openStopped()
   await Promise.all([client.call(peopleOperations.list, { query: {} }), client.get('/healthz')])
   expect(await client.call(peopleOperations.forget, forget)).toMatchObject({ messages: 0 })
@@ -39,7 +39,7 @@ test('a command that writes may follow on one that reads', async () => {
   expect(countClosed()).toBe(2)
 })
 
-test('a client that nobody uses opens no agent', async () => {
+test('an unused client opens no agents', async () => {
   const { client, countClosed } = await openStopped()
   await client.close()
   expect(countClosed()).toBe(0)

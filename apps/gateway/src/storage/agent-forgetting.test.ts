@@ -40,7 +40,7 @@ async function openWatch(forgets: Readonly<Record<string, () => Promise<void>>>)
   }
 }
 
-test('an agent whose forget() hangs holds back no call of another agent that is due later', async () => {
+test('an agent whose forget() hangs does not delay calls of other agents', async () => {
   const forget = vi.fn(async () => undefined)
   const { plan, begin, forgetting } = await openWatch({ stuck: () => new Promise(() => undefined), desk: forget })
   await plan('stuck', 'a')
@@ -51,7 +51,7 @@ test('an agent whose forget() hangs holds back no call of another agent that is 
   await vi.waitFor(async () => expect(await forgetting.listWaiting()).toMatchObject(stuck))
 })
 
-test('four calls of one agent run side by side, and the next begins when one has ended', async () => {
+test('four calls of one agent run in parallel, and the next starts when one ends', async () => {
   const ends: (() => void)[] = []
   const hang = () => new Promise<void>(resolve => void ends.push(resolve))
   const { plan, begin } = await openWatch({ desk: hang })
@@ -64,7 +64,7 @@ test('four calls of one agent run side by side, and the next begins when one has
   await vi.waitFor(() => expect(ends).toHaveLength(5))
 })
 
-test('calls that have failed wait with their reason', async () => {
+test('failed calls wait with their reason', async () => {
   const { plan, begin, forgetting } = await openWatch({ desk: () => Promise.reject(new Error('no disk')) })
   await plan('desk', 'a')
   begin()

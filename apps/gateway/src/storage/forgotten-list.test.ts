@@ -33,7 +33,7 @@ function find(name: string, path = pathOf()) {
 
 const linesOf = (path: string) => readFileSync(path, 'utf8').split('\n').slice(1)
 
-test('a list without the end of its first line counts what it lost, and lists people again', () => {
+test('a list whose first line is incomplete counts what it lost, and accepts people again', () => {
   const lost = add('ada')
   truncateSync(pathOf(), 20)
   const kept = [add('bob'), add('cleo')]
@@ -42,7 +42,7 @@ test('a list without the end of its first line counts what it lost, and lists pe
   expect(find('ada')).not.toContain(lost)
 })
 
-test('two processes that begin the list at once lose no line', () => {
+test('two processes that create the list at once lose no line', () => {
   const [ada, bob] = [add('ada', pathOf('first')), add('bob', pathOf('second'))]
   const [firstHead, firstLine] = linesOf(pathOf('first'))
   const [secondHead, secondLine] = linesOf(pathOf('second'))
@@ -51,7 +51,7 @@ test('two processes that begin the list at once lose no line', () => {
   expect([find('ada'), find('bob'), find('cleo')]).toEqual([[ada], [bob], [cleo]])
 })
 
-test('two processes that write at once give their lines different names', () => {
+test('two processes that write at once give their lines different ids', () => {
   add('ada')
   const [one, other] = [openForgottenList(pathOf()), openForgottenList(pathOf())]
   const drafts = [one.draft(['bob'], {}), other.draft(['bob'], {})] as const
@@ -61,7 +61,7 @@ test('two processes that write at once give their lines different names', () => 
   expect(new Set(find('bob')).size).toBe(2)
 })
 
-test('a line that the disk takes in two parts is whole', () => {
+test('a line that the disk writes in two parts is complete', () => {
   const write = fs.writeSync as (file: number, data: Uint8Array, offset: number, length: number) => number
   const short = vi.spyOn(fs, 'writeSync') as unknown as ReturnType<typeof vi.fn<typeof write>>
   short.mockImplementationOnce((file, data, offset) => write(file, data, offset, 10))

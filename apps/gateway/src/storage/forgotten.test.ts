@@ -45,7 +45,7 @@ async function openEarlier() {
   return { store, idsOf, forgetting: createPeopleForgetting({ store, directory, log: noLog }) }
 }
 
-test('an earlier store forgets the people of the list again: by principal, by address, as an owner, and as a claim', async () => {
+test('a restored store forgets the people of the list again: by principal, address, owner and claim', async () => {
   const now = await openEarlier()
   await now.forgetting.forgetPerson({ agent: 'echo', addresses: [ada] })
   await now.forgetting.forgetPerson({ addresses: [{ via: 'email', address: '@eve@mail.test' }] })
@@ -62,7 +62,7 @@ test('an earlier store forgets the people of the list again: by principal, by ad
   expect(await earlier.idsOf()).toEqual(['m2', 'm3', 'm4'])
 })
 
-test('a restored ban stays in force without the name after its person said forget me', async () => {
+test('a restored ban stays in force, without the person’s name, after the person said "forget me"', async () => {
   const now = await openEarlier()
   await now.forgetting.forgetPerson({ agent: 'echo', addresses: [bob], isOwn: true })
   const earlier = await openEarlier()
@@ -74,7 +74,7 @@ test('a restored ban stays in force without the name after its person said forge
   expect(JSON.stringify(await earlier.store.records.list('swarm-ban', 'agent:echo'))).not.toContain('bob')
 })
 
-test('a start completes what a crash cut off, and reads a list whose last line is half', async () => {
+test('a start completes what a crash interrupted, and reads a list whose last line is incomplete', async () => {
   const { store, idsOf } = await openEarlier()
   const fails = { ...store, forgetPerson: () => Promise.reject(new Error('the process ends')) }
   const cut = createPeopleForgetting({ store: fails, directory, log: noLog })
@@ -96,7 +96,7 @@ const forgetWith = (store: GatewayStore, part: object) =>
 test.each([
   ['the same word', { agent: 'echo', addresses: [bob], isOwn: true }],
   ['the operator for all agents', { addresses: [ada, bob] }],
-])('messages sent after an erasure that failed once and then succeeded remain: %s', async (_by, second) => {
+])('messages sent after an erasure that succeeded at its second try remain: %s', async (_by, second) => {
   const { store, idsOf, forgetting } = await openEarlier()
   const failed = forgetWith(store, { forgetPerson: failing })
   await expect(failed.forgetPerson({ agent: 'echo', addresses: [bob], isOwn: true })).rejects.toThrow('busy')
@@ -106,7 +106,7 @@ test.each([
   expect(await idsOf()).toContain('m4')
 })
 
-test('a forgetting that does less than a failed one leaves that to the next start', async () => {
+test('an erasure that does less than a failed one leaves the rest to the next start', async () => {
   const { store, idsOf, forgetting } = await openEarlier()
   await expect(forgetWith(store, { forgetPerson: failing }).forgetPerson({ addresses: [ada, bob] })).rejects.toThrow()
   await forgetting.forgetPerson({ agent: 'echo', addresses: [ada, bob] })
@@ -115,7 +115,7 @@ test('a forgetting that does less than a failed one leaves that to the next star
   expect(await idsOf()).toEqual([])
 })
 
-test('a store that cannot note a forgetting fails nothing, and notes it later', async () => {
+test('an erasure succeeds if the list cannot record it, and the list records it later', async () => {
   const { store, idsOf } = await openEarlier()
   const insert = vi.fn(store.records.insert).mockImplementationOnce(failing)
   const forgetting = forgetWith(store, { records: { ...store.records, insert } })
@@ -133,7 +133,7 @@ test('a store that cannot note a forgetting fails nothing, and notes it later', 
   expect(await idsOf()).toContain('m4')
 })
 
-test('a line that is on disk although its flush failed takes nothing said after its forgetting', async () => {
+test('a line that is on disk despite a failed flush deletes nothing from after its erasure', async () => {
   const { store, idsOf, forgetting } = await openEarlier()
   const flush = vi.spyOn(fs, 'fsyncSync').mockImplementationOnce(() => {
     throw new Error('the disk fails')
@@ -148,7 +148,7 @@ test('a line that is on disk although its flush failed takes nothing said after 
   expect(await earlier.forgetting.obeyList()).toBe(1)
 })
 
-test('a start warns of lines of the list that it cannot read', async () => {
+test('a start warns about lines of the list that it cannot read', async () => {
   const { store, forgetting } = await openEarlier()
   await forgetting.forgetPerson({ addresses: [bob] })
   appendFileSync(join(directory, 'forgotten'), '\n{"digests":["half')
@@ -157,7 +157,7 @@ test('a start warns of lines of the list that it cannot read', async () => {
   expect(warn).toHaveBeenCalledExactlyOnceWith({ lines: 1 }, expect.stringContaining('cannot be read'))
 })
 
-test('a start forgets once whoever asked many times', async () => {
+test('a start forgets a person once, however often the list names them', async () => {
   const { forgetting } = await openEarlier()
   for (let times = 0; times < 3; times += 1) await forgetting.forgetPerson({ addresses: [bob] })
   const { store } = await openEarlier()
@@ -166,7 +166,7 @@ test('a start forgets once whoever asked many times', async () => {
   expect(forgetPerson).toHaveBeenCalledOnce()
 })
 
-test('a list without a folder stops no forgetting', async () => {
+test('an erasure succeeds without the folder of the list', async () => {
   const { store, idsOf } = await openEarlier()
   const elsewhere = createPeopleForgetting({ store, directory: join(directory, 'gone'), log: noLog })
   expect(await elsewhere.forgetPerson({ addresses: [bob] })).toMatchObject({ messages: 1 })

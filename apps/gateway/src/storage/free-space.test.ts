@@ -29,7 +29,7 @@ function openSpace(floor: number | undefined) {
 
 const refusal = 'Cannot store message: the disk is almost full'
 
-test('below the floor only proven senders may write, below half of it nobody, and the log tells each change once', () => {
+test('the gateway refuses unproven senders below the minimum, everybody below half of it, and logs each change once', () => {
   const { told, set, list } = openSpace(1_000)
   expect(list()).toEqual([true, true])
   set(999)
@@ -48,7 +48,7 @@ test('below the floor only proven senders may write, below half of it nobody, an
   ])
 })
 
-test('without a floor everybody may write, however little the disk has left', () => {
+test('without a configured minimum everybody may write to a full disk', () => {
   const { set, list } = openSpace(undefined)
   set(0)
   expect(list()).toEqual([true, true])

@@ -17,7 +17,7 @@ function quotaOf(address: string, people: readonly string[] = [], verified = tru
   return rule.admitPeer?.(intake)?.storage
 }
 
-test('the quota counts separately for each person behind a connector, without naming them', () => {
+test('the quota counts each person behind a connector separately', () => {
   const [one, other, again] = ['U1', 'U2', 'U1'].map(person => quotaOf('@slack@connector.test', [person]))
   expect(one).toEqual(again)
   expect(one?.sender).not.toBe(other?.sender)
@@ -25,7 +25,7 @@ test('the quota counts separately for each person behind a connector, without na
   expect(one).toMatchObject({ isProven: true, maxBytes: 10, sender: expect.stringMatching(/^[\w-]{43}$/) })
 })
 
-test('evidence about others changes nothing for a sender who proves nothing', () => {
+test('evidence about others does not change the quota of an unproven sender', () => {
   const [one, other] = ['U1', 'U2'].map(person => quotaOf('@slack@connector.test', [person], false))
   expect(one).toEqual(other)
   expect(one).toMatchObject({ isProven: false, maxBytes: 1 })

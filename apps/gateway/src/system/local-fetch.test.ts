@@ -23,7 +23,7 @@ const endpoint = openLocalFetch(
   { app, origins: ['https://agents.test'], channels: [{ descriptor: { openPaths: ['a2a'] } }] },
 )
 
-test('openLocalFetch() answers our own addresses from our own routes', async () => {
+test('openLocalFetch() answers requests to our own URLs from our own routes', async () => {
   const answer = await endpoint.fetch('https://agents.test/a2a', { method: 'POST', headers: { x: 'y' }, body: 'words' })
   expect([answer.status, Buffer.from(answer.body).toString()]).toEqual([201, 'heard words y'])
 })
@@ -41,7 +41,7 @@ test.each([
   expect(await endpoint.openStream?.(url)).toBe(outsideStream)
 })
 
-test('openLocalFetch() keeps to the bounds of the request', async () => {
+test('openLocalFetch() applies the limits of the request', async () => {
   const big = endpoint.fetch('https://agents.test/a2a/big', { maxBytes: 99 })
   await expect(big).rejects.toThrow(new Undeliverable('Cannot fetch: answer is too large: more than 99 bytes'))
   const controller = new AbortController()
@@ -51,7 +51,7 @@ test('openLocalFetch() keeps to the bounds of the request', async () => {
   await expect(endpoint.fetch('https://agents.test/a2a/big', { signal: controller.signal })).rejects.toThrow('enough')
 })
 
-test('openLocalFetch() waits no longer than the request for the answer and its end, and reads no more than its limit', async () => {
+test('openLocalFetch() waits no longer than the request allows, and reads at most its limit', async () => {
   leaves.mockClear()
   const late = new Unavailable('Cannot fetch: no answer in time')
   await expect(endpoint.fetch('https://agents.test/a2a/never', { timeoutMs: 20 })).rejects.toThrow(late)
@@ -63,7 +63,7 @@ test('openLocalFetch() waits no longer than the request for the answer and its e
   leaves.mockClear()
 })
 
-test('openLocalFetch() leaves a stream that begins when nobody waits for it any more', async () => {
+test('openLocalFetch() cancels a stream that begins after its caller gave up', async () => {
   leaves.mockClear()
   const controller = new AbortController()
   const opening = endpoint.openStream?.('https://agents.test/a2a/stream', { signal: controller.signal })
@@ -73,7 +73,7 @@ test('openLocalFetch() leaves a stream that begins when nobody waits for it any 
   leaves.mockClear()
 })
 
-test('openLocalFetch() streams, until the reader leaves or gives up', async () => {
+test('openLocalFetch() streams until the reader leaves or aborts', async () => {
   const open = (signal?: AbortSignal) => endpoint.openStream?.('https://agents.test/a2a/stream', signal && { signal })
   for await (const piece of (await open())?.body ?? []) {
     expect(Buffer.from(piece).toString()).toBe('one')

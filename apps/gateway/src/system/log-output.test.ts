@@ -5,7 +5,7 @@ function failWith(code: string): never {
   throw Object.assign(new Error(code), { code })
 }
 
-test('createLogOutput() writes lines in company, and soon', async () => {
+test('createLogOutput() writes lines in batches, within a short time', async () => {
   const write = vi.fn((_: number, octets: NodeJS.ArrayBufferView) => octets.byteLength)
   const output = createLogOutput(1, write as never)
   output.write('one\n')
@@ -15,7 +15,7 @@ test('createLogOutput() writes lines in company, and soon', async () => {
   expect(String(write.mock.calls[0]?.[1])).toBe('one\ntwo\n')
 })
 
-test('createLogOutput() forgets a reader that has gone, and keeps the lines that a slow one has not read yet', async () => {
+test('createLogOutput() stops writing to a reader that has gone, and keeps unread lines for a slow one', async () => {
   const errors = ['EAGAIN', 'EPIPE']
   const written: string[] = []
   const write = (_: number, octets: NodeJS.ArrayBufferView) => {

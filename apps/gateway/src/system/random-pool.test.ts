@@ -4,14 +4,14 @@ import { createRandomPool } from './random-pool.ts'
 
 const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 
-test('no two ids from the pool are alike, across its refills too', () => {
+test('ids from the pool are unique, also across its refills', () => {
   const take = createRandomPool()
   const ids = Array.from({ length: 2_000 }, () => toHex(take(16)))
   expect(new Set(ids).size).toBe(2_000)
   expect(ids.every(id => /^[0-9a-f]{32}$/.test(id) && !/^0+$/.test(id))).toBe(true)
 })
 
-test('the pool hands out every byte once, to one caller, and wipes it', () => {
+test('the pool hands out each byte only once, and then wipes it', () => {
   const filled: Uint8Array[] = []
   const made: string[] = []
   const take = createRandomPool(count => {
@@ -25,7 +25,7 @@ test('the pool hands out every byte once, to one caller, and wipes it', () => {
   expect(filled.map(toHex).join('')).toMatch(/^0+$/)
 })
 
-test('the pool makes a large value separately', () => {
+test('the pool generates a large value separately', () => {
   const asked: number[] = []
   const take = createRandomPool(count => {
     asked.push(count)

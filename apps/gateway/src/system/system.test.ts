@@ -12,7 +12,7 @@ async function openService(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('a private origin opens for the addresses that its list is about, and for no others', async () => {
+test('a private origin is open only for the addresses that its list names', async () => {
   const [own, receiver] = [await openService(), await openService()]
   const network = { allow_private: [own], allow_private_push: [receiver], loopback: {} }
   const system = createSystem({ origin: 'https://agents.test', network }, { log: noLog, slices: [] })

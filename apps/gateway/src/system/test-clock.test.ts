@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { createTestClock } from './test-clock.ts'
 
-test('advance() moves the clock on and wakes those alone whose time has come', async () => {
+test('advance() moves the clock on and wakes only the sleepers whose time has come', async () => {
   const clock = createTestClock()
   const [early, late] = [vi.fn(), vi.fn()]
   const leaving = new AbortController()
@@ -16,7 +16,7 @@ test('advance() moves the clock on and wakes those alone whose time has come', a
   await slept
 })
 
-test('sleep() of a clock that nobody moves lasts as long as it says, and not at all after an abort', async () => {
+test('sleep() without advance() takes its real time, and returns at once after an abort', async () => {
   const clock = createTestClock()
   const before = performance.now()
   await clock.sleep(20)

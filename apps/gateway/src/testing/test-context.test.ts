@@ -2,7 +2,7 @@ import { defineAgent, defineTool, json, readMessageText } from '@postern/sdk'
 import { expect, test } from 'vitest'
 import { createTestContext, createTestMessage } from './index.ts'
 
-test('createTestMessage() makes a message of a proven sender, with the parts and members that a test says', () => {
+test('createTestMessage() creates a message of a proven sender, with the given parts and members', () => {
   const link = { kind: 'link', url: 'https://example.test/' } as const
   const message = createTestMessage({ text: 'hello', parts: [link, json({ a: 1 })], kind: 'reaction', thread_id: 't' })
   expect(message).toMatchObject({ kind: 'reaction', thread_id: 't', sender: { verified: true } })
@@ -14,7 +14,7 @@ test('createTestMessage() makes a message of a proven sender, with the parts and
   expect(createTestContext({ message }).person?.id).toMatch(/^[0-9a-f]{32}$/)
 })
 
-test('createTestContext() lets an agent run, and records what it does', async () => {
+test('createTestContext() runs an agent and records its actions', async () => {
   const agent = defineAgent({
     async handle(message, context) {
       const state = await context.state.get()
@@ -49,7 +49,7 @@ test('createTestContext() lets an agent run, and records what it does', async ()
   expect(await context.state.get()).toEqual({ before: 7 })
 })
 
-test('createTestContext() lets an agent ask for consent, and fails where the test gives nothing', async () => {
+test('createTestContext() lets an agent ask for consent, and throws without a prepared decision', async () => {
   const context = createTestContext()
   expect(context.requireConsent({ message: 'May I?' })).toMatchObject({
     status: 'input_required',
@@ -68,7 +68,7 @@ test('createTestContext() lets an agent ask for consent, and fails where the tes
   expect(await context.attachment(inline)).toEqual({ name: 'a.txt', bytes: new Uint8Array([104, 105]) })
 })
 
-test('createTestContext() lets a tool run with its message, and keeps the files that it attaches', () => {
+test('createTestContext() gives a tool its message, and keeps the files that the tool attaches', () => {
   const tool = defineTool({
     description: 'Writes a receipt',
     run(_args, context) {

@@ -64,7 +64,7 @@ test('startAgents() pauses for five minutes at most, and for one second after a 
   expect(pauses.slice(8).map(({ ms }) => ms)).toEqual([256_000, 300_000, 1_000])
 })
 
-test('startAgents() counts neither a start() that keeps running nor one that ends with the gateway as a failure', async () => {
+test('startAgents() does not count a start() that keeps running, or that shutdown ends, as a failure', async () => {
   const { firstEnded, listFailed, leaving } = openStarts({
     endless: ({ signal }) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason))),
     done: () => undefined,
@@ -79,7 +79,7 @@ test('startAgents() counts neither a start() that keeps running nor one that end
   expect(listFailed()).toEqual([])
 })
 
-test('startAgents() makes no further attempt when the gateway stops in a pause', async () => {
+test('startAgents() does not retry after shutdown', async () => {
   const start = vi.fn().mockRejectedValue(new Error('away'))
   const { pauses, leaving } = openStarts({ desk: start })
   await vi.waitFor(() => expect(pauses).toHaveLength(1))

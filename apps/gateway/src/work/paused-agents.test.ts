@@ -22,7 +22,7 @@ async function openTwo() {
   return [await open(), await open()] as const
 }
 
-test('a pause and its end hold in a gateway that missed the hint', async () => {
+test('a gateway that missed the notification still learns of a pause and its end', async () => {
   const [one, other] = await openTwo()
   await one.setPaused('desk', true)
   await eventually(async () => other.isPaused('desk'))

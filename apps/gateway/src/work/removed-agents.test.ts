@@ -22,7 +22,7 @@ function openChannel(related: readonly string[] = []) {
   return { told, faults, begin }
 }
 
-test('channels announce an agent that leaves the configuration once, and again when it came back meanwhile', async () => {
+test('channels announce the removal of an agent once, and again after it came back', async () => {
   const { told, begin } = openChannel()
   await begin('one', 'two')
   await begin('one')
@@ -34,7 +34,7 @@ test('channels announce an agent that leaves the configuration once, and again w
   expect(told).toEqual(['two', 'one'])
 })
 
-test('the next start tries again to announce a removal that has failed', async () => {
+test('the next start retries a failed announcement of a removal', async () => {
   const { told, faults, begin } = openChannel()
   await begin('one', 'two', 'three')
   faults.add('two')
@@ -45,7 +45,7 @@ test('the next start tries again to announce a removal that has failed', async (
   expect(told).toEqual(['three', 'two'])
 })
 
-test('a store of an earlier release tells of removed agents by the followers that they have', async () => {
+test('a store of an earlier release finds removed agents by their followers', async () => {
   const { told, begin } = openChannel(['former', 'one', 'former'])
   await begin('one')
   await begin('one')

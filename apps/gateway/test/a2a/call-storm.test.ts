@@ -48,7 +48,7 @@ async function say(text: string): Promise<string> {
   return (await answer.json()).result.task.artifacts?.[0].parts[0].text
 }
 
-test('agents that all wait for each other get their answers: a waiting agent takes no slot', async () => {
+test('agents that all wait for each other get their answers, because a waiting agent uses no slot', async () => {
   // Two agents wait for each message: fewer in total than the 128 calls that an agent may have open, whatever their order.
   const storm = Array.from({ length: 60 }, () => say('@relay@a.test @relay@a.test'))
   const answers = await Promise.all(storm)

@@ -20,13 +20,13 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.stop())
 
-test('An agent whose credentials are "always" says who it is where nobody asks', async () => {
+test('an agent with `credentials: "always"` authenticates even if the card asks for no credential', async () => {
   const { text } = await gateway.chat({ to: 'named', text: 'hello' })
   expect(text).toContain('**From:** @named@agents.example')
   expect(text).toContain('**Verified:** yes')
 })
 
-test('Any other agent calls without a credential where the card asks for none', async () => {
+test('by default an agent sends no credential if the card asks for none', async () => {
   const { text } = await gateway.chat({ to: 'quiet', text: 'hello' })
   expect(text).toContain('**Verified:** no')
 })

@@ -76,7 +76,7 @@ test.each([
   ['refund', 'HTTP+JSON'],
   ['consent', 'JSONRPC'],
 ] as const)(
-  'an AG-UI server hears that its caller cancels the task of its question (%s, %s)',
+  'an AG-UI server learns that its caller canceled the task of its question (%s, %s)',
   async (text, transport) => {
     const task = await ask('clerk', text, transport)
     const canceled = await task.cancel()
@@ -100,7 +100,7 @@ test.each([
   },
 )
 
-test('the server hears once of a caller who cancels three times', async () => {
+test('the server learns once of a caller who cancels three times', async () => {
   const task = await ask('clerk')
   const ends = await Promise.allSettled([task.cancel(), task.cancel(), task.cancel()])
   expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -109,7 +109,7 @@ test('the server hears once of a caller who cancels three times', async () => {
   expect(server.runs).toHaveLength(2)
 })
 
-test('the server hears one of an answer and a cancel that come at the same time', async () => {
+test('the server gets either the answer or the cancel when both come at the same time', async () => {
   const task = await ask('clerk')
   const [said, canceled] = await Promise.allSettled([task.say('Yes, please.'), task.cancel()])
   const state = (await task.get()).status?.state
@@ -123,7 +123,7 @@ test('the server hears one of an answer and a cancel that come at the same time'
   }
 })
 
-test('a server that is away hears of the canceled task later, also after a restart of the gateway', async () => {
+test('an unreachable server learns of the canceled task later, also after a restart of the gateway', async () => {
   const task = await ask('clerk')
   isAway = true
   expect((await task.cancel()).status?.state).toBe(canceledState)
@@ -134,7 +134,7 @@ test('a server that is away hears of the canceled task later, also after a resta
   expect(server.runs.at(-1)).toMatchObject({ resume: [{ interruptId: 'i1', status: 'cancelled' }] })
 })
 
-test('replays read the cancel again, and why explains it', async () => {
+test('a replay repeats the cancel, and `why` explains it', async () => {
   const task = await ask('module', 'question')
   await task.cancel()
   const record = await findTold(task.id)
@@ -147,7 +147,7 @@ test('replays read the cancel again, and why explains it', async () => {
   expect(why && factsOf(why)).toContain('flags: task_canceled')
 })
 
-test.each(['deaf', 'listener'])('an agent that does not receive the kind `cancel` hears nothing (%s)', async agent => {
+test.each(['deaf', 'listener'])('an agent that does not receive the kind `cancel` gets no call (%s)', async agent => {
   const before = (await gateway.messages()).length
   const task = await ask(agent)
   expect((await task.cancel()).status?.state).toBe(canceledState)

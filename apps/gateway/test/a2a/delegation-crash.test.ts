@@ -54,7 +54,7 @@ async function restart(): Promise<void> {
 
 const typesOf = (rows: readonly Row[]) => rows.map(({ type }) => type)
 
-test('a delegation survives a kill of its worker; after the second try it is there once, with its end (S-31)', {
+test('a delegation survives a kill of its worker, and the second try stores it once, with its end (S-31)', {
   timeout: 240_000,
 }, async () => {
   const { fediverse } = setup.simulation

@@ -72,7 +72,7 @@ async function work(steps: readonly unknown[], to = 'manager') {
 
 const typesOf = (rows: readonly Row[]) => rows.map(({ type }) => type)
 
-describe('a call of an agent to another (S-31)', () => {
+describe('a call from one agent to another (S-31)', () => {
   test('appears in the caller’s thread with its result, in one turn', async () => {
     const { rows } = await work([{ ask: '@one@agents.test', say: 'count the apples', broadcast: true }])
     const [asked, ...done] = rows
@@ -89,7 +89,7 @@ describe('a call of an agent to another (S-31)', () => {
     expect(turn_id).toMatch(/^store-\d+$/)
   })
 
-  test('side by side: each observation belongs to its own delegation, in every format with ids for calls', async () => {
+  test('keeps its observation apart from those of parallel calls, in every format with call ids', async () => {
     const { id, rows } = await work([
       [
         { ask: '@one@agents.test', say: 'apples' },
@@ -114,7 +114,7 @@ describe('a call of an agent to another (S-31)', () => {
     ])
   })
 
-  test('of an agent on another gateway, and of a worker that calls on, each in its caller’s own thread', async () => {
+  test('to another gateway, or from a worker that it called, stays in its own caller’s thread', async () => {
     const { rows } = await work([
       { ask: '@two@agents.test', say: JSON.stringify([{ ask: '@one@agents.test', say: 'x' }]) },
     ])
@@ -132,7 +132,7 @@ describe('a call of an agent to another (S-31)', () => {
     ])
   })
 
-  test('of a swarm is of its member', async () => {
+  test('from a swarm belongs to the member that made it', async () => {
     const { id } = await gateway.simulation.send({ via: 'a2a', to: 'room', text: 'hello' })
     const rows = await exportThread(id)
     expect(rows.filter(({ type }) => type !== 'assistant_message')).toMatchObject([
@@ -142,7 +142,7 @@ describe('a call of an agent to another (S-31)', () => {
     ])
   })
 
-  test('that an answer’s mention makes the gateway ask is one, too', async () => {
+  test('has a record also when the mention in an answer causes it', async () => {
     const { id } = await gateway.simulation.send({
       via: 'a2a',
       to: 'hook',
@@ -160,7 +160,7 @@ describe('a call of an agent to another (S-31)', () => {
     })
   })
 
-  test.each([...exchangeFormats])('comes out as %s, and read in again it changes nothing', async format => {
+  test.each([...exchangeFormats])('exports as %s, and importing that again changes nothing', async format => {
     const { id } = await work([
       { note: { type: 'strategic_plan', content: { phases: ['count'] } } },
       { ask: '@one@agents.test', say: 'count', broadcast: true },
@@ -176,7 +176,7 @@ describe('a call of an agent to another (S-31)', () => {
     expect(await exportThread(id, 'jsonl')).toEqual(before)
   })
 
-  test('disappears with its message: a deleted post takes its actions along', async () => {
+  test('disappears with its message when the author deletes the post', async () => {
     const { fediverse } = gateway.simulation
     const text = `@manager@agents.test ${JSON.stringify([{ ask: '@one@agents.test', say: 'the secret word' }])}`
     const { objectId } = await fediverse.deliver({ to: '@manager@agents.test', text })
@@ -190,10 +190,10 @@ describe('a call of an agent to another (S-31)', () => {
   })
 })
 
-describe('notes of a webhook', () => {
+describe('the notes of a webhook', () => {
   const post = (reply: object) => gateway.simulation.send({ via: 'a2a', to: 'hook', text: JSON.stringify(reply) })
 
-  test('stay with its answer, or without one', async () => {
+  test('stay in the thread, with or without an answer', async () => {
     const notes = [
       { type: 'action', tool: 'count', args: { what: 'words' }, step: 1 },
       { type: 'observation', content: [1, { two: 2 }] },
@@ -210,7 +210,7 @@ describe('notes of a webhook', () => {
     expect((await exportThread(silent.id)).slice(1)).toMatchObject(storedNotes)
   })
 
-  test('that are invalid fail its turn, and the operator sees which member is wrong', async () => {
+  test('fail its turn if they are invalid, and the operator sees which member is wrong', async () => {
     const { id, reply } = await post({ text: 'three', notes: [{ type: 'action', tool: 'count' }] })
     expect(reply?.text).toMatch(/^Sorry, this could not be answered\./)
     expect((await gateway.show(id)).error).toBe(
@@ -220,7 +220,7 @@ describe('notes of a webhook', () => {
   })
 })
 
-test('that precede a failure stay, with the failure', async () => {
+test('notes before a failure stay in the thread, followed by the failure', async () => {
   const { rows } = await work([{ note: { type: 'error', content: 'out of paper' } }, { fail: 'broken' }])
   expect(rows.map(({ type, content }) => [type, String(content).slice(0, 12)]).slice(1)).toEqual([
     ['error', 'out of paper'],

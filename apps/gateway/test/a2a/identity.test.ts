@@ -119,8 +119,8 @@ const vouch = (messageId: string, draft: Partial<CredentialDraft> = {}) => ({
 const caller = () => `bob by ${gateway.simulation.a2a.issuerConfig.issuer} (transport)`
 const proofsOf = ({ proofs }: MessageRecord) => proofs.map(({ kind, verdict, code }) => [kind, verdict, code])
 
-describe('a call with a credential', () => {
-  test('brings the agent the identity, after that of the caller (MN-6.1, MN-2.1)', async () => {
+describe('an identity attestation in a call', () => {
+  test('gives the agent the identity, listed after that of the caller (MN-6.1, MN-2.1)', async () => {
     const { text, messageId } = await say(vouch(randomUUID()))
     expect(text).toBe(`a member; none; ${caller()}; slack:T123/U456 by ${did} (signed-attestation)`)
     const record = await gateway.show(messageId)
@@ -131,7 +131,7 @@ describe('a call with a credential', () => {
     expect(record.message.sender).toMatchObject({ verified: true, address: '@bob@issuer.test' })
   })
 
-  test('for another agent runs without it, and the operator sees why', async () => {
+  test('has no effect if it names another agent, and the operator sees why', async () => {
     const { status, text, messageId } = await say(vouch(randomUUID(), { domain: '@club@agents.test' }))
     expect([status, text]).toEqual([200, `a stranger; none; ${caller()}`])
     const record = await gateway.show(messageId)
@@ -142,7 +142,7 @@ describe('a call with a credential', () => {
     expect(record.proofs[1]).toMatchObject({ reason: 'it is for another agent', issuer: did })
   })
 
-  test('with a signed attestation, too; and it counts once, also after a restart (MN-6.2)', async () => {
+  test('may be signed, and counts only once, also after a restart (MN-6.2)', async () => {
     const mentionable = { identity_evidence: [attestation()] }
     const member = `a member; none; ${caller()}; slack:T123/U456 by ${host} (signed-attestation)`
     expect((await say({ mentionable })).text).toBe(member)
@@ -153,7 +153,7 @@ describe('a call with a credential', () => {
     expect((await say({ mentionable })).text).toBe(`a stranger; none; ${caller()}`)
   })
 
-  test('from a caller who heard nothing is the same message, and gets the first answer again', async () => {
+  test('may come again with a repeated message, which gets the first answer again', async () => {
     const call = vouch(randomUUID())
     const first = await say(call)
     expect((await say(call)).text).toBe(first.text)
@@ -165,7 +165,7 @@ describe('a call with a credential', () => {
     expect((await gateway.show(first.messageId)).duplicates).toBe(2)
   })
 
-  test.each(['1.0', '0.3', 'HTTP+JSON'])('counts by %s, and is nowhere in the store', async form => {
+  test.each(['1.0', '0.3', 'HTTP+JSON'])('counts by %s, and the store does not keep it', async form => {
     const messageId = randomUUID()
     const secret = `secret-${randomUUID()}`
     const bearer = { ...attestation(), proof: { type: 'bearer-token', verified_by: 'slack', token: secret } }
@@ -220,8 +220,8 @@ function isStored(text: string): boolean {
     .some(({ parentPath, name }) => readFileSync(join(parentPath, name)).includes(text))
 }
 
-describe('allow and deny', () => {
-  test('A2A: the gateway refuses a caller outside the list, and the operator sees it', async () => {
+describe('the allow and deny lists', () => {
+  test('refuse an A2A caller outside the list, and the operator sees it', async () => {
     const { status, error, messageId } = await say({ to: 'club' })
     expect([status, error]).toEqual([403, 'Cannot take message: its sender may not speak to this agent'])
     const { items: refusals } = await gateway.ask<{ items: { code: string; reason: string }[] }>('/refusals?limit=5')
@@ -229,7 +229,7 @@ describe('allow and deny', () => {
     expect((await gateway.messages()).some(({ id }) => id === messageId)).toBe(false)
   })
 
-  test('A2A: a caller with a credential of the one trusted issuer gets in, unless a rule denies them (MN-6.3)', async () => {
+  test('admit an A2A caller with an identity of the one trusted issuer, unless a rule denies them (MN-6.3)', async () => {
     const domain = '@club@agents.test'
     expect((await say({ to: 'club', ...vouch(randomUUID(), { domain }) })).text).toContain('a member')
     const banned = vouch(randomUUID(), { domain, subject: 'slack:T123/BANNED' })
@@ -238,7 +238,7 @@ describe('allow and deny', () => {
     expect((await say({ to: 'club', ...attested })).status).toBe(403)
   })
 
-  test('a denial also concerns those who act on behalf of the denied person (MN-8.4)', async () => {
+  test('also deny callers who act on behalf of a denied person (MN-8.4)', async () => {
     const draft = { domain: '@club@agents.test', subject: 'slack:T123/BOT', assurance: 'delegated' }
     const forMember = vouch(randomUUID(), { ...draft, onBehalfOf: ['slack:T123/U456'] })
     expect((await say({ to: 'club', ...forMember })).text).toContain('a member')
@@ -246,16 +246,19 @@ describe('allow and deny', () => {
     expect((await say({ to: 'club', ...forBanned })).status).toBe(403)
   })
 
-  test.each(['activitypub', 'email'] as const)('%s: the store keeps the message, and no agent gets it', async via => {
-    for (const to of ['club', 'blocking']) {
-      const { id } = await gateway.simulation.send({ via, to, text: `let me in, ${to}`, timeoutMs: 50 })
-      const record = await eventually(() => gateway.show(id).catch(() => undefined))
-      expect([record.state, record.flags, record.response]).toEqual(['ignored', ['not_allowed'], null])
-      expect(record.deliveries).toEqual([])
-    }
-  })
+  test.each(['activitypub', 'email'] as const)(
+    'keep a message by %s from the agent, while the store keeps it',
+    async via => {
+      for (const to of ['club', 'blocking']) {
+        const { id } = await gateway.simulation.send({ via, to, text: `let me in, ${to}`, timeoutMs: 50 })
+        const record = await eventually(() => gateway.show(id).catch(() => undefined))
+        expect([record.state, record.flags, record.response]).toEqual(['ignored', ['not_allowed'], null])
+        expect(record.deliveries).toEqual([])
+      }
+    },
+  )
 
-  test('a profile gives nobody a right, whatever it says (MN-2.2)', async () => {
+  test('give no rights for the contents of a profile (MN-2.2)', async () => {
     const profile = {
       provider: 'slack',
       provider_subject: 'slack:T123/U456',
@@ -269,7 +272,7 @@ describe('allow and deny', () => {
 })
 
 describe('mention_relay (MN-8.1)', () => {
-  test('does not count for a caller that the operator names as a connector (MN-1.1)', async () => {
+  test('counts for a caller that the operator names as a connector (MN-1.1)', async () => {
     const { text } = await say({ sub: 'slack-connector', mentionable: { mention_relay: { kind: 'inline' } } })
     expect(text).toMatch(/^a stranger; inline; slack-connector by /)
   })
@@ -278,11 +281,11 @@ describe('mention_relay (MN-8.1)', () => {
     ['somebody else', 'bob', { kind: 'inline' }],
     ['a connector, with a kind that nobody knows', 'slack-connector', { kind: 'telepathy' }],
     ['a connector, with no object', 'slack-connector', 'inline'],
-  ])('by %s does not count', async (_, sub, mention_relay) => {
+  ])('does not count when it comes from %s', async (_, sub, mention_relay) => {
     expect((await say({ sub, mentionable: { mention_relay } })).text).toMatch(/^a stranger; none; /)
   })
 
-  test('evidence of a connector, brought by somebody else, makes nobody a connector (MN-11)', async () => {
+  test('does not count for a caller who only forwards a connector’s evidence (MN-11)', async () => {
     const messageId = randomUUID()
     const { mentionable } = vouch(messageId)
     const { text } = await say({ messageId, mentionable: { ...mentionable, mention_relay: { kind: 'inline' } } })
@@ -290,7 +293,7 @@ describe('mention_relay (MN-8.1)', () => {
   })
 })
 
-test('the agent cards name the supported identities, and the answer to a call that names them says so', async () => {
+test('the agent cards name the supported identity extensions, and the response to a call names those in use', async () => {
   const wanted = ['v0.1', 'v0.2'].map(version => `https://mentionable.dev/ns/identity/${version}`)
   const read = async (path: string) =>
     (await (await fetch(gateway.url() + path)).json()) as Card & { readonly a2a: Card }

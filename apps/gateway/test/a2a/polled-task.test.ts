@@ -27,7 +27,7 @@ async function call(method: string, params: object): Promise<WireTask> {
 }
 
 // Some callers, such as CrewAI 1.15.30, go on in a conversation only if a poll has shown them its first task.
-test('a caller that wants the task at once gets it open, also from an agent that answers at once, and polls the answer', async () => {
+test('a caller that asks for an immediate return gets an open task and can poll the answer, even from a fast agent', async () => {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'hello' }] }
   const { id, status } = await call('SendMessage', { message, configuration: { returnImmediately: true } })
   expect(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']).toContain(status.state)

@@ -59,19 +59,19 @@ async function send({ url }: TestGateway, agent: string, configuration: object, 
 
 const push = () => ({ taskPushNotificationConfig: { url: `${origin}/admin/users/1/delete` } })
 
-test('a caller cannot name a receiver of push that allow_private opened for the operator', async () => {
+test('a caller cannot name a push receiver at an address that allow_private opened for the operator', async () => {
   const answer = await send(await open(own => ({ allow_private: [own] })), 'echo', push())
   expect(answer.error?.message).toContain('is not an address notifications are sent to')
   expect(queries).toEqual([])
 })
 
-test('a caller names a receiver of push that allow_private_push opened', async () => {
+test('a caller may name a push receiver at an address of allow_private_push', async () => {
   const answer = await send(await open(own => ({ allow_private_push: [own] })), 'echo', push())
   expect(answer.error).toBeUndefined()
   await waitUntil('the push has come', () => queries.includes('POST /admin/users/1/delete'))
 })
 
-test('an agent cannot read a file that a peer names at an address that allow_private opened', async () => {
+test('an agent cannot read a peer’s file at an address that allow_private opened', async () => {
   const secure = origin.replace('http:', 'https:')
   const openedGateway = await open(() => ({ allow_private: [secure], allow_private_push: [secure] }))
   const file = { url: `${secure}/file.png`, mediaType: 'image/png', filename: 'file.png' }
@@ -80,7 +80,7 @@ test('an agent cannot read a file that a peer names at an address that allow_pri
   expect(connections).toBe(0)
 })
 
-test('the gateway reaches an agent of the configuration at an address that allow_private opened', async () => {
+test('the gateway reaches a configured agent at an address that allow_private opened', async () => {
   await send(await open(own => ({ allow_private: [own] })), 'front', {})
   expect(queries).toContain('GET /card')
 })

@@ -55,14 +55,14 @@ afterAll(() => tokens.close())
 
 const isOpen = async () => JSON.parse((await ask(history(), mintFor('ann'))).text).messages.at(-1).metadata.requirements
 
-test('a stolen bound token neither reads A2A conversations in the chat nor grants their requirements', async () => {
+test('a stolen DPoP-bound token can neither read A2A conversations in the chat nor grant their requirements', async () => {
   for (const endpoint of [threads, history(), describeRead(), grant()]) {
     expect(await ask(endpoint, stolen)).toMatchObject({ status: 401, error: 'invalid_dpop_proof' })
   }
   expect(await isOpen()).toHaveLength(1)
 })
 
-test('a token that may only send sees no conversation over A2A in the chat, and grants nothing there', async () => {
+test('a token that may only send sees no A2A conversations in the chat, and can grant nothing', async () => {
   const sending = limited('a2a:message.send')
   const threadOutcome = await ask(threads, sending)
   expect([threadOutcome.status, JSON.parse(threadOutcome.text)]).toEqual([200, { threads: [] }])
@@ -73,7 +73,7 @@ test('a token that may only send sees no conversation over A2A in the chat, and 
   expect(await isOpen()).toHaveLength(1)
 })
 
-test('a token that may only read sees them, and grants nothing', async () => {
+test('a token that may only read sees A2A conversations in the chat, and can grant nothing', async () => {
   const reading = limited('a2a:task.read')
   expect((await ask(threads, reading)).text).toContain('consent to my secret order')
   expect((await ask(history(), reading)).text).toContain('consent to my secret order')
@@ -82,7 +82,7 @@ test('a token that may only read sees them, and grants nothing', async () => {
   expect(await isOpen()).toHaveLength(1)
 })
 
-test('a token that may neither read nor send reaches nothing of the chat; one that may not cancel cancels nothing', async () => {
+test('the chat refuses operations that the scopes of a token do not cover', async () => {
   const refusal = { status: 403, error: 'insufficient_scope' }
   for (const endpoint of [threads, history(), grant()]) {
     expect(await ask(endpoint, limited('a2a:card.extended'))).toMatchObject(refusal)
@@ -92,7 +92,7 @@ test('a token that may neither read nor send reaches nothing of the chat; one th
   expect(await ask(cancel, lacking)).toMatchObject({ ...refusal, scope: 'a2a:task.cancel' })
 })
 
-test('nobody can grant a requirement of another person, whatever their token allows', async () => {
+test('nobody can grant a requirement of another person, even with all scopes', async () => {
   expect(await ask(grant(), limited('a2a:task.read a2a:message.send', 'bob'))).toMatchObject({ status: 404 })
   expect(await isOpen()).toHaveLength(1)
 })

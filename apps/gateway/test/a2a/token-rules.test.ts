@@ -122,13 +122,13 @@ async function twice(endpoint: TokenEndpoint, attack: Attack): Promise<readonly 
   return [await callWith(tokens, endpoint, credentials), await callWith(tokens, endpoint, credentials)]
 }
 
-describe('where callers over A2A have nonces and scopes of their own', () => {
+describe('when the A2A issuers have their own nonces and scopes', () => {
   beforeAll(async () => {
     tokens = await openTokenGateway('a2a', { dpop_nonce: true, scopes: { GetTask: 'read', ListTasks: 'read' } })
   })
   afterAll(() => tokens.close())
 
-  test.each(endpoints)('$name asks for a proof with the nonce it gives', async endpoint => {
+  test.each(endpoints)('$name asks for a proof with the nonce that it issued', async endpoint => {
     const token = mintFor('ann', { claims: boundClaims })
     const send = (nonce?: string) =>
       callWith(tokens, endpoint, { authorization: `DPoP ${token}`, dpop: prove(token, endpoint, owner, { nonce }) })
@@ -137,7 +137,7 @@ describe('where callers over A2A have nonces and scopes of their own', () => {
   })
 
   test.each(endpoints.filter(({ path }) => !path.endsWith('/runs')))(
-    '$name knows the scopes by these names',
+    '$name accepts the configured names of scopes',
     async endpoint => {
       const ask = (scope: string) => callWith(tokens, endpoint, bearer({ claims: { scope } })(endpoint))
       expect(await ask('read')).toMatchObject({ status: 200 })
@@ -146,7 +146,7 @@ describe('where callers over A2A have nonces and scopes of their own', () => {
   )
 })
 
-describe.each(['a2a', 'web'] as const)('where the rules of the issuers stand in `%s.auth` alone', strict => {
+describe.each(['a2a', 'web'] as const)('when only `%s.auth` has the rules of the issuers', strict => {
   beforeAll(async () => {
     tokens = await openTokenGateway(strict)
   })
@@ -161,18 +161,18 @@ describe.each(['a2a', 'web'] as const)('where the rules of the issuers stand in 
       expect(await callWith(tokens, endpoint, attack(endpoint))).toMatchObject(refusal)
     })
 
-    test('refuses a token for one use the second time', async () => {
+    test('refuses a single-use token the second time', async () => {
       const answers = await twice(endpoint, bearer({ from: 'single' }))
       expect(answers).toMatchObject([{ status: 200 }, invalidToken])
     })
 
-    test('refuses a proof the second time', async () => {
+    test('refuses a DPoP proof the second time', async () => {
       const answers = await twice(endpoint, withProof({ claims: boundClaims }))
       expect(answers).toMatchObject([{ status: 200 }, invalidProof])
     })
   })
 
-  test('a token for one use counts once on all endpoints together', async () => {
+  test('a single-use token counts once for all endpoints together', async () => {
     const credentials = bearer({ from: 'single' })({ method: '', path: '' })
     const statuses = []
     for (const endpoint of endpoints) statuses.push((await callWith(tokens, endpoint, credentials)).status)

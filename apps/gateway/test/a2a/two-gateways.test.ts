@@ -85,7 +85,7 @@ const firstHops = [
   'signed @relay@b.test heard @relay@a.test by a2a-jwt at hop 3',
 ]
 
-test('agents of two gateways call each other three hops deep, with signed cards and tokens of their gateways', async () => {
+test('agents of two gateways call each other over three hops, with signed cards and tokens of their gateways', async () => {
   expect(await say('@relay@b.test @relay@a.test @relay@b.test')).toEqual(firstHops)
 })
 
@@ -110,7 +110,7 @@ test('the gateway refuses an incoming call at hop 4, even if the call claims a h
   ])
 })
 
-test('the thread of the caller has the delegation to a worker on another host, and its result, in one turn (S-31)', async () => {
+test('the caller’s thread has the delegation to a worker on another host and its result, in one turn (S-31)', async () => {
   await say('@relay@b.test end')
   const operate = async (path: string) => {
     const headers = { authorization: `Bearer ${'x'.repeat(20)}` }
@@ -129,13 +129,13 @@ test('the thread of the caller has the delegation to a worker on another host, a
   })
 })
 
-test('agents of one gateway call each other the same way', async () => {
+test('agents of one gateway call each other with the same rules', async () => {
   expect(await say('@relay@a.test')).toEqual([
     firstHops[0],
     'signed @relay@a.test heard @relay@a.test by a2a-jwt at hop 1',
   ])
 })
 
-test('an agent elsewhere answers here under a name of ours', async () => {
+test('an agent on another host can answer here under a name of ours', async () => {
   expect(await say('end', 'front')).toEqual(['@relay@b.test heard @front@a.test by a2a-jwt at hop 1'])
 })

@@ -124,7 +124,7 @@ function countReached(part: string): number {
 /** The number of deliveries that may be in flight at once, or be answered and not recorded yet. */
 const underWay = 128
 
-test('a killed gateway delivers a post to each of a thousand inboxes, and repeats only deliveries whose answer it lost', {
+test('after a kill, a broadcast still reaches all thousand followers and repeats only deliveries in flight', {
   timeout: 180_000,
 }, async () => {
   const post = await act([{ act: 'post', parts: [{ kind: 'text', mime: 'text/plain', content: 'to all' }] }])

@@ -39,7 +39,7 @@ function awaitActivity(type: string, text: string): Promise<ReceivedActivity> {
   return setup.simulation.fediverse.awaitActivity(matches, 30_000)
 }
 
-test('a post reaches the followers of the agent, then an edit, then a withdrawal', async () => {
+test('the followers of the agent receive its post, then the edit, then the deletion', async () => {
   const output = await perform({ act: 'post', parts: says('We are *open* again.') })
   const [, id = ''] = /^post: ([0-9a-f]{32})$/.exec(output) ?? []
   const createdActivity = await awaitActivity('Create', 'open')
@@ -63,7 +63,7 @@ test('a post reaches the followers of the agent, then an edit, then a withdrawal
   expect((await fetch(`${setup.url()}/agents/echo/posts/${id}`, { headers })).status).toBe(410)
 })
 
-test('a post goes out though the operator wrote it while no gateway ran', async () => {
+test('the gateway sends a post that the operator wrote while no gateway was running', async () => {
   await setup.gateway().stop()
   const output = await perform({ act: 'post', parts: says('Written in the dark.') })
   await setup.restart()
@@ -72,7 +72,7 @@ test('a post goes out though the operator wrote it while no gateway ran', async 
   await eventually(async () => (await setup.deliveries()).every(({ state }) => state === 'sent'))
 })
 
-test('the command says in one line what it cannot do', async () => {
+test('the command explains in one line why it cannot post', async () => {
   const parts = says('…')
   await expect(perform({ act: 'post', parts }, 'nobody')).rejects.toThrow(
     new CommandError('Cannot act: there is no such agent'),
@@ -82,7 +82,7 @@ test('the command says in one line what it cannot do', async () => {
   )
 })
 
-test('a post that a slow server still takes goes before its withdrawal', async () => {
+test('a post that a slow server is still receiving precedes its deletion', async () => {
   const { fediverse } = setup.simulation
   const restore = fediverse.disturb('mastodon.test', { delayMs: 1_500, method: 'POST', times: 1 })
   const output = await perform({ act: 'post', parts: says('Said in haste.') })

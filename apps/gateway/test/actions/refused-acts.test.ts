@@ -51,22 +51,22 @@ const refusals: readonly (readonly [act: string, args: readonly unknown[], code:
   ['react', ['like', 'm1'], 'no_recipient', /^Cannot like "m1"/],
 ]
 
-describe.each(['actor', 'alone'])('an act of the agent "%s" that cannot be done', agent => {
-  test.each(refusals)('gives it a refusal, and stands in why: %s %j', async (name, args, code, pattern) => {
+describe.each(['actor', 'alone'])('an action of the agent "%s" that is not possible', agent => {
+  test.each(refusals)('gets a refusal with a reason that why also shows: %s %j', async (name, args, code, pattern) => {
     const { given, facts } = await act({ agent, act: name, args })
     expect(JSON.parse(given)).toMatchObject({ refused: true, code, message: expect.stringMatching(pattern) })
     expect(facts).toContain(JSON.parse(given).message)
     expect(facts).toMatch(/an act of the agent was refused \((post|edit|delete|like), /)
   })
 
-  test('by a channel without reactions says so', async () => {
+  test('names the channel if it has no reactions', async () => {
     const { given, facts } = await act({ agent, act: 'react', args: ['like'] })
     expect(JSON.parse(given)).toMatchObject({ refused: true, message: expect.stringMatching(/^Cannot like by web: /) })
     expect(facts).toContain('Cannot like by web')
   })
 })
 
-test('An agent that speaks unasked gets the same refusals, and the operator lists them', async () => {
+test('an agent that acts outside a turn gets the same refusals, and the operator can list them', async () => {
   for (const [name, args, code, words] of refusals) {
     const { given } = await act({ agent: 'unasked', act: name, args })
     const { refused: isRefused, message, ...more } = JSON.parse(given)
@@ -79,7 +79,7 @@ test('An agent that speaks unasked gets the same refusals, and the operator list
   expect(JSON.stringify(web.gateway.simulation.mail.received)).not.toContain('elsewhere.example')
 })
 
-test('A mail to several people goes to those whom the operator allows, and why names the others', async () => {
+test('a mail to several people goes only to allowed addresses, and why names the others', async () => {
   const mentions = ['@bob@elsewhere.example', '@ann@alice.test']
   const { given, facts } = await act({ agent: 'actor', act: 'post', args: ['Hello all', { via: 'email', mentions }] })
   expect(JSON.parse(given)).toMatch(/^[0-9a-f]{32}$/)

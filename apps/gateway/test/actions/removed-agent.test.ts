@@ -24,7 +24,7 @@ async function retry(id: string): Promise<void> {
   expect(answer.status).toBe(200)
 }
 
-test('nothing that waits for a removed agent goes out, not by a retry either, and the reason says so', async () => {
+test('the gateway sends nothing that waits for a removed agent, even on retry, and states the reason', async () => {
   const { fediverse, mail } = gateway.simulation
   const restores = [
     fediverse.disturb(mastodon, { method: 'POST', answer: { status: 503 } }),
@@ -59,7 +59,7 @@ test('the gateway still delivers the Delete of the removed agent’s actor', asy
   expect(farewell.wire).toMatchObject({ type: 'Delete', object: 'https://agents.test/agents/echo' })
 })
 
-test('an answer goes out by a retry after the agent is back', async () => {
+test('a retry sends an answer after the agent is back', async () => {
   await gateway.restart({ agents })
   for (const { id } of await listAnswers()) await retry(id)
   await eventually(async () => (await listAnswers()).every(({ state }) => state === 'sent'))

@@ -43,7 +43,7 @@ async function callByA2a(method: string, params: object): Promise<string> {
   return answer.text()
 }
 
-test('a mail goes on in its thread, and the history of the conversation has it', async () => {
+test('a later mail of an agent continues the thread and appears in its history', async () => {
   const question = await people.write('is my bicycle ready?')
   expect(await order(`tell ${threadOf(question)} It is ready now.`)).toMatch(/given=[0-9a-f]{32}/)
   const mail = await eventually(async () =>
@@ -58,7 +58,7 @@ test('a mail goes on in its thread, and the history of the conversation has it',
   expect(next.text.replace(/\s+/g, ' ')).toContain('It is ready now.')
 })
 
-test('with reply_all a mail goes on for everybody whom the answer went to, and their next mail is in the thread', async () => {
+test('with reply_all a later mail goes to all recipients of the answer, and their replies join the thread', async () => {
   const { mail } = people.gateway.simulation
   const cc = ['carol@alice.test']
   const receipt = await mail.deliver({
@@ -80,7 +80,7 @@ test('with reply_all a mail goes on for everybody whom the answer went to, and t
   expect(threadOf({ text: (await mail.awaitReply(next.mail.messageId, 30_000)).text ?? '' })).toBe(thread)
 })
 
-test('no words reach a caller over A2A without a push notification, and the refusal says what to do', async () => {
+test('an A2A caller without push notifications gets no later message, and the refusal says what to do', async () => {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'is my van ready?' }] }
   const query = await callByA2a('SendMessage', { message })
   const taskId = /"task":\{"id":"([^"]+)"/.exec(query)?.[1]
@@ -94,7 +94,7 @@ test('no words reach a caller over A2A without a push notification, and the refu
   expect(await order(`tell ${thread} The van is ready.`)).toMatch(/given=[0-9a-f]{32}/)
 })
 
-test('a post goes on below the last post of its conversation', async () => {
+test('a later post of an agent replies to the last post of its conversation', async () => {
   const secondQuestion = await people.dm('and my other one?')
   const reply = await order(`tell ${threadOf(secondQuestion)} That one, too.`)
   expect(reply).toMatch(/given=[0-9a-f]{32}/)
@@ -107,13 +107,13 @@ test('a post goes on below the last post of its conversation', async () => {
   expect(secondQuestion.id).toContain(note.inReplyTo ?? 'nothing')
 })
 
-test('a chat has it in its history', async () => {
+test('a later message of an agent appears in the history of a chat', async () => {
   const { text } = await people.chat('hello', { threadId: 'chat-1' })
   expect(await order(`tell ${threadOf({ text })} The shop closes early.`)).toMatch(/given=[0-9a-f]{32}/)
   expect(await (await people.history('chat-1')).text()).toContain('The shop closes early.')
 })
 
-test('a mail whose person goes on in the chat has it in both, once', async () => {
+test('a mail conversation continued in the chat shows a later message in both, once', async () => {
   const thirdQuestion = await people.write('is my trailer ready?', { from: 'hal@alice.test' })
   await people.linkMailbox('hal@alice.test')
   const threadId = (await people.threads()).find(({ via }) => via === 'email')?.threadId ?? ''
@@ -127,7 +127,7 @@ test('a mail whose person goes on in the chat has it in both, once', async () =>
   expect((await people.read(threadId)).map(({ content }) => content)).toContain('The trailer is ready.')
 })
 
-test('an agent writes in no conversation of another agent, of nobody, or of an unproven sender', async () => {
+test('an agent cannot write in conversations of another agent or an unproven sender, nor in unknown ones', async () => {
   const elsewhere = await people.write('hello', { to: 'other' })
   for (const thread of [threadOf(elsewhere), '0b22717b-b192-44b6-a9a7-114ad5fbaac9']) {
     expect(await order(`tell ${thread} Nothing.`)).toContain('given=no_recipient')
@@ -138,7 +138,7 @@ test('an agent writes in no conversation of another agent, of nobody, or of an u
   expect(JSON.stringify(people.gateway.simulation.mail.received.map(({ text }) => text))).not.toContain('Nothing.')
 })
 
-test('a mail of its own reaches correspondents, and no stranger', async () => {
+test('an agent may begin a mail to correspondents, but not to strangers', async () => {
   await people.write('hello', { from: 'gus@alice.test' })
   expect(await order('mail gus@alice.test Spring sale')).toMatch(/given=[0-9a-f]{32}/)
   await eventually(async () =>

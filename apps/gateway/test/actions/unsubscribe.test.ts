@@ -25,7 +25,7 @@ async function sendErrand(): Promise<void> {
 const findNews = (number: number) =>
   eventually(async () => gateway.simulation.mail.received.find(({ text }) => text?.includes(`News ${number}.`)))
 
-test('one click on an unasked mail ends such mails, over the wire and for good', async () => {
+test('one click in an unsolicited mail permanently ends such mails to its recipient', async () => {
   await sendErrand()
   const { octets } = await findNews(1)
   const [field = ''] = readMail(octets).headers.get('list-unsubscribe') ?? []

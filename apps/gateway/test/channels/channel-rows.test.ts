@@ -36,7 +36,7 @@ async function postToInbox(activity: object): Promise<Response> {
   return fetch(`${gateway.url()}/inbox`, { method: 'POST', headers, body })
 }
 
-describe('an own message that comes back (E-41)', () => {
+describe('an agent’s own message that comes back (E-41)', () => {
   test('through the fediverse gets a silent acceptance, and no answer', async () => {
     const { id } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'say it' })
     const create = gateway.simulation.fediverse.received.findLast(({ activity }) => activity.type === 'Create')
@@ -69,8 +69,8 @@ describe('an own message that comes back (E-41)', () => {
   })
 })
 
-describe('the same external message twice (E-42)', () => {
-  test('through the fediverse takes effect once, and gets one answer', async () => {
+describe('an external message that arrives twice (E-42)', () => {
+  test('through the fediverse takes effect once and gets one answer', async () => {
     const { id } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'once' })
     const { message } = await gateway.show(id)
     const before = await takeStock(id)
@@ -80,7 +80,7 @@ describe('the same external message twice (E-42)', () => {
     expect((await gateway.show(id)).duplicates).toBe(1)
   })
 
-  test('by mail takes effect once, and gets one answer', async () => {
+  test('by mail takes effect once and gets one answer', async () => {
     const { mail } = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', subject: 'Once', text: 'once' })
     await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const before = await takeStock(mail.messageId)
@@ -104,7 +104,7 @@ async function ask(method: string, path: string, body?: object) {
 
 const names = ['a/b', 'a:b', 'a', '../a', 'a/../b', 'a%2Fb', 'web:["echo","a"]', 'ä\u0000b'] as const
 
-test('locations share nothing, whatever characters they have (S-14)', async () => {
+test('locations share nothing, whatever characters their names have (S-14)', async () => {
   const path = (name: string) => `/v1/store/${encodeURIComponent(name)}`
   for (const name of names) {
     const messages = [{ type: 'user_message', content: `in ${name}` }]
@@ -119,7 +119,7 @@ test('locations share nothing, whatever characters they have (S-14)', async () =
   expect((await ask('GET', `${path('a%2Fb')}/conversation`)).text).toContain('in a%2Fb')
 })
 
-test('a thread whose name has characters of a path stays in its own (W-32)', async () => {
+test('a thread whose name has path characters stays in its own location (W-32)', async () => {
   const threads = names.filter(name => !name.includes('\u0000'))
   for (const [index, threadId] of threads.entries()) {
     const messages = [{ id: `m${index}`, role: 'user', content: `said in ${threadId}` }]
@@ -135,7 +135,7 @@ test('a thread whose name has characters of a path stays in its own (W-32)', asy
   expect((await ask('GET', '/api/v1/agent/history?threadId=a')).status).toBe(200)
 })
 
-test('an import of a call without its result, or a result without its call, names it (E-33)', async () => {
+test('an import names calls without results and results without calls (E-33)', async () => {
   const query = new URLSearchParams({ owner, thread: 'copy:halves', format: 'swarm' })
   const call = (id: string) => ({ id, type: 'function', function: { name: 'look', arguments: {} } })
   const common = { agentName: 'desk', mode: 'tool' }

@@ -162,7 +162,7 @@ async function countOf({ store }: Line, state: 'sent' | 'later' | 'dead', to: st
 
 const patience = { timeout: 30_000, interval: 20 }
 
-test('a dead host costs five connections and one at each later try; after its return it gets everything, in order', async () => {
+test('a dead host gets five connections and one per retry, and after its return everything in order', async () => {
   const [dead, healthy] = [await openSink(), await openSink()]
   const line = await openLine({ 'dead.test': dead, 'healthy.test': healthy })
   dead.fall()
@@ -197,7 +197,7 @@ function opened({ logged }: Line): readonly unknown[] {
   return logged.filter(([text]) => text === 'host left alone: it does not answer').map(([, fields]) => fields.opened)
 }
 
-test('a delivery that waits for a dead host dies with a reason when its time is over', async () => {
+test('a delivery that waits for a dead host fails with a reason when its time is over', async () => {
   const dead = await openSink()
   const line = await openLine({ 'dead.test': dead }, { giveUpAfterMs: 20 * minute })
   dead.fall()
@@ -213,7 +213,7 @@ test('a delivery that waits for a dead host dies with a reason when its time is 
   expect(dead.connections()).toBe(5)
 })
 
-test('fifty hosts that hang do not keep an answer to another one waiting', async () => {
+test('fifty hosts that hang do not delay an answer to another host', async () => {
   const [dead, healthy] = [await openSink(), await openSink()]
   const hosts = Array.from({ length: 50 }, (_, index) => `h${index}.evil.test`)
   const sinks = { ...Object.fromEntries(hosts.map(host => [host, dead])), 'healthy.test': healthy }
@@ -230,7 +230,7 @@ test('fifty hosts that hang do not keep an answer to another one waiting', async
   expect(await countOf(line, 'later', 'https://h')).toBe(0)
 })
 
-test('the worker reaches twenty hosts that live while 160 hang, which are more than there are slots', async () => {
+test('the worker delivers to twenty healthy hosts while more hosts hang than there are slots', async () => {
   const [dead, healthy] = [await openSink(), await openSink()]
   const hanging = Array.from({ length: 160 }, (_, index) => `h${index}.evil.test`)
   const living = Array.from({ length: 20 }, (_, index) => `l${index}.good.test`)
@@ -244,7 +244,7 @@ test('the worker reaches twenty hosts that live while 160 hang, which are more t
   expect(await countOf(line, 'later', 'https://h')).toBe(0)
 })
 
-test('a caller who names many hosts that hang has few slots, all such callers a quarter, and others deliver at once', async () => {
+test('a caller who names many hanging hosts gets few slots, all such callers a quarter, so other deliveries go on', async () => {
   const healthy = await openSink()
   // The network layer opens sixteen connections to a port.
   const dead = await Promise.all(Array.from({ length: 20 }, openSink))

@@ -24,7 +24,7 @@ function expectWhole(answer: unknown): void {
 }
 
 test.each(['activitypub', 'a2a', 'email'] as const)(
-  'by %s an answer keeps its words, and gives a file on another host by its address',
+  'an answer by %s keeps its text and links to a file on another host',
   async via => {
     const { reply } = await web.gateway.simulation.send({
       via,
@@ -36,7 +36,7 @@ test.each(['activitypub', 'a2a', 'email'] as const)(
   },
 )
 
-test('in the chat an answer keeps its words, and gives a file on another host by its address', async () => {
+test('an answer in the chat keeps its text and links to a file on another host', async () => {
   const threadId = 'far-files'
   await web.say('The plans, please.', { threadId })
   const rows = await web.readHistory(threadId)

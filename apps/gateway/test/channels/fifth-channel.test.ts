@@ -40,7 +40,7 @@ function post(slip: object, seal?: string, agent = 'echo'): Promise<Response> {
   return fetch(`${gateway.url()}/ticker/${agent}`, { method: 'POST', headers: { 'x-seal': seal ?? own }, body })
 }
 
-describe('a made-up fifth channel', () => {
+describe('an invented fifth channel', () => {
   test('verifies a message, stores it, passes it to the agent, and delivers the answer', async () => {
     expect((await post({ id: 's1', text: 'what is up?' })).status).toBe(202)
     await eventually(async () => texts.length > 0)
@@ -60,7 +60,7 @@ describe('a made-up fifth channel', () => {
     expect(deliveries).toMatchObject([{ state: 'sent' }])
   })
 
-  test('answers the same message once', async () => {
+  test('gives a repeated message the same answer', async () => {
     const before = texts.length
     for (const _ of [1, 2]) expect((await post({ id: 's2', text: 'once' })).status).toBe(202)
     await eventually(async () => texts.length > before)
@@ -88,7 +88,7 @@ describe('a made-up fifth channel', () => {
     expect(await read('/agents/echo')).toContain('By ticker: <code>/ticker/echo</code>')
   })
 
-  test('has its own member in the configuration, with its own faults', () => {
+  test('validates its own section of the configuration', () => {
     const tree = {
       origin: 'https://agents.test',
       agents: { echo: { use: 'builtin:echo' } },

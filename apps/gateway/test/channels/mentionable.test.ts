@@ -114,7 +114,7 @@ const columns = {
   },
 } as const
 
-describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:', via => {
+describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('a message by %s (MN-9.2)', via => {
   const column = columns[via]
   let sent: Awaited<ReturnType<Endpoint['first']>>
   let answer: Awaited<ReturnType<Endpoint['reply']>>
@@ -129,38 +129,38 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
     reply = await readNext()
   })
 
-  test('the agent reads a whole NormalizedMessage, in UTC, for one of our agents (MN-2)', () => {
+  test('reaches the agent as a complete NormalizedMessage, in UTC, for one of our agents (MN-2)', () => {
     expect(normalizedMessageSchema.safeParse(JSON.parse(JSON.stringify(first))).error).toBeUndefined()
     expect(first.received_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/)
     expect(first.recipient).toBe('@desk@agents.test')
   })
-  test('id is the protocol’s own', () => expect([first.id, reply.id]).toEqual([sent.id, answer.id]))
-  test('thread_id is the store’s for the whole conversation, and its source is the protocol’s', () => {
+  test('keeps the id of the protocol', () => expect([first.id, reply.id]).toEqual([sent.id, answer.id]))
+  test('has the store’s thread_id for the whole conversation, and the protocol’s as its source', () => {
     expect(reply.thread_id).toBe(first.thread_id)
     expect([first.thread_source, reply.thread_source]).toEqual([sent.thread, answer.thread])
     expect(first.thread_id).not.toContain(sent.thread)
   })
-  test('in_reply_to names the message that this one answers', () =>
+  test('names in in_reply_to the message that it answers', () =>
     expect([first.in_reply_to, reply.in_reply_to]).toEqual([undefined, answer.inReplyTo]))
-  test('sender.address is the verified sender’s', () => expect(first.sender.address).toMatch(column.address))
-  test('auth_method names the proof', () => expect(column.auth_method).toContain(first.sender.auth_method))
-  test('profile is what the transport knows of the sender (MN-2.2)', () => {
+  test('has the verified sender in sender.address', () => expect(first.sender.address).toMatch(column.address))
+  test('names its proof in auth_method', () => expect(column.auth_method).toContain(first.sender.auth_method))
+  test('has what the transport knows of the sender in profile (MN-2.2)', () => {
     const { profile, display_name } = first.sender
     if (via === 'a2a') return expect(profile).toBeUndefined()
     return expect(profile?.display_name ?? display_name).toMatch(/Alice/)
   })
-  test('mention_relay is the protocol’s, without exception (MN-8.1)', () => {
+  test('has the protocol’s mention_relay without exception (MN-8.1)', () => {
     expect(first.recipient_capabilities.mention_relay).toEqual(column.mention_relay)
     expect(reply.recipient_capabilities.mention_relay).toEqual(column.mention_relay)
   })
-  test('received_via names the endpoint', () => expect(first.received_via).toBe(via))
-  test('raw is what arrived, without credentials', () => {
+  test('names the endpoint in received_via', () => expect(first.received_via).toBe(via))
+  test('has the received form without credentials in raw', () => {
     const text = typeof first.raw === 'string' ? first.raw : JSON.stringify(first.raw)
     const marks = { activitypub: '"type":"Create"', a2a: '"messageId":"first"', email: 'Subject: Mentionable' }
     expect(text).toContain(marks[via])
     expect(text).not.toMatch(/Bearer |"authorization"|"signature":/i)
   })
-  test('the endpoint checked the credential, minted evidence of it, and gave the history (MN-9.1, MN-1.1, MN-2.1)', () => {
+  test('has evidence that the endpoint made from the verified credential, and its history (MN-9.1, MN-1.1, MN-2.1)', () => {
     const { sender } = reply
     expect(sender.verified).toBe(true)
     const [evidence] = sender.identities ?? []
@@ -171,7 +171,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
     })
     expect(reply.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
   })
-  test('each turn has its own sender, parts, role and time, oldest first (MN-5, MN-2.3)', () => {
+  test('has a history of turns with their own sender, parts, role and time, oldest first (MN-5, MN-2.3)', () => {
     const [asked, answered] = reply.history ?? []
     expect(asked).toMatchObject({ id: sent.id, role: 'user', sender: { address: first.sender.address } })
     expect(answered).toMatchObject({ role: 'assistant', sender: { address: '@desk@agents.test' } })
@@ -182,7 +182,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
   })
 })
 
-test('the gateway trims by the agent’s policy, before it calls the agent (MN-5, MN-2.4)', async () => {
+test('the gateway shortens the history by the agent’s policy before it calls the agent (MN-5, MN-2.4)', async () => {
   const messages: NormalizedMessage[] = []
   for (const text of ['one', 'two', 'three']) {
     void call({ messageId: `trim ${text}`, contextId: 'trim' })
@@ -193,7 +193,7 @@ test('the gateway trims by the agent’s policy, before it calls the agent (MN-5
   expect(messages[2]?.history?.map(({ id, role }) => (role === 'user' ? id : role))).toEqual(['trim two', 'assistant'])
 })
 
-test('a streamed tool call comes twice under one id, at its beginning and its end; words about tools are words (MN-4.2, MN-3)', async () => {
+test('a streamed tool call appears under one id, when it begins and ends, while text about tools stays text (MN-4.2, MN-3)', async () => {
   const { a2a } = gateway.simulation
   const client = await a2a.client(`${gatewayOrigin}/agents/tools/.well-known/agent-card.json`, await a2a.token())
   const toolCalls: { type: string; toolCallId: string }[] = []
@@ -212,7 +212,7 @@ test('a streamed tool call comes twice under one id, at its beginning and its en
   expect((await readNext()).parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'calling search(...)' }])
 })
 
-test('every discovery document is at the root of the domain, with https addresses only (MN-1.3)', async () => {
+test('discovery documents are at the root of the domain, with https URLs only (MN-1.3)', async () => {
   for (const path of [
     '/.well-known/webfinger?resource=acct:desk@agents.test',
     '/.well-known/agent-card/desk',
@@ -225,7 +225,7 @@ test('every discovery document is at the root of the domain, with https addresse
   }
 })
 
-test('the gateway never writes the legacy relation and the legacy addresses of specifications (MN-1.3, MN-1.6)', async () => {
+test('the gateway never writes the legacy relation and the legacy URLs of the specifications (MN-1.3, MN-1.6)', async () => {
   for (const path of ['/.well-known/webfinger?resource=acct:desk@agents.test', '/.well-known/agent-card/desk']) {
     const text = await (await fetch(`${gateway.url()}${path}`)).text()
     expect(text).not.toMatch(/mentionable\.dev\/(agent-card|spec\/)/)
@@ -233,7 +233,7 @@ test('the gateway never writes the legacy relation and the legacy addresses of s
   }
 })
 
-test('the card says how to call: endpoint, transport, modes, skills and what proves a caller (MN-1.4)', async () => {
+test('the card describes how to call: endpoint, transport, modes, skills and accepted proofs (MN-1.4)', async () => {
   const card = await (await fetch(`${gateway.url()}/.well-known/agent-card/desk`)).json()
   expect(card).toMatchObject({
     address: '@desk@agents.test',
@@ -253,7 +253,7 @@ test('the card says how to call: endpoint, transport, modes, skills and what pro
   })
 })
 
-test('the host’s own card is the default agent’s, and its endpoint is the host’s (MN-1.5)', async () => {
+test('the host’s own card and its endpoint are those of the default agent (MN-1.5)', async () => {
   const card = (await (await fetch(`${gateway.url()}/.well-known/agent-card.json`)).json()) as { name: string }
   const ownCard = (await (await fetch(`${gateway.url()}/agents/desk/.well-known/agent-card.json`)).json()) as {
     name: string

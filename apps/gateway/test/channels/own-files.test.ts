@@ -39,14 +39,14 @@ test.each<['activitypub' | 'a2a' | 'email', (raw: string) => unknown]>([
   ['activitypub', raw => fetchLocal(/https:[^"]*\/attachments\/[^"]*/.exec(raw)?.[0] ?? '')],
   ['a2a', raw => Buffer.from(JSON.parse(/\{"type":"Buffer","data":(\[[^\]]*\])/.exec(raw)?.[1] ?? '[]'))],
   ['email', raw => Buffer.from(/filename=plans\.pdf(?:\\r\\n)+([\w+/=]+)/.exec(raw)?.[1] ?? '', 'base64')],
-])('by %s people get the bytes of the file', async (via, readBytes) => {
+])('people receive the bytes of a file by %s', async (via, readBytes) => {
   const { reply } = await web.gateway.simulation.send({ via, to: 'planner', text: 'The plans, please.' })
   const raw = JSON.stringify(reply?.raw)
   expect(await readBytes(raw)).toEqual(bytes)
   expect(raw).not.toContain(origin)
 })
 
-test('in the chat people get a link to the gateway, which has the bytes', async () => {
+test('people receive a link to a file in the chat, which the gateway serves', async () => {
   const threadId = 'own-files'
   await web.say('The plans, please.', { threadId })
   const row = (await web.readHistory(threadId)).find(({ role }) => role === 'assistant')

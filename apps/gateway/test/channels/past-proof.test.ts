@@ -19,7 +19,7 @@ interface Past {
   }[]
 }
 
-test('turns of the history bear the proof with which they came', async () => {
+test('turns in the history keep the proof with which they arrived', async () => {
   const contextId = randomUUID()
   const send = async () => {
     const token = await gateway.simulation.a2a.token({ sub: 'carol' })

@@ -53,7 +53,7 @@ async function sendFaulty(via: string, fault: Fault): Promise<number> {
   return (await mail.deliver({ to: 'echo@agents.test', text: secretWords, fault })).answer
 }
 
-describe('the answers table, through real sockets', () => {
+describe('the table of answers, over real sockets', () => {
   test.each(table)('%s, %s: %i', async (via, fault, answer, code) => {
     const before = (await gateway.messages()).length
     expect(await sendFaulty(via, fault)).toBe(answer)
@@ -65,7 +65,7 @@ describe('the answers table, through real sockets', () => {
   })
 
   test.each(['activitypub', 'a2a', 'email'] as const)(
-    '%s: without an answer of a key host there is no verdict, and the peer has to come back',
+    'a message by %s gets a temporary refusal while the host of its key does not answer',
     async via => {
       const before = (await gateway.messages()).length
       expect(await sendFaulty(via, 'key_host_down')).toBe(via === 'email' ? 451 : 503)
@@ -75,7 +75,7 @@ describe('the answers table, through real sockets', () => {
 })
 
 describe('the endpoint', () => {
-  test('refuses more header fields than any honest peer sends', async () => {
+  test('refuses more header fields than an honest peer sends', async () => {
     const { hostname, port } = new URL(gateway.url())
     const socket = connect(Number(port), hostname)
     const fields = Array.from({ length: 150 }, (_, index) => `X-Field-${index}: 1\r\n`).join('')
@@ -85,7 +85,7 @@ describe('the endpoint', () => {
     expect(head.toString()).toMatch(/^HTTP\/1\.1 431 /)
   })
 
-  test('shows the operator API to nobody without the token', async () => {
+  test('hides the operator API from everybody without the token', async () => {
     for (const authorization of ['', 'Bearer wrong', `Basic ${operatorToken}`, operatorToken]) {
       const answer = await fetch(`${gateway.url()}/operator/api/messages`, { headers: { authorization } })
       expect(answer.status).toBe(401)
@@ -104,7 +104,7 @@ describe('the endpoint', () => {
     }
   })
 
-  test('answers unknown paths with a problem document that tells nothing', async () => {
+  test('answers unknown paths with a problem document without details', async () => {
     const answer = await fetch(`${gateway.url()}/nowhere`)
     expect(answer.status).toBe(404)
     expect(answer.headers.get('content-type')).toContain('application/problem+json')
@@ -116,7 +116,7 @@ describe('the endpoint', () => {
     })
   })
 
-  test('is alive, ready and measurable', async () => {
+  test('serves health, readiness and metrics', async () => {
     expect(await (await fetch(`${gateway.url()}/healthz`)).json()).toEqual({ status: 'ok' })
     expect(await (await fetch(`${gateway.url()}/readyz`)).json()).toEqual({ status: 'ready' })
     expect(await (await fetch(`${gateway.url()}/metrics`)).text()).toMatch(

@@ -48,7 +48,7 @@ describe.each(channels)('a message by %s', via => {
     ['tag characters', `Hello${tags} there.`, 'Hello there.'],
     ['zero-width spaces', 'Pa\u200by th\u200be bi\u200bll.', 'Pay the bill.'],
     ['a direction override', 'Look \u202egpj here', 'Look gpj here'],
-  ])('loses %s, and has the flag', async (_, text, visible) => {
+  ])('loses %s and gets the flag', async (_, text, visible) => {
     const record = await say(via, text)
     expect(textOf(record)).toBe(visible)
     expect(record.flags).toContain('invisible_characters')
@@ -58,7 +58,7 @@ describe.each(channels)('a message by %s', via => {
     ['a right-to-left mark in Hebrew', 'שלום (ABC)\u200f, מחר.'],
     ['an Arabic letter mark before a number', 'الرقم \u061c12-34 هنا.'],
     ['the joiners of Persian and of a family', 'می\u200cخواهم 👨\u200d👩\u200d👧'],
-  ])('keeps %s, and has no flag', async (_, text) => {
+  ])('keeps %s and gets no flag', async (_, text) => {
     const record = await say(via, text)
     expect(textOf(record)).toBe(text)
     expect(record.flags).not.toContain('invisible_characters')
@@ -68,7 +68,7 @@ describe.each(channels)('a message by %s', via => {
 test.each([
   ['../notes.txt', 'notes.txt'],
   ['NUL.txt', '_NUL.txt'],
-])('a file "%s" of an A2A message gets the name "%s"', async (filename, name) => {
+])('a file "%s" in an A2A message gets the name "%s"', async (filename, name) => {
   await callA2a([{ text: uniqueName('see') }, { raw: 'YQ==', filename, mediaType: 'text/plain' }])
   expect((await newest('a2a')).message.parts).toMatchObject([{}, { kind: 'file', name }])
 })

@@ -57,7 +57,7 @@ async function readPosted(text: string): Promise<string> {
 }
 
 test.each(['hook', 'runner', 'model'])(
-  'a post reaches the agent "%s" as well-formed text, with its raw form',
+  'a post reaches the agent "%s" as well-formed text, together with its raw form',
   async to => {
     const message = uniqueName('post')
     const text = `${message} a ${half} b`
@@ -69,7 +69,7 @@ test.each(['hook', 'runner', 'model'])(
   },
 )
 
-test('a run of the chat reaches the agent as well-formed text, names of members too', async () => {
+test('a chat run reaches the agent as well-formed text, including member names', async () => {
   const text = uniqueName('run')
   const messages = [{ id: uniqueName('msg'), role: 'user', name: `ann ${half}`, content: `${text} a ${half} b` }]
   const state = { [`name ${half}`]: [half] }
@@ -115,7 +115,7 @@ test.each<[string, object]>([
 })
 
 test.each([{ messageId: half }, { messageId: randomUUID(), contextId: half }])(
-  'an A2A id is well-formed text: %o',
+  'the gateway makes an A2A id well-formed text: %o',
   async ids => {
     const before = posted.length
     const answer = await callA2a('SendMessage', { message: { role: 'ROLE_USER', parts: [{ text: 'x' }], ...ids } })

@@ -32,13 +32,13 @@ async function callA2a(method: string, text: string): Promise<string> {
   return answer.text()
 }
 
-test.each(['activitypub', 'email'] as const)('an answer by %s has no half of a character', async via => {
+test.each(['activitypub', 'email'] as const)('an answer by %s contains no lone surrogate', async via => {
   const { reply } = await web.gateway.simulation.send({ via, to: 'halver', text: 'whole' })
   expect(reply?.text).toContain('ok \ufffd and \ufffd done')
   expect(JSON.stringify(reply)).not.toMatch(halves)
 })
 
-test('an A2A task, its stream and its record have no half of a character', async () => {
+test('an A2A task, its stream and its record contain no lone surrogate', async () => {
   const task = await callA2a('SendMessage', 'whole')
   expect(task).toContain('ok \ufffd and \ufffd done')
   const stream = await callA2a('SendStreamingMessage', 'whole')
@@ -47,7 +47,7 @@ test('an A2A task, its stream and its record have no half of a character', async
   expect(JSON.stringify(await web.gateway.show(`#${newest?.message}`))).not.toMatch(halves)
 })
 
-test('an emoji that two pieces of a stream part is whole in A2A and in the chat', async () => {
+test('an emoji split between two chunks of a stream is whole in A2A and in the chat', async () => {
   const stream = await callA2a('SendStreamingMessage', 'in pieces')
   expect(stream).not.toMatch(halves)
   expect(stream).toContain('\u{1f600} done')

@@ -72,7 +72,7 @@ describe.each(expectations)('a message by $via', ({ via, sender, method, evidenc
     expect(first.reply?.text).toContain(record.message.sender.auth_method)
   })
 
-  test('appears to the operator in the form of the contract', () => {
+  test('appears to the operator in the documented format', () => {
     const { message, state, duplicates, response } = record
     expect(() => normalizedMessageSchema.parse(message)).not.toThrow()
     expect(message).toMatchObject({
@@ -101,35 +101,35 @@ describe.each(expectations)('a message by $via', ({ via, sender, method, evidenc
     })
   })
 
-  test('has its proofs with their verdicts', () => {
+  test('lists its proofs with their verdicts', () => {
     const passedKinds = record.proofs.filter(({ verdict }) => verdict === 'pass').map(({ kind }) => kind)
     expect(passedKinds).toEqual(expect.arrayContaining([...proofs]))
   })
 
-  test('has one delivery, sent at the first try, with the document that went out', () => {
+  test('has one delivery, sent at the first try, with the document that left', () => {
     expect(record.deliveries).toHaveLength(1)
     expect(record.deliveries[0]).toMatchObject({ via, state: 'sent', attempts: 1 })
   })
 
-  test('stays in its thread: the second message brings the history of the first', async () => {
+  test('stays in its thread, so that the second message brings the history of the first', async () => {
     const { message } = await showSettled(second.id)
     expect(message.thread_id).toBe(record.message.thread_id)
     expect(message.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
     expect(JSON.stringify(message.history?.[0]?.parts)).toContain('hello from outside')
   })
 
-  test('is there again after a restart', async () => {
+  test('survives a restart', async () => {
     await gateway.restart()
     expect((await gateway.show(first.id)).response?.id).toBe(record.response?.id)
   })
 })
 
-test('the operator sees all of it in one list, newest first', async () => {
+test('the operator sees all messages in one list, newest first', async () => {
   const vias = (await gateway.messages()).map(({ via }) => via)
   expect(vias).toEqual(['email', 'email', 'a2a', 'a2a', 'activitypub', 'activitypub'])
 })
 
-test('a mail that comes by the intake route walks the same line', async () => {
+test('a mail from the intake route takes the same path', async () => {
   const { mail, answer } = await gateway.simulation.mail.deliver({
     to: 'echo@agents.test',
     subject: 'By the web',

@@ -32,7 +32,7 @@ async function answer(agent: string, content: string, entry: object) {
   return { id, events: await run(agent, { threadId, messages: [], resume: [{ interruptId: id, ...entry }] }) }
 }
 
-test('a question that a person cancels reaches its agent, which may answer', async () => {
+test('a question that a person cancels goes back to its agent, which may answer', async () => {
   const { id, events } = await answer('curious', 'ask', { status: 'cancelled' })
   expect(JSON.stringify(events)).toContain(`closed: ${id}`)
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
@@ -44,7 +44,7 @@ test('a question that a person cancels reaches its agent, which may answer', asy
   expect(reports).toHaveLength(2)
 })
 
-test('words beside a cancelled question do not count, and its agent hears of the cancel alone', async () => {
+test('an agent hears only of the cancel, not of a text beside it', async () => {
   const threadId = uniqueName('thread')
   const userMessage = (content: string) => [{ id: uniqueName('msg'), role: 'user', content }]
   const askedEvents = await run('curious', { threadId, messages: userMessage('ask') })
@@ -55,7 +55,7 @@ test('words beside a cancelled question do not count, and its agent hears of the
   expect(events).toContain('what was said beside a decision was left out')
 })
 
-test('an agent hears once of a question that several runs close at the same time', async () => {
+test('an agent learns once of a question that several runs close at the same time', async () => {
   const threadId = uniqueName('thread')
   const askedEvents = await run('curious', {
     threadId,
@@ -69,7 +69,7 @@ test('an agent hears once of a question that several runs close at the same time
   expect(closings.filter(events => JSON.stringify(events).includes(`closed: ${id}`))).toHaveLength(1)
 })
 
-test('a person can close a question once more if the gateway broke off before the agent heard of it', async () => {
+test('a person can close a question again if the gateway stopped before the agent learned of it', async () => {
   const threadId = uniqueName('thread')
   const events = await run('curious', { threadId, messages: [{ id: uniqueName('msg'), role: 'user', content: 'ask' }] })
   const { outcome } = events.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
@@ -82,7 +82,7 @@ test('a person can close a question once more if the gateway broke off before th
   expect(JSON.stringify(await close())).toContain(`closed: ${id}`)
 })
 
-test('an agent that receives messages alone gets no turn for it', async () => {
+test('an agent that only receives messages gets no turn for a closed question', async () => {
   const before = (await web.gateway.messages()).length
   const { events } = await answer('deaf', 'ask', { status: 'cancelled' })
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
@@ -93,6 +93,6 @@ test.each([
   [{ status: 'cancelled' }, 'declined, cancelled: true'],
   [{ status: 'resolved', payload: { approved: false } }, 'declined, cancelled: false'],
   [{ status: 'resolved', payload: { approved: true } }, 'granted, cancelled: false'],
-])('an agent tells a cancelled consent from a no: %j', async (entry, text) => {
+])('an agent can tell a cancelled consent from a declined one: %j', async (entry, text) => {
   expect(JSON.stringify((await answer('curious', 'consent', entry)).events)).toContain(text)
 })

@@ -33,9 +33,9 @@ const image = (host: string) => ({
   source: { type: 'url', value: `https://${host}/a.png`, mimeType: 'image/png' },
 })
 
-describe('a dead address in a chat', () => {
+describe('a dead URL of a file in a chat', () => {
   test.each(['dead.test', 'silent.test'])(
-    'ends in seconds, and the agent learns that there is no file: %s',
+    'fails within seconds, and the agent learns that there is no file: %s',
     async host => {
       const events = await web.say([{ type: 'text', text: 'look' }, image(host)])
       expect(findEvent(events, 'TEXT_MESSAGE_CONTENT').delta).toBe(
@@ -44,7 +44,7 @@ describe('a dead address in a chat', () => {
     },
   )
 
-  test('fails the turn of an agent that does not expect it, which nobody tries again for days', async () => {
+  test('fails the turn of an agent that does not expect it, without retries for days', async () => {
     const events = await web.say([{ type: 'text', text: 'careless' }, image('dead.test')])
     expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed' })
   })

@@ -82,7 +82,7 @@ describe.each(['0.0.36', '0.0.47', '0.0.59', '1.0.0'])('the AG-UI client %s', ve
     )
   })
 
-  test('gets the messages that it lacks, and goes on with the conversation', async () => {
+  test('gets missing messages and continues the conversation', async () => {
     const threadId = uniqueName('thread')
     await runClient(await openClient('1.0.0', 'chat', threadId), 'picture')
     const client = await openClient(version, 'chat', threadId)
@@ -92,7 +92,7 @@ describe.each(['0.0.36', '0.0.47', '0.0.59', '1.0.0'])('the AG-UI client %s', ve
   })
 })
 
-test('events that clients of 0.0.x do not know come as custom events of the same names', async () => {
+test('clients of 0.0.x receive newer events as custom events of the same names', async () => {
   const types = async (version: string) => {
     const events = await runClient(await openClient(version, 'manager'), delegating)
     return events.map(event => (event.type === 'CUSTOM' ? (event as unknown as { name: string }).name : event.type))
@@ -101,7 +101,7 @@ test('events that clients of 0.0.x do not know come as custom events of the same
   expect(await types('1.0.0')).toEqual(expect.arrayContaining(['SUBAGENT_STARTED', 'ACTIVITY_SNAPSHOT']))
 })
 
-test.each(['0.0.36', '0.0.59'])('a cancelled run is no success for the client %s', async version => {
+test.each(['0.0.36', '0.0.59'])('a cancelled run does not look successful to the client %s', async version => {
   const [runId, client] = [uniqueName('run'), await openClient(version, 'chat')]
   const running = runClient(client, 'wait', { runId })
   const cancel = () => web.call(`/api/v1/agents/chat/runs/${runId}/cancel`, { method: 'POST' })
@@ -109,7 +109,7 @@ test.each(['0.0.36', '0.0.59'])('a cancelled run is no success for the client %s
   expect((await running).at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'cancelled' })
 })
 
-test('the client 0.0.59 answers an interrupt with resume', async () => {
+test('the client 0.0.59 resumes an interrupt with `resume`', async () => {
   const client = await openClient('0.0.59', 'chat')
   const question = (await runClient(client, 'consent')).at(-1) as unknown as {
     readonly outcome: { readonly interrupts: readonly [{ readonly id: string }] }

@@ -24,7 +24,7 @@ const listPage = async (query: string, agent: string) => {
   return (await answer.json()) as { threads: readonly Thread[]; next_before?: number }
 }
 
-test('the list of threads goes on behind one in which nobody has spoken to the agent', async () => {
+test('the list of threads goes on after a thread in which nobody wrote to the agent', async () => {
   for (const text of ['first', 'second']) await gateway.chat(text)
   await gateway.chat('linked')
   const seen: string[] = []
@@ -37,10 +37,10 @@ test('the list of threads goes on behind one in which nobody has spoken to the a
   expect(seen).toEqual(['second', 'first'])
 })
 
-describe('an account that two people have one after the other (C-30)', () => {
+describe('an account that has two owners one after the other (C-30)', () => {
   const account = 'alice@mastodon.test'
 
-  test('gives the agent nothing of what the first owner said in their chat', async () => {
+  test('gives the agent nothing of the first owner’s chat', async () => {
     const { thread } = await gateway.dm('my order is late')
     await gateway.linkAccount(account)
     const ownThread = (await gateway.threads()).find(({ via }) => via === 'activitypub')
@@ -59,7 +59,7 @@ describe('an account that two people have one after the other (C-30)', () => {
 })
 
 test.each(['desk', 'quiet'])(
-  'a waiting run of a person gets no past after the end of their link: %s (C-30)',
+  'a waiting run of a person gets no history after their link ends: %s (C-30)',
   async agent => {
     const from = 'bob@mastodon.test'
     await gateway.dm('the safe is behind the picture', { from, to: agent })

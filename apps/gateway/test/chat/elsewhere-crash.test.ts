@@ -64,7 +64,7 @@ async function insist(content: string, threadId: string): Promise<void> {
   await eventually(async () => [200, 409].includes(await say(content, threadId).catch(() => 0)), 30_000)
 }
 
-test('every word gets one answer in the chat and one delivery to the fediverse (C-30)', {
+test('a chat message gets exactly one answer and one fediverse delivery after kill -9 (C-30)', {
   timeout: 240_000,
 }, async () => {
   const threadId = await openThread()

@@ -36,7 +36,7 @@ const countNotes = (text: string) =>
     }),
   ).size
 
-test('a person decides it in the chat, and the answer goes to both, once (C-30, C-24)', async () => {
+test('a person decides a fediverse requirement in the chat, and both channels get the answer once (C-30, C-24)', async () => {
   const question = await gateway.chat('may I do it?', { threadId })
   const [interrupt] = outcomeOf(question.events).interrupts ?? []
   const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: { approved: true } }]
@@ -51,7 +51,7 @@ test('a person decides it in the chat, and the answer goes to both, once (C-30, 
   expect((await gateway.postRun(body)).status).toBe(409)
 })
 
-test('a person cancels a run there like any other, and nothing of it leaves (C-18)', async () => {
+test('a person cancels a run of a fediverse thread in the chat, and the gateway delivers nothing of it (C-18)', async () => {
   const question = await gateway.chat('may I do it slowly?', { threadId })
   const [interrupt] = outcomeOf(question.events).interrupts ?? []
   const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: { approved: true } }]
@@ -64,7 +64,7 @@ test('a person cancels a run there like any other, and nothing of it leaves (C-1
   expect(countNotes('decided: granted')).toBe(1)
 })
 
-test('messages from both sides at the same time each get an answer, in order (C-30)', async () => {
+test('simultaneous messages by both channels each get an answer, in order (C-30)', async () => {
   const [fromThere, fromHere] = await Promise.all([gateway.dm('from there'), gateway.chat('from here', { threadId })])
   expect(fromThere.text).toContain('heard: from there')
   expect(fromHere.text).toBe('heard: from here')

@@ -33,7 +33,7 @@ describe('a thread that began on the fediverse', () => {
   const alice = 'https://mastodon.test/users/alice'
   let threadId = ''
 
-  test('is in nobody’s chat until its owner has linked the account (C-30)', async () => {
+  test('is in nobody’s chat before its owner links the account (C-30)', async () => {
     await gateway.dm('my order is late')
     expect(await gateway.threads()).toEqual([])
     const { text } = await gateway.linkAccount('alice@mastodon.test')
@@ -55,7 +55,7 @@ describe('a thread that began on the fediverse', () => {
     expect(messages[0]?.content).toBe('my order is late')
   })
 
-  test('streams a web reply to the chat and delivers it to the fediverse, once, to its author alone (C-30)', async () => {
+  test('streams a chat reply and delivers it once to its fediverse author only (C-30)', async () => {
     const { text, events } = await gateway.chat('is it on its way?', { threadId })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
     expect(readConfided(text).past).toContain('activitypub: my order is late')
@@ -68,7 +68,7 @@ describe('a thread that began on the fediverse', () => {
     expect(notesTo(alice, 'activitypub: my order is late')).toHaveLength(1)
   })
 
-  test('the next message by either channel finds all earlier words, and C-27: a reload shows them in order (C-30)', async () => {
+  test('keeps earlier messages of both channels for the agent, and shows them in order after a reload (C-30, C-27)', async () => {
     const { text } = await gateway.chat('and by train?', { threadId })
     expect(readConfided(text).past).toEqual(['activitypub: my order is late', 'activitypub: is it on its way?'])
     const messages = await gateway.read(threadId)
@@ -79,7 +79,7 @@ describe('a thread that began on the fediverse', () => {
     expect(messages[2]).toMatchObject({ role: 'user', content: 'is it on its way?' })
   })
 
-  test('starts a run of one id once, whatever the thread (C-26)', async () => {
+  test('starts only one run for a run id, whatever the thread (C-26)', async () => {
     const body = {
       threadId,
       runId: uniqueName('run'),
@@ -94,7 +94,7 @@ describe('a thread that began on the fediverse', () => {
     expect((await gateway.postRun(body)).status).toBe(409)
   })
 
-  test('nobody else reads it, writes in it or learns that it is there (C-07)', async () => {
+  test('hides itself from everybody else, who can neither read nor write in it (C-07)', async () => {
     const body = {
       threadId,
       runId: uniqueName('run'),
@@ -117,7 +117,7 @@ describe('a thread that began on the fediverse', () => {
     })
   })
 
-  test('leaves the chat with the end of a link, and comes back with the link (C-30)', async () => {
+  test('leaves the chat when the link ends, and returns with a new link (C-30)', async () => {
     await gateway.dm('unlink @ann@web.agents.test')
     expect((await gateway.threads()).filter(({ via }) => via === 'activitypub')).toEqual([])
     expect((await gateway.history(threadId)).status).toBe(404)
@@ -132,7 +132,7 @@ describe('a thread that began on the fediverse', () => {
     expect((await gateway.read(threadId)).slice(0, 2).map(({ seq }) => seq)).toEqual([1, 2])
   })
 
-  test('comes in pages, and nobody can delete it from the chat', async () => {
+  test('has pages, and nobody can delete it from the chat', async () => {
     const page = await gateway.call(`/api/v1/agent/history?threadId=${threadId}&limit=2`)
     const { messages, next_before_seq } = (await page.json()) as { messages: readonly Shown[]; next_before_seq: number }
     expect(messages.map(({ seq }) => seq)).toEqual([next_before_seq, next_before_seq + 1])
@@ -145,7 +145,7 @@ describe('a thread that began on the fediverse', () => {
     expect(await gateway.read(threadId)).not.toEqual([])
   })
 
-  test('shows a later owner of the account the words from there, not those of another person in a chat (C-30)', async () => {
+  test('shows a later owner of the account only its fediverse messages, not an earlier owner’s chat (C-30)', async () => {
     await gateway.dm('unlink @ann@web.agents.test')
     await gateway.linkAccount('alice@mastodon.test', { as: 'bob' })
     const contents = (await gateway.read(threadId, 'bob')).map(({ content }) => content).join('\n')
@@ -155,7 +155,7 @@ describe('a thread that began on the fediverse', () => {
   })
 })
 
-test('threads are listed page by page, the newest first, each once', async () => {
+test('the list of threads has each thread once, newest first, in pages', async () => {
   for (const text of ['one', 'two', 'three']) await gateway.chat(text, { agent: 'plain' })
   const list = async (query: string) => {
     const answer = await gateway.call(`/api/v1/agents/plain/threads?${query}`)
@@ -178,7 +178,7 @@ describe('a public thread', () => {
   const bob = 'bob@mastodon.test'
   let threadId = ''
 
-  test('is its beginner’s, without a word of others or an answer to them (C-30)', async () => {
+  test('belongs to the person who began it, without messages of others or answers to them (C-30)', async () => {
     await gateway.linkAccount(bob, { as: 'bob' })
     const first = await gateway.dm('who knows the way?', { from: bob, visibility: 'public' })
     await gateway.dm('I do, says a stranger', {
@@ -197,7 +197,7 @@ describe('a public thread', () => {
     expect((await gateway.threads()).filter(({ shared }) => shared)).toEqual([])
   })
 
-  test('answers a message from the chat to its author alone (C-30)', async () => {
+  test('sends the answer to a chat message only to its author (C-30)', async () => {
     const { text } = await gateway.chat('my secret is durian', { threadId, as: 'bob' })
     expect(text).not.toBe('')
     const note = await eventually(async () => notesTo(actor, 'who knows the way?').at(-1))
@@ -226,7 +226,7 @@ describe('a thread that began as mail', () => {
   const threadOf = async (text: string) =>
     (await gateway.threads()).find(({ beginning }) => beginning.includes(text)) ?? { threadId: '', via: '' }
 
-  test('goes on in the chat, and the answer is a mail in the same thread (C-30)', async () => {
+  test('continues in the chat, and sends the answer as a mail in the same thread (C-30)', async () => {
     await gateway.linkMailbox(from)
     const first = await gateway.write('the invoice is wrong', { from })
     const { text } = await gateway.chat('by 7 euros', await threadOf('the invoice is wrong'))
@@ -239,7 +239,7 @@ describe('a thread that began as mail', () => {
     expect(readConfided(later.text).past.join()).toContain('by 7 euros')
   })
 
-  test('belongs to the person who began it; an answer in the chat goes by mail to them alone (C-30)', async () => {
+  test('sends an answer from the chat only to the person who began it (C-30)', async () => {
     const receipt = await gateway.gateway.simulation.mail.deliver({
       to: 'desk@agents.test',
       cc: ['friend@alice.test'],
@@ -258,8 +258,8 @@ describe('a thread that began as mail', () => {
   })
 })
 
-describe('a conversation over A2A', () => {
-  test('is in the chat of a caller with a token of the same issuer, and goes on with their client alone (C-30)', async () => {
+describe('an A2A conversation', () => {
+  test('appears in the chat for a token of the same issuer, and continues only with its own caller (C-30)', async () => {
     const { a2a, send } = gateway.gateway.simulation
     await send({ via: 'a2a', to: 'desk', text: 'called by a program', from: 'dora' })
     const token = await a2a.token({ sub: 'dora', audience: 'chat' })

@@ -24,7 +24,7 @@ async function ask(path: string, lifetimeSeconds: number, body?: object): Promis
   return fetch(`${gateway.url()}/api/v1/agents/desk/${path}`, { headers, ...requestInit })
 }
 
-test('a run and a followed conversation end for their reader with the token, and a new token goes on', async () => {
+test('the streams of a run and a conversation end when the token expires, and resume with a new one', async () => {
   const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
   const messages = [{ id: 'm1', role: 'user', content: 'hello' }]
   const nothing = { tools: [], context: [], state: {}, forwardedProps: {} }

@@ -70,7 +70,7 @@ async function historyOf(threadId: string) {
   return new Map((await web.readHistory(threadId)).map(({ id, content }) => [id, content]))
 }
 
-test('a client whose stream broke off rejoins by the run’s id, and receives each word of the history once', async () => {
+test('a client whose stream broke off rejoins by the id of the run, and gets each part of the history once', async () => {
   process.env.LINGER = '1'
   const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
   const first = readOn(await web.postRun({ threadId, runId, messages: [user('linger')] }))
@@ -86,7 +86,7 @@ test('a client whose stream broke off rejoins by the run’s id, and receives ea
   expect(textsOf(events)).toEqual(await historyOf(threadId))
 })
 
-test('the gateway replays an ended run from the history, and sends nothing to a client that has read its end', async () => {
+test('the gateway replays an ended run from the history, and sends nothing to a client that has read everything', async () => {
   const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
   const text = await (await web.postRun({ threadId, runId, messages: [user('count')] })).text()
   const [, end = ''] = /^id: (\S+)$/m.exec(text) ?? []
@@ -97,7 +97,7 @@ test('the gateway replays an ended run from the history, and sends nothing to a 
   expect((await rejoin(runId, { headers: { 'last-event-id': end } })).status).toBe(204)
 })
 
-test('a client that rejoins an ended run sees how it ended: cancelled or failed', async () => {
+test('a client that rejoins an ended run learns whether it failed or its owner cancelled it', async () => {
   const runs = [uniqueName('run'), uniqueName('run')] as const
   await web.say('boom', { runId: runs[0] })
   expect((await readEvents(await rejoin(runs[0]))).at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed' })
@@ -156,7 +156,7 @@ test('a tab that opens during a run follows it to its end', async () => {
   await tab.leave()
 })
 
-test('a gateway that stops ends the streams of conversations at once', async () => {
+test('a stopping gateway ends the streams of conversations at once', async () => {
   const otherGateway = await openWebGateway()
   await otherGateway.say('count', { threadId: 'open' })
   const tab = await otherGateway.call('/api/v1/agent/threads/open/events')

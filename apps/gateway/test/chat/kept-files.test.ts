@@ -42,7 +42,7 @@ async function metadataOf(text: string): Promise<Record<string, unknown>> {
 const sign = ({ bucket, path }: FileLocation, as: 'ann' | 'bob' = 'ann') =>
   gateway.call(`/api/v1/agent/attachments/signed-url?${new URLSearchParams({ bucket, path })}`, { as })
 
-test('a picture of a post has bucket, path and type, no address; only its owner reads its bytes', async () => {
+test('a posted picture has a bucket, path and type but no URL, and only its owner can read its bytes', async () => {
   await post('look at apple', [file(png)])
   const metadata = await metadataOf('look at apple')
   const location = metadata.user_message_attachments as FileLocation
@@ -79,7 +79,7 @@ test('a picture of a post has bucket, path and type, no address; only its owner 
   ])
 })
 
-test('several files are all in the list; a file of another kind, or a large one, stays where it is', async () => {
+test('the list has all attached files, while large files and other kinds stay remote', async () => {
   const otherBytes = Buffer.concat([png, Buffer.from('more')])
   await post('look at both', [file(png), file(otherBytes, 'The same cat, asleep')])
   const bothFields = await metadataOf('look at both')
@@ -97,7 +97,7 @@ test('several files are all in the list; a file of another kind, or a large one,
   expect((await metadataOf('look at neither')).user_message_attachments).toBeUndefined()
 })
 
-test('the gateway deletes a stored file with its post when the author withdraws the post', async () => {
+test('the gateway deletes a stored file when the author deletes its post', async () => {
   const ownBytes = Buffer.concat([png, Buffer.from('cherry')])
   const { objectId } = await post('look at cherry', [file(ownBytes)])
   const location = (await metadataOf('look at cherry')).user_message_attachments as FileLocation

@@ -57,7 +57,7 @@ const nameOf = (threadId: string) => `web:${JSON.stringify(['chat', threadId])}`
 
 describe('the id of a message', () => {
   test.each(['noon', 'between', 'whole', 'consent', 'question'])(
-    'is the same in the stream and in the history, after tool calls too (%s)',
+    'is the same in the stream and in the history, also after tool calls (%s)',
     async word => {
       const client = openClient()
       await ask(client, 'noon')
@@ -66,7 +66,7 @@ describe('the id of a message', () => {
     },
   )
 
-  test('is the same for a call and its result', async () => {
+  test('is the same for a tool call and its result', async () => {
     const client = openClient()
     const events = await ask(client, 'between')
     const { messageId } = findEvent(events, 'TOOL_CALL_RESULT')
@@ -75,7 +75,7 @@ describe('the id of a message', () => {
     expect(idsOf(trace)).toEqual(idsOf(client.messages))
   })
 
-  test('belongs to one message where an agent repeats the ids of its calls', async () => {
+  test('belongs to one message even if an agent repeats the ids of its calls', async () => {
     const threadId = uniqueName('thread')
     await ask(openClient(threadId), 'between')
     await ask(openClient(threadId), 'between')
@@ -83,7 +83,7 @@ describe('the id of a message', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test.each([...formatNames, 'jsonl'])('stays when the chat moves by %s', async format => {
+  test.each([...formatNames, 'jsonl'])('stays the same when an export moves the chat by %s', async format => {
     const client = openClient()
     for (const word of ['between', 'noon', 'whole']) await ask(client, word)
     const { messages } = await exchange(nameOf(client.threadId), format)
@@ -98,7 +98,7 @@ describe('the id of a message', () => {
 })
 
 test.each(['noon', 'between'])(
-  'The words behind a tool call have their latency and the id of the stream in their metadata (C-19): %s',
+  'the text after a tool call has its latency and the stream’s id in its metadata (C-19): %s',
   async word => {
     const client = openClient()
     const events = await ask(client, word)
@@ -113,7 +113,7 @@ test.each(['noon', 'between'])(
 )
 
 describe('the messages of the history', () => {
-  test('replace what the client heard of an attempt that broke off', async () => {
+  test('replace the messages of an interrupted attempt', async () => {
     const client = openClient()
     const events = await ask(client, 'again')
     expect(JSON.stringify(events)).toContain('Half of ')
@@ -124,7 +124,7 @@ describe('the messages of the history', () => {
     expect(idsOf(trace)).toEqual(idsOf(client.messages))
   })
 
-  test('are what the client has of a run that its owner cancels behind a call', async () => {
+  test('match the client’s messages when the owner cancels a run after a tool call', async () => {
     const client = openClient()
     client.addMessage({ id: uniqueName('msg'), role: 'user', content: 'wait' })
     const runId = uniqueName('run')
@@ -141,7 +141,7 @@ describe('the messages of the history', () => {
     expect(shownTo(client)).toEqual(await shownLater(client))
   })
 
-  test('are what the client has of a turn that failed', async () => {
+  test('match the client’s messages when the turn fails', async () => {
     const client = openClient()
     const events = await ask(client, 'fail')
     expect(events.at(-1)?.type).toBe('RUN_ERROR')
@@ -149,7 +149,7 @@ describe('the messages of the history', () => {
     expect(shownTo(client)).toEqual(await shownLater(client))
   })
 
-  test('keep the calls that a client had before, where its stream ends with them', async () => {
+  test('keep earlier tool calls of the client when its stream ends with them', async () => {
     const client = openClient()
     await ask(client, 'between')
     const before = idsOf(client.messages)
@@ -158,7 +158,7 @@ describe('the messages of the history', () => {
   })
 })
 
-test('A client closes a question that stands behind a call, and no run waits for it any more', async () => {
+test('a client can close a question after a tool call, and no run waits for it any more', async () => {
   const client = openClient()
   const { outcome } = findEvent(await ask(client, 'question'), 'RUN_FINISHED')
   const interruptId = outcome.interrupts[0]?.id

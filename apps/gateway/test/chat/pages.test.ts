@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => web.close())
 
-test('a page of a named origin may read files by their signed addresses, and the time to come again', async () => {
+test('a page of a configured origin may read files by their signed URLs, and the Retry-After header', async () => {
   const { url } = await web.upload(jpeg)
   const read = (origin: string) => fetch(web.local(url), { headers: { origin } })
   const ownResponse = await read(page)
@@ -29,7 +29,7 @@ test('a page of a named origin may read files by their signed addresses, and the
   expect(response.headers.get('access-control-expose-headers')).toBe('retry-after, www-authenticate, dpop-nonce')
 })
 
-test('a caller without proof learns which proof to bring', async () => {
+test('a caller without a credential learns which kind to send', async () => {
   const ask = (headers: Record<string, string>) => fetch(web.local('https://agents.test/v1/usage'), { headers })
   const [without, wrong] = [await ask({}), await ask({ authorization: 'Bearer wrong' })]
   expect([without.status, without.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="postern"'])
@@ -38,7 +38,7 @@ test('a caller without proof learns which proof to bring', async () => {
   expect((await web.call('/v1/usage')).headers.get('www-authenticate')).toBeNull()
 })
 
-test('a page may send headers of its own', async () => {
+test('a page may send custom headers', async () => {
   const headers = { origin: page, 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-trace' }
   const response = await fetch(web.local('https://agents.test/api/v1/agent/runs'), { method: 'OPTIONS', headers })
   const allowed = ['authorization', 'dpop', 'content-type', 'accept', '*'].join(', ')
@@ -46,7 +46,7 @@ test('a page may send headers of its own', async () => {
   expect(response.headers.get('access-control-allow-credentials')).toBeNull()
 })
 
-test('a history with actions comes in pages by positions of its own, without gaps', async () => {
+test('a history with actions has pages without gaps', async () => {
   const threadId = uniqueName('thread')
   for (let count = 0; count < 3; count++) await web.say('tool', { threadId })
   const rows = await web.readHistory(threadId, '&include=trace')
@@ -65,7 +65,7 @@ test('a history with actions comes in pages by positions of its own, without gap
 })
 
 test.each(['ftp://x.test/a', 'file:///etc/passwd', 'javascript:alert(1)', 'https://ann:secret@x.test/a'])(
-  'the answer leaves out an address that nobody may follow (%s), and the page learns of it',
+  'the history omits a URL that nobody may follow (%s), and tells the page',
   async value => {
     const events = await web.say([{ type: 'image', source: { type: 'url', value } }])
     const warning = 'an address that is no plain http or https URL was left out'
@@ -88,7 +88,7 @@ async function askOnly(head: string, body = ''): Promise<Socket> {
   return socket
 }
 
-test('answers that nobody collects are few: a person who leaves them waits for more, and nobody else does', async () => {
+test('a person who leaves many answers unread has to wait, while others do not', async () => {
   const path = `/api/v1/agent/history?threadId=${threadId}`
   const taken = await web.call(path)
   expect((await taken.text()).length).toBeGreaterThan(12_000_000)
@@ -108,7 +108,7 @@ test('answers that nobody collects are few: a person who leaves them waits for m
   }
 })
 
-test('a finished run counts until its reader takes it: a person with many unread ones gets no more', async () => {
+test('a finished run counts until its person reads it, so that one with many unread runs gets no more', async () => {
   const open = () => web.postRun({ threadId, runId: uniqueName('run'), messages: [] })
   const body = () => JSON.stringify({ threadId, runId: uniqueName('run'), messages: [] })
   const remainingSockets = await Promise.all([0, 1].map(() => askAndWait('POST /api/v1/agent/runs', body())))
@@ -132,7 +132,7 @@ test('a finished run counts until its reader takes it: a person with many unread
   expect(secondText).toContain('RUN_FINISHED')
 })
 
-test('files that nobody collects are few: others of that network wait until one of them is free', async () => {
+test('unread files of one network are limited, and further ones wait', async () => {
   const bytes = new Uint8Array(10_000_000).fill(0x78)
   const { url } = await web.upload(bytes)
   const { pathname, search } = new URL(url)

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 describe('a person who chats', () => {
-  test('links a mailbox by a code that comes by mail and returns by the chat', async () => {
+  test('links a mailbox with a code that arrives by mail and returns in the chat', async () => {
     const { client, text } = await gateway.chat('link ann@alice.test')
     expect(text).toBe(
       'I have sent a code to ann@alice.test. Write it to me here within 15 minutes: "confirm" and the code.',
@@ -29,7 +29,7 @@ describe('a person who chats', () => {
     expect((await gateway.chat('linked', { client })).text).toBe('Linked with this address: ann@alice.test.')
   })
 
-  test('finds commands and answers in the chat again, and no agent sees them', async () => {
+  test('finds commands and answers in the chat history, which no agent sees', async () => {
     const { client, text } = await gateway.chat('hello', { threadId: uniqueName('plain') })
     expect(readConfided(text).past).toEqual([])
     await gateway.chat('linked', { client })
@@ -40,25 +40,25 @@ describe('a person who chats', () => {
     expect(messages[3]?.metadata).toMatchObject({ stage: 'gateway' })
   })
 
-  test('is known by mail from then on, with what they say in a chat', async () => {
+  test('is the same person by mail after the link, with their chat messages', async () => {
     const answer = readConfided((await gateway.write('from my mailbox', { from: 'ann@alice.test' })).text)
     expect(answer.past).toContain('web: hello')
     expect(answer.knows).toEqual(['email @ann@alice.test', 'web @ann@web.agents.test'])
   })
 
-  test('cannot link from a mailbox, since no mail reaches a chat', async () => {
+  test('cannot link from a mailbox, since mail cannot reach a chat', async () => {
     const { text } = await gateway.write('link @bob@web.agents.test', { from: 'eve@alice.test' })
     expect(text).toContain('Nothing can be sent to a chat. Ask there')
   })
 
-  test('loses the link from the mailbox by the address that "linked" shows', async () => {
+  test('can remove the link from the mailbox by the address that "linked" shows', async () => {
     expect((await gateway.write('linked', { from: 'ann@alice.test' })).text).toContain('@ann@web.agents.test')
     const { text } = await gateway.write('unlink @ann@web.agents.test', { from: 'ann@alice.test' })
     expect(text).toContain('Done: @ann@web.agents.test is not linked with this address any more.')
     expect((await gateway.chat('linked')).text).toBe('No other address is linked with this one.')
   })
 
-  test('guesses no code: five wrong ones end it, and another person’s chat does not count', async () => {
+  test('cannot guess a code: it ends after five wrong tries, and another person’s chat does not count', async () => {
     await gateway.chat('link victim@alice.test', { as: 'bob' })
     const code = await gateway.mailedCode('victim@alice.test')
     expect((await gateway.chat(`confirm ${code}`)).text).toContain('There is no code to wait for')
@@ -67,13 +67,13 @@ describe('a person who chats', () => {
     expect((await gateway.chat(`confirm ${code}`, { as: 'bob' })).text).toContain('There is no code to wait for')
   })
 
-  test('with an agent that links nobody, commands go to the agent', async () => {
+  test('sends commands to the agent if the agent has no links', async () => {
     expect(readConfided((await gateway.chat('linked', { agent: 'plain' })).text)).toBeDefined()
   })
 })
 
 describe('"forget me" in a chat', () => {
-  test('forgets chats, what began elsewhere, files and sessions, and the other address with them', async () => {
+  test('deletes chats, linked conversations, files and sessions, and the linked address too', async () => {
     const mailbox = { from: 'bob@alice.test' }
     await gateway.linkMailbox('bob@alice.test', { as: 'bob' })
     const { client } = await gateway.chat('keep this in mind', { as: 'bob' })
@@ -100,7 +100,7 @@ describe('"forget me" in a chat', () => {
     expect(await gateway.read(otherChat.client.threadId, 'bob', 'plain')).toHaveLength(2)
   })
 
-  test('said by mail, it takes the chats of the same person with it', async () => {
+  test('by mail deletes the chats of the same person', async () => {
     await gateway.linkMailbox('ann2@alice.test')
     const { client } = await gateway.chat('a secret in a chat')
     await gateway.write('forget me', { from: 'ann2@alice.test' })
@@ -109,7 +109,7 @@ describe('"forget me" in a chat', () => {
   })
 })
 
-test('when the operator forgets a person by the key of their chats, their links end', async () => {
+test('the operator forgets a person by the key of their chats, and their links end', async () => {
   await gateway.linkMailbox('ann3@alice.test')
   const headers = { authorization: `Bearer ${operatorToken}` }
   const body = JSON.stringify({ owner: 'web:["https://agents.test","ann"]' })

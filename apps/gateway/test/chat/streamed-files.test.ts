@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => web.close())
 
 test.each(['between', 'first', 'last', 'bare', 'together', 'whole', 'called'])(
-  'a run says the words around a file once, and links to the file as the history does (%s)',
+  'a run streams the text around a file once, and links to the file as the history does (%s)',
   async word => {
     const url = `${web.gateway.url()}/api/v1/agent/runs`
     const headers = { authorization: 'Bearer token-of-ann-for-the-tests' }

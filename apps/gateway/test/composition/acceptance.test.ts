@@ -76,7 +76,7 @@ async function waitForAnswer(text: string) {
   })
 }
 
-test('fediverse → swarm → a call that is allowed → an agent elsewhere → every format, out and in', async () => {
+test('a fediverse conversation passes a swarm, an approved refund and a remote agent, and every transcript format round-trips', async () => {
   const { simulation } = gateways
   const first = await simulation.send({ via: 'activitypub', to: 'desk', text: 'My lamp is broken' })
   expect(first.reply?.text).toContain('Which order is it?')

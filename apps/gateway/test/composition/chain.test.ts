@@ -41,7 +41,7 @@ test('a conversation of three agents crosses ActivityPub, A2A and email, and end
   expect(last?.message.sender).toMatchObject({ verified: true, auth_method: 'email-dmarc' })
 })
 
-test('on the final hop the dispatcher refuses, and the agent can catch it (MN-8.3)', async () => {
+test('the dispatcher refuses a call on the final hop with an error that the agent can catch (MN-8.3)', async () => {
   const last = (await gateways.records('b.test', 'two')).at(-1)
   expect(last?.response?.parts).toMatchObject([
     {
@@ -56,7 +56,7 @@ test('the operator sees the number of stopped messages', async () => {
   expect(metrics).toContain('postern_stopped_total{flag="hop_limit"} 1')
 })
 
-test('the answer to a mail comes back to the thread of the mail', async () => {
+test('the answer to a mail returns to its thread', async () => {
   const [, first, second] = await gateways.records('b.test', 'two')
   expect(first?.thread).toBe(second?.thread)
   const sentMail = gateways.simulation.mail.received.find(mail => mail.envelope.to.includes('three@c.test'))

@@ -41,14 +41,14 @@ async function expectEmptyAnswer(id: string) {
   expect(await web.gateway.deliveries()).toEqual([])
 }
 
-test('An empty text is no post', async () => {
+test('the gateway sends no post for an empty answer', async () => {
   const { fediverse } = web.gateway.simulation
   const { objectId } = await fediverse.deliver({ to: '@desk@agents.test', text: 'empty, please', visibility: 'direct' })
   await expectEmptyAnswer(objectId)
   expect(fediverse.received.filter(({ activity }) => activity.type === 'Create')).toEqual([])
 })
 
-test('Blanks are no mail', async () => {
+test('the gateway sends no mail for a blank answer', async () => {
   const { mail } = web.gateway.simulation
   const receipt = await mail.deliver({
     to: 'desk@agents.test',
@@ -60,7 +60,7 @@ test('Blanks are no mail', async () => {
   expect(mail.received).toEqual([])
 })
 
-test.each(['blanks', 'pieces'])('A run of the chat ends without words: %s', async label => {
+test.each(['blanks', 'pieces'])('a chat run with an empty answer ends without a message: %s', async label => {
   const events = await web.say(label, { id: `id-of-${label}` })
   expect(typesOf(events).filter(type => type.startsWith('TEXT_'))).toEqual([])
   expect(typesOf(events).at(-1)).toBe('RUN_FINISHED')
@@ -71,7 +71,7 @@ test.each([
   ['text', { text: '' }],
   ['parts', { parts: [{ kind: 'text', content: ' ' }] }],
   ['no parts', { parts: [] }],
-])('A task ends without artifacts when a webhook answers with empty %s', async (_what, reply) => {
+])('a task ends without artifacts when a webhook answers with an empty %s', async (_what, reply) => {
   hookReply = reply
   const { result, messageId } = await askHook()
   expect(result.task).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED' } })
@@ -79,7 +79,7 @@ test.each([
   await expectEmptyAnswer(messageId)
 })
 
-test('A text part of a webhook without a media type is Markdown, as its text is', async () => {
+test('a text part of a webhook without a media type is Markdown, like its text', async () => {
   hookReply = { parts: [{ kind: 'text', content: 'Open daily' }] }
   const { result } = await askHook()
   expect(result.task.status.state).toBe('TASK_STATE_COMPLETED')

@@ -26,7 +26,7 @@ async function post(text: string) {
   })
 }
 
-test('the called agent learns who calls, and what was proven of the sender', async () => {
+test('the called agent learns its caller and the proofs of the sender', async () => {
   const { number, response } = await post('my order, please')
   expect(JSON.parse(plainTextOf(response?.parts ?? []).replace(/^@\S+ /, ''))).toEqual({
     ...{ sender: '@front@agents.test', by: 'front', message: number },
@@ -34,7 +34,7 @@ test('the called agent learns who calls, and what was proven of the sender', asy
   })
 })
 
-test('the record names the call with its message, and the message its caller, without a copy of the sender', async () => {
+test('the record of a call links both messages, without a copy of the sender', async () => {
   const { number, correlation_id } = await post('my bill, please')
   const { items } = await gateway.ask<{ items: { message: number; agent: string }[] }>('/messages?agent=desk')
   const [called] = items
@@ -55,7 +55,7 @@ test('the record names the call with its message, and the message its caller, wi
   expect(facts).toContain('the agent was in the stage "handing over"')
 })
 
-test('an agent hands over the message of its turn, and no other', async () => {
+test('an agent can only hand over the message of its own turn', async () => {
   const { state, error } = await post('please cheat')
   expect([state, error]).toEqual(['failed', 'Cannot call agent: "onBehalfOf" takes the message of the turn alone'])
 })

@@ -25,7 +25,7 @@ afterAll(() => gateways.close())
 
 const streamedAt = (person: string, hop: number) => `${person} heard host@a.test by a2a at hop ${hop} of 5`
 
-test('over A2A the gateway calls each mentioned agent, here and elsewhere, and its joint answer names unreachable ones (MN-8.1 none)', async () => {
+test('over A2A the gateway calls each mentioned agent, local or remote, and its joint answer names unreachable ones (MN-8.1 none)', async () => {
   const parts = await gateways.say(
     'a.test',
     'host',
@@ -47,7 +47,7 @@ test('over A2A the gateway calls each mentioned agent, here and elsewhere, and i
   )
 })
 
-test('who is too slow was not reachable, and keeps nobody waiting (MN-8.1 none)', async () => {
+test('the joint answer reports a slow agent as unreachable without waiting for it (MN-8.1 none)', async () => {
   expect(await gateways.say('a.test', 'host', 'And @stuck@a.test or @near@a.test?')).toEqual([
     'Let me ask around.',
     '@stuck@a.test was not reachable.',
@@ -56,7 +56,7 @@ test('who is too slow was not reachable, and keeps nobody waiting (MN-8.1 none)'
   ])
 }, 60_000)
 
-test('the final hop asks nobody, and says so (MN-8.3)', async () => {
+test('the joint answer on the final hop says that it asked nobody (MN-8.3)', async () => {
   const metadata = { mentionable: { agent_chain: { hop: 5, max_hops: 9 } } }
   expect(await gateways.say('a.test', 'host', 'Ask @near@a.test.', { metadata })).toEqual([
     'Let me ask around.',
@@ -70,7 +70,7 @@ test('the gateway refuses a chain that is too long (MN-8.3)', async () => {
   expect(await gateways.records('a.test', 'near')).toHaveLength(2)
 })
 
-test('joint answers of conveners that all mention each other end by the hop ceiling', async () => {
+test('joint answers of conveners that mention each other stop at the hop limit', async () => {
   const text = 'Ask @host@b.test and @third@a.test and @host@a.test.'
   const parts = await gateways.say('a.test', 'host', text)
   expect(parts[0]).toBe('Let me ask around.')
@@ -83,7 +83,7 @@ test('joint answers of conveners that all mention each other end by the hop ceil
   expect(Math.max(...turns.map(({ message }) => message.recipient_capabilities.agent_chain?.hop ?? 0))).toBe(5)
 })
 
-test('a listener of a streamed answer also hears the other local agents, and finds the same in the task', async () => {
+test('a listener of a streamed answer also receives the other local agents’ text, as in the task', async () => {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'Ask @near@a.test.' }] }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } })
   const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': 'the-key-of-the-tests' }

@@ -11,7 +11,7 @@ async function countStopped(host: string): Promise<number> {
   return (await gateways.at(host).store.count()).stopped.loop_guard
 }
 
-test('local agents that mention each other on the fediverse wake with all proof, and stop within the budget (MN-8.1 addressing)', async () => {
+test('local agents that mention each other on the fediverse wake with all proofs, and stop within the budget (MN-8.1 addressing)', async () => {
   gateways = await openGateways({ 'a.test': { agents: { one: parrot, two: parrot } } })
   const wake = { via: 'activitypub', to: 'one', text: 'wake @two@a.test please', timeoutMs: 60_000 } as const
   const result = await gateways.simulation.send(wake)
@@ -79,7 +79,7 @@ test('two echo agents that mail each other across two gateways stop at the hop l
   expect(toAlice).toHaveLength(1)
 })
 
-test('with quota for many hops they stop by their words (EM-64)', async () => {
+test('two echo agents with a high hop limit stop because their texts repeat (EM-64)', async () => {
   await letParrotsWrite({ limits: { loop: { max_hops: 60 } } })
   const lines = [
     ...describeRecords(await gateways.records('a.test', 'polly')),
@@ -92,7 +92,7 @@ test('with quota for many hops they stop by their words (EM-64)', async () => {
   expect((await countStopped('a.test')) + (await countStopped('c.test'))).toBe(1)
 })
 
-test('and whatever they say, by the turns that agents have in an hour (EM-64)', async () => {
+test('two agents with different texts stop at the hourly limit of turns (EM-64)', async () => {
   await letParrotsWrite({ limits: { loop: { max_hops: 60, similar_turns: 50 } } })
   const lines = [
     ...describeRecords(await gateways.records('a.test', 'polly')),
@@ -103,7 +103,7 @@ test('and whatever they say, by the turns that agents have in an hour (EM-64)', 
   expect(lines.filter(line => line.includes('loop_guard'))).toHaveLength(1)
 })
 
-test('the hop ceiling ends a circle of agents that call each other', async () => {
+test('the hop limit ends a circle of agents that call each other', async () => {
   gateways = await openGateways({ 'a.test': { agents: { relay: { use: '../agents/calling/relay.ts' } } } })
   const circle = Array(9).fill('@relay@a.test').join(' ')
   const lines = (await gateways.say('a.test', 'relay', circle)).join('\n').split('\n')
@@ -126,7 +126,7 @@ async function openCallers(calls_per_message?: number): Promise<void> {
   })
 }
 
-test('one message causes a bounded number of calls, and the operator reads of the first refusal', async () => {
+test('one message causes a bounded number of calls, and the operator sees the first refusal', async () => {
   await openCallers()
   const [said = ''] = await gateways.say('a.test', 'one', '130 @echo@a.test')
   expect(said).toMatch(/^30 refused Cannot call agent: message #\d+ has caused 100 calls/)
@@ -146,7 +146,7 @@ test('one message causes a bounded number of calls, and the operator reads of th
   expect(explanation.explanations.map(({ code }) => code)).toContain('call_limit')
 })
 
-test('the calls of called agents count for the same message, so that they do not multiply', async () => {
+test('calls by called agents count for the same message, so they cannot multiply', async () => {
   await openCallers(10)
   // The text causes four calls of "two", each of which would make four more.
   await gateways.say('a.test', 'one', '4 @two@a.test 4 @echo@a.test')
@@ -157,7 +157,7 @@ test('the calls of called agents count for the same message, so that they do not
   expect(new Set(echo.map(({ message }) => message.called_by?.first_message))).toEqual(new Set([first?.number]))
 })
 
-test('an agent hands over one person after the other, however many they are', async () => {
+test('an agent can hand over any number of people one after the other', async () => {
   await openCallers(2)
   for (let person = 0; person < 70; person += 1) {
     expect(await gateways.say('a.test', 'one', '1 @echo@a.test')).toEqual(['0 refused'])
@@ -180,7 +180,7 @@ test('the hourly limit of a pair stops agents that begin a new thread each time'
   expect(ofAgents.filter(({ flags }) => flags.includes('loop_guard'))).toHaveLength(1)
 })
 
-test('local agents wake each other also where the gateway admits few and shows its documents only to signed requests', async () => {
+test('local agents wake each other also if the gateway admits few senders and only serves signed requests', async () => {
   gateways = await openGateways({
     'a.test': {
       agents: { one: parrot, two: { use: 'builtin:echo' } },

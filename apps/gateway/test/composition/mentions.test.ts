@@ -31,7 +31,7 @@ async function wiresTo(host: string, to: string): Promise<readonly Record<string
 const text =
   'Please tell @guest@b.test, wake @two@a.test and wake @far@b.test and wake @one@a.test and wake @third@b.test'
 
-test('both halves go out to all, and mentioned agents wake, here and elsewhere (MN-8.1 addressing)', async () => {
+test('all receive both parts of an answer, and mentioned agents wake, local or remote (MN-8.1 addressing)', async () => {
   const result = await gateways.simulation.send({ via: 'activitypub', to: 'one', text })
   expect(result.status).toBe('answered')
   const { object } = (result.reply as { readonly raw: unknown }).raw as {
@@ -63,7 +63,7 @@ test('both halves go out to all, and mentioned agents wake, here and elsewhere (
   }
 })
 
-test('To and Cc of the reply; our own agents get a turn in the thread of the mail (MN-8.1 recipient-field)', async () => {
+test('a mail reply addresses mentioned agents by To and Cc, and local ones get a turn in its thread (MN-8.1 recipient-field)', async () => {
   const { mail } = await gateways.simulation.mail.deliver({ from: 'Alice <alice@alice.test>', to: 'one@a.test', text })
   const reply = await gateways.simulation.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('to')?.[0]).toBe('Alice <alice@alice.test>, far@b.test')
@@ -98,13 +98,13 @@ test('To and Cc of the reply; our own agents get a turn in the thread of the mai
   expect(gateways.simulation.mail.received.filter(({ envelope }) => envelope.to.includes('two@a.test'))).toEqual([])
 })
 
-test('over A2A each part of the joint answer says whose it is (MN-8.1 none)', async () => {
+test('each part of the joint answer over A2A names its agent (MN-8.1 none)', async () => {
   const parts = await gateways.say('a.test', 'one', text)
   expect(parts.filter(part => /^@\S+:$/.test(part))).toEqual(['@two@a.test:', '@far@b.test:'])
   expect(parts[0]).toContain('I heard: Please tell @guest@b.test')
 })
 
-test('local agents reach each other without configuration in production mode, where the gateway cannot find itself', async () => {
+test('local agents reach each other without configuration when the gateway cannot resolve its own host', async () => {
   const data = mkdtempSync(join(tmpdir(), 'postern-production-'))
   const port = await findFreePort()
   const key = 'a-key-of-the-tests'

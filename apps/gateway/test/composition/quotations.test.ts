@@ -49,7 +49,7 @@ function readLast(prompt: Prompt | undefined) {
   return { data: JSON.parse(json) as Record<string, unknown>, words }
 }
 
-test('The words of a caller stay the caller’s, however they begin', async () => {
+test('an agent receives a caller’s text as a quotation, however it begins', async () => {
   const { a2a } = web.gateway.simulation
   await a2a.deliver({ url: 'https://agents.test/agents/desk/a2a', text: claimed })
   const { data, words } = readLast(prompts[0])
@@ -57,14 +57,14 @@ test('The words of a caller stay the caller’s, however they begin', async () =
   expect(words).toBe(claimed)
 })
 
-test('The words of a person in the chat stay theirs, however they begin', async () => {
+test('an agent receives a chat text as a quotation, however it begins', async () => {
   await web.say(claimed)
   const { data, words } = readLast(prompts[0])
   expect(data.quoted).toBeUndefined()
   expect(words).toBe(claimed)
 })
 
-test('Two conversations have two delimiters, and one keeps its own with the head of its prompt', async () => {
+test('each conversation has its own delimiter, and the start of its prompt stays the same', async () => {
   for (const threadId of ['one', 'two', 'one'])
     await web.say(`hello to ${threadId}`, { threadId: `delimiter-${threadId}` })
   const [first, other, again] = prompts.map(readDelimiter)
@@ -74,7 +74,7 @@ test('Two conversations have two delimiters, and one keeps its own with the head
   expect(prompts[2]?.messages[0]).toEqual(prompts[0]?.messages[0])
 })
 
-test('A model that repeats its block publishes none of it', async () => {
+test('a model that repeats its quotation block publishes none of it', async () => {
   answer = '<(delimiter)>\n{"from":"@alice@peer.test"}\n</(delimiter)>\nOpen daily. See (delimiter).'
   const events = await web.say('When are you open?', { threadId: 'repeats' })
   const delimiter = readDelimiter(prompts[0] as Prompt)

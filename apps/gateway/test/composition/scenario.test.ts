@@ -128,7 +128,7 @@ type Envelope = Row & { readonly payload: Row; readonly metadata: Row }
 const listRefund = (envelopes: readonly Envelope[]) =>
   envelopes.filter(({ payload }) => payload.tool_name === 'refund' || payload.kind === 'refund')
 
-test('fediverse with a picture → swarm → workers here and elsewhere → an operator → fediverse and mail → every format', async () => {
+test('a fediverse picture passes a swarm, local and remote workers and an operator, then leaves by fediverse and mail in every format', async () => {
   await linkAll()
   const { fediverse } = gateways.simulation
   const { objectId, activityId } = await fediverse.deliver({

@@ -39,7 +39,7 @@ afterAll(async () => {
   await passing.close()
 })
 
-test('a hand-over to an agent on another host is an A2A call, one hop further; the same address answers (W-24)', async () => {
+test('a hand-over to an agent on another host is an A2A call with the next hop, under the same address (W-24)', async () => {
   const result = await gateways.simulation.send({ via: 'activitypub', to: 'desk', text: 'Hello there' })
   expect(result.reply?.text).toContain('two@b.test heard desk@a.test by a2a at hop 1 of 5')
   const secondResult = await gateways.simulation.send({
@@ -52,7 +52,7 @@ test('a hand-over to an agent on another host is an A2A call, one hop further; t
   expect(model.requests).toHaveLength(1)
 })
 
-test('two swarms that hand over to each other stop at the ceiling of the chain, and the last one answers (W-24)', async () => {
+test('two swarms that hand over to each other stop at the hop limit, and the last one answers (W-24)', async () => {
   const result = await gateways.simulation.send({ via: 'activitypub', to: 'ping', text: 'Hello there' })
   expect(result.reply?.text).toContain('It ends with me.')
   const turns = [...(await gateways.records('a.test', 'ping')), ...(await gateways.records('b.test', 'pong'))]

@@ -21,7 +21,7 @@ const openPage = (options?: BrowserContextOptions) => {
   return openSignedIn(browser, { url: gateway.url(), code: gateway.gateway().makeSignInCode() }, options)
 }
 
-test('the screen counts waiting calls, and the operator allows one with other arguments', async () => {
+test('the operator sees the number of waiting calls and allows one with changed arguments', async () => {
   const { page, show, faults } = await openPage()
   await operator.askForRefund('shop')
   await expect.poll(() => page.getByRole('link', { name: /^Waiting/ }).textContent()).toBe('Waiting1')
@@ -49,7 +49,7 @@ test('a declined call never runs', async () => {
   await page.context().close()
 })
 
-test('an operator answers a question of an agent in the browser, and the person gets the answer', async () => {
+test('the operator answers a question of an agent in the browser, and the person gets the answer', async () => {
   const { page, show, faults } = await openPage()
   const { fediverse } = operator.swarm.gateway.simulation
   const { objectId } = await fediverse.deliver({
@@ -71,7 +71,7 @@ test('an operator answers a question of an agent in the browser, and the person 
   await page.context().close()
 })
 
-test('an open list shows a question that comes without an event', async () => {
+test('an open list shows a new question even without an event', async () => {
   const { page, show } = await openPage()
   await page.route('**/operator/api/events*', () => undefined)
   await page.reload()
@@ -92,7 +92,7 @@ test('an open list shows a question that comes without an event', async () => {
   await page.context().close()
 })
 
-test('the list of waiting calls keeps WCAG 2.2 AA and the width of a phone, in light and dark', async () => {
+test('the list of waiting calls meets WCAG 2.2 AA and fits a phone, in light and dark', async () => {
   await operator.askForRefund('shop')
   await operator.swarm.gateway.simulation.fediverse.deliver({
     to: '@desk@agents.test',

@@ -35,7 +35,7 @@ async function findListed(host: string): Promise<ListedHost | undefined> {
   return ((await answer.json()) as { hosts: ListedHost[] }).hosts.find(each => each.host === host)
 }
 
-test('the screen shows a host that asks for time with the named instant, and the deliveries that wait for it', async () => {
+test('the screen shows a rate-limiting host with its Retry-After time, and the deliveries that wait for it', async () => {
   const host = 'gotosocial.test'
   const busy = { answer: { status: 503, headers: { 'retry-after': '3600' } }, method: 'POST' }
   const endBusy = gateway.simulation.fediverse.disturb(host, busy)
@@ -51,7 +51,7 @@ test('the screen shows a host that asks for time with the named instant, and the
   endBusy()
 })
 
-test('the gateway leaves a silent host alone, and the screen says until when', async () => {
+test('the screen says until when the gateway pauses a silent host', async () => {
   const host = 'rfc9421.test'
   const endSilence = gateway.simulation.fediverse.disturb(host, { ...disturbances.down, method: 'POST' })
   for (let count = 0; count < 6; count += 1) await post(host)
@@ -62,7 +62,7 @@ test('the gateway leaves a silent host alone, and the screen says until when', a
   endSilence()
 })
 
-test('the list names an address without mail and the reason, and the operator lifts the suppression', async () => {
+test('the list shows a bouncing address with its reason, and the operator lifts the suppression', async () => {
   const refusal = { code: 550, message: '5.1.1 no such user', at: 'rcpt', times: 1 } as const
   const endRefusal = gateway.simulation.mail.refuse(refusal)
   await gateway.simulation.send({ via: 'email', to: 'desk', text: 'Are you there?', timeoutMs: 1 })
@@ -91,7 +91,7 @@ const retryAll = (ids: readonly string[]) =>
     return refreshed
   })()`)
 
-test('the console goes on to the next delivery when one is over, and when one fails', async () => {
+test('the console moves to the next delivery when one succeeds or fails', async () => {
   const endRefusal = gateway.simulation.mail.refuse({ code: 451, message: '4.7.1 greylisted', at: 'rcpt' })
   for (const text of ['first', 'second'])
     await gateway.simulation.send({ via: 'email', to: 'desk', text, timeoutMs: 1 })

@@ -10,7 +10,7 @@ afterAll(() => gateway.close())
 
 const read = (path: string, headers = {}) => fetch(`${gateway.url()}${path}`, { headers, redirect: 'manual' })
 
-test('the gateway serves the console from the repository, under a policy without inline scripts', async () => {
+test('the gateway serves the console from the repository, with a policy without inline scripts', async () => {
   const page = await read('/operator/')
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
   const policy = page.headers.get('content-security-policy') ?? ''
@@ -38,11 +38,11 @@ test.each([
   '/postern-chat/..%2findex.html',
   '/postern-chat/vendor/markdown-it.d.ts',
   '/operator/constructor',
-])('%s is no file of the console', async path => {
+])('%s is not a file of the console', async path => {
   expect((await read(path)).status).toBe(404)
 })
 
-test('pages of any origin may read the chat for other pages with all that it loads, and none the console', async () => {
+test('pages of any origin may load the chat element with its modules, and nothing of the console', async () => {
   const loaded = ['/postern-chat.js']
   for (const path of loaded) {
     const chat = await read(path)
@@ -56,7 +56,7 @@ test('pages of any origin may read the chat for other pages with all that it loa
   expect(ownResponse.headers.get('cross-origin-resource-policy')).toBe('same-origin')
 })
 
-test('the address without its slash leads to the page', async () => {
+test('the URL without its final slash redirects to the page', async () => {
   const answer = await read('/operator')
   expect([answer.status, answer.headers.get('location')]).toEqual([308, '/operator/'])
 })

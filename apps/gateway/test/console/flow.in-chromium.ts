@@ -19,12 +19,12 @@ afterAll(async () => {
 const rows = () => page.locator('.rows li')
 const rowOf = (text: string): Locator => rows().filter({ hasText: text })
 
-test('with nothing to show, Flow says what to do next', async () => {
+test('without messages, Flow says what to do next', async () => {
   await page.getByText('Nothing has come yet').waitFor()
   await page.getByRole('link', { name: 'Compose a message' }).waitFor()
 })
 
-test('messages of all four channels appear on the open screen, each with its proof and its outcome', async () => {
+test('messages of all four channels appear on the open screen, with proof and outcome', async () => {
   const { simulation } = gateway
   await simulation.send({ via: 'activitypub', to: 'desk', text: 'from the fediverse' })
   await simulation.send({ via: 'a2a', to: 'desk', text: 'from an agent' })
@@ -40,7 +40,7 @@ test('messages of all four channels appear on the open screen, each with its pro
   await expect.poll(() => rowOf('from a mailbox').locator('.num').textContent()).toMatch(/^[\d.<]+ m?s$/)
 })
 
-test('refusals stand among the messages, in grey, with their reason', async () => {
+test('refusals appear among the messages in grey, with their reason', async () => {
   await gateway.simulation.send({ via: 'activitypub', to: 'desk', text: 'I am somebody else', fault: 'forged' })
   const refusedElement = page.locator('.rows .refused').filter({ hasText: 'Refused:' })
   await refusedElement.first().waitFor()
@@ -53,7 +53,7 @@ test('refusals stand among the messages, in grey, with their reason', async () =
   expect(grey).not.toBe(plain)
 })
 
-test('a channel of the strip filters, and typed filters become removable chips', async () => {
+test('a click on a channel filters the list, and typed filters become removable chips', async () => {
   await page.getByRole('button', { name: /^email/ }).click()
   await expect.poll(() => page.locator('.rows .chan').allTextContents()).toEqual(['email'])
   expect(new URL(page.url()).hash).toBe('#/flow?channel=email')
@@ -69,7 +69,7 @@ test('a channel of the strip filters, and typed filters become removable chips',
   await expect.poll(() => rows().count()).toBe(6)
 })
 
-test('the figures above the rows cover all messages of the last hour, under any filter', async () => {
+test('the counts above the rows cover all messages of the last hour, under any filter', async () => {
   await openedPage.show('flow?state=failed')
   await expect.poll(() => rows().count()).toBe(1)
   const strip = page.locator('.strip > button')
@@ -84,14 +84,14 @@ test('the figures above the rows cover all messages of the last hour, under any 
   await openedPage.show('flow')
 })
 
-test('the screen explains an invalid filter with a valid one', async () => {
+test('the screen explains an invalid filter with a valid example', async () => {
   await openedPage.show('flow?since=yesterday')
   await expect.poll(() => page.getByRole('alert').textContent()).toContain('since')
   await openedPage.show('flow')
   await expect.poll(() => rows().count()).toBe(6)
 })
 
-test('by the keyboard alone one reads down the list, opens a message and comes back', async () => {
+test('the operator can go down the list, open a message and return by keyboard', async () => {
   await page.locator('#main').focus()
   await page.keyboard.press('j')
   await page.keyboard.press('j')
@@ -113,7 +113,7 @@ test('by the keyboard alone one reads down the list, opens a message and comes b
   await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
 })
 
-test('the focus goes with the mark at once, so that Enter opens the row that bears it', async () => {
+test('the focus moves with the selection at once, so that Enter opens the selected row', async () => {
   await openedPage.show('flow')
   await rows().nth(1).waitFor()
   await page.locator('#main').focus()
@@ -126,7 +126,7 @@ test('the focus goes with the mark at once, so that Enter opens the row that bea
   expect(focused).toBe(true)
 })
 
-test('nothing moves under somebody who is about to click: new rows wait above', async () => {
+test('new rows wait above the list while somebody is about to click', async () => {
   const target = rowOf('from a mailbox')
   await target.hover()
   const before = await target.boundingBox()
@@ -137,7 +137,7 @@ test('nothing moves under somebody who is about to click: new rows wait above', 
   await rowOf('while you look').waitFor()
 })
 
-test('held rows stay as they are until the operator resumes them', async () => {
+test('held rows stay unchanged until the operator resumes them', async () => {
   await page.mouse.move(5, 5)
   await page.getByRole('button', { name: /^Hold/ }).click()
   const count = await rows().count()
@@ -149,7 +149,7 @@ test('held rows stay as they are until the operator resumes them', async () => {
   expect(openedPage.faults).toEqual([])
 })
 
-test('the screen also explains a refusal without a message, with the fix', async () => {
+test('the screen also explains a refusal without a message, with its fix', async () => {
   await gateway.simulation.send({ via: 'email', to: 'nobody', text: 'Is there anybody?', timeoutMs: 1 })
   await page.locator('.rows .refused').filter({ hasText: 'no such agent' }).first().click()
   const why = page.getByRole('region', { name: 'Why' })

@@ -22,7 +22,7 @@ const listFollowers = async () =>
 const answersTo = (type: string) =>
   gateway.simulation.fediverse.received.filter(({ activity }) => activity.type === type).length
 
-test('a new follower waits for the operator, and learns of the decision', async () => {
+test('a new follower waits for the operator and learns the decision', async () => {
   await openedPage.show('waiting')
   await page.getByText('Nothing waits for you').waitFor()
   await follow('alice@mastodon.test')
@@ -39,7 +39,7 @@ test('a new follower waits for the operator, and learns of the decision', async 
   await expect.poll(() => [answersTo('Accept'), answersTo('Reject')]).toEqual([1, 1])
 })
 
-test('the operator rotates keys after a question, and the new ones are in the list', async () => {
+test('the operator rotates keys after a confirmation, and the list shows the new ones', async () => {
   await openedPage.show('settings')
   await page.getByRole('tab', { name: 'keys' }).click()
   const panel = page.getByRole('region', { name: 'Public keys' })

@@ -57,7 +57,7 @@ async function settle(page: Page): Promise<void> {
   await page.waitForTimeout(300)
 }
 
-test.each(['light', 'dark'] as const)('every screen keeps WCAG 2.2 AA by axe, in %s', async colorScheme => {
+test.each(['light', 'dark'] as const)('axe finds no WCAG 2.2 AA violation on any screen, in %s', async colorScheme => {
   const { page, show } = await gateway.openPage({ colorScheme, bypassCSP: true, reducedMotion: 'reduce' })
   const violationsByRoute: unknown[] = []
   for (const route of routes()) {
@@ -70,7 +70,7 @@ test.each(['light', 'dark'] as const)('every screen keeps WCAG 2.2 AA by axe, in
   await page.context().close()
 })
 
-test('every screen fits a phone of 360 px, in its width', async () => {
+test('every screen fits the width of a phone of 360 px', async () => {
   const { page, show } = await gateway.openPage({ viewport: { width: 360, height: 740 } })
   const wide: unknown[] = []
   for (const route of routes()) {
@@ -83,7 +83,7 @@ test('every screen fits a phone of 360 px, in its width', async () => {
   await page.context().close()
 })
 
-test('10,000 rows scroll about as fast as 100, with few of them in the page', { timeout: 240_000 }, async () => {
+test('10,000 rows scroll about as fast as 100, and the page renders few of them', { timeout: 240_000 }, async () => {
   const few = await scrollThrough(100)
   const longScroll = await scrollThrough(10_000)
   expect([few.rows, longScroll.rows]).toEqual([100, 10_000])

@@ -25,7 +25,7 @@ const numberOf = async (text: string) => {
 }
 const why = () => page.getByRole('region', { name: 'Why' })
 
-test('the sentence names the outcome, and the waterfall each stage from the bytes to the delivery', async () => {
+test('the screen states the outcome in a sentence, and the waterfall shows each stage from receipt to delivery', async () => {
   await openedPage.show(`message/${await numberOf('open')}`)
   await expect.poll(() => why().textContent()).toMatch(/^Answered/)
   const order = [
@@ -44,13 +44,13 @@ test('the sentence names the outcome, and the waterfall each stage from the byte
   expect(positions).toEqual(positions.toSorted((a, b) => a - b))
 })
 
-test('an agent that failed is named with its error and the fix', async () => {
+test('the screen names a failed agent with its error and the fix', async () => {
   await openedPage.show(`message/${await numberOf('fail')}`)
   await expect.poll(() => why().textContent()).toContain('ECONNREFUSED')
   await expect.poll(() => why().locator('.fix').textContent()).toMatch(/agent/)
 })
 
-test('the screen shows one answer as mail, post, task and chat, as the gateway writes each; arrows move the tabs', async () => {
+test('the screen shows one answer as mail, post, task and chat as the gateway writes each, with tabs for the arrow keys', async () => {
   await openedPage.show(`message/${await numberOf('open')}`)
   const before = (await gateway.gateway.store.listDeliveries({ limit: 50 })).length
   const tabs = page.getByRole('tablist', { name: 'The answer by channel' })
@@ -75,7 +75,7 @@ test('the screen shows one answer as mail, post, task and chat, as the gateway w
   expect((await gateway.gateway.store.listDeliveries({ limit: 50 })).length).toBe(before)
 })
 
-test('the four stand side by side', async () => {
+test('a wide screen shows the four forms side by side', async () => {
   await page.getByRole('button', { name: 'Side by side' }).click()
   const dialog = page.getByRole('dialog', { name: 'The answer side by side' })
   for (const name of ['post', 'mail']) {
@@ -108,7 +108,7 @@ async function copyCurl(text: string): Promise<string> {
 const rawOf = async (text: string) =>
   Buffer.from((await gateway.gateway.store.findArrival(await numberOf(text)))?.raw ?? [])
 
-test('a command for curl sends the very bytes of a mail, to whom they came', async () => {
+test('a curl command sends the exact bytes of a mail to its recipient', async () => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   const { words, input } = await runShell(await copyCurl('open'))
   expect(input.equals(await rawOf('open'))).toBe(true)
@@ -117,7 +117,7 @@ test('a command for curl sends the very bytes of a mail, to whom they came', asy
   )
 })
 
-test('a command for curl sends a request with its signature, and runs nothing inside the request', async () => {
+test('a curl command sends a request with its signature, and executes nothing from the request', async () => {
   const text = `it's "$HOME" $(echo run) \`echo run\` \\`
   await gateway.simulation.send({ via: 'activitypub', to: 'desk', text })
   const { words } = await runShell(await copyCurl("it's"))
@@ -136,7 +136,7 @@ test('the screen shows the raw mail byte for byte', async () => {
     .toMatch(/^(DKIM-Signature|From|Received).*When are you open\?/s)
 })
 
-test('a redacted trace has the stages, and neither a person nor their words', async () => {
+test('a redacted trace has the stages without people or their text', async () => {
   await openedPage.show(`message/${await numberOf('When are you open')}`)
   await expect.poll(() => why().textContent()).toMatch(/^Answered.*alice\.test/)
   const [download] = await Promise.all([
@@ -148,7 +148,7 @@ test('a redacted trace has the stages, and neither a person nor their words', as
   expect(text).not.toMatch(/alice|When are you open|We are/i)
 })
 
-test('a replay says what is different, and sends nothing', async () => {
+test('a replay shows the differences and sends nothing', async () => {
   const before = (await gateway.gateway.store.listDeliveries({ limit: 50 })).length
   await page.keyboard.press('r')
   const dialog = page.getByRole('dialog', { name: 'Replay' })
@@ -170,7 +170,7 @@ const sendNewAnswer = async () => {
   return request.postDataJSON() as { readonly use?: string }
 }
 
-test('the replay says why the gateway sends no new answer, and stays open', async () => {
+test('a replay says why the gateway cannot send its new answer, and stays open', async () => {
   const dialog = page.getByRole('dialog', { name: 'Replay' })
   // The operator sends the answer that the report shows, even if the field has changed since.
   await dialog.getByRole('textbox').fill('./opening-hours.ts')
@@ -182,7 +182,7 @@ test('the replay says why the gateway sends no new answer, and stays open', asyn
   await dialog.getByRole('button', { name: 'Close' }).click()
 })
 
-test('the operator sends the new answer of a replay where the channel can change the old one', async () => {
+test('the operator sends the new answer of a replay if the channel can change the old one', async () => {
   await openedPage.show(`message/${await numberOf('$HOME')}`)
   await page.getByRole('region', { name: 'Message and answer' }).getByText('$HOME').first().waitFor()
   await page.keyboard.press('r')

@@ -37,7 +37,7 @@ async function exportPerson(address: string): Promise<Exported> {
   return JSON.parse(readFileSync(await download.path(), 'utf8')) as Exported
 }
 
-test('an export has every message of a person, whatever their number, and none of anybody else', async () => {
+test('an export contains all messages of a person beyond one page, and none of other people', async () => {
   const { store } = people.gateway.gateway()
   const messageCount = 520
   for (let index = 0; index < messageCount; index += 1)
@@ -72,7 +72,7 @@ const countOf = async (address: string) => {
   return (await store.listMessages({ limit: 500, sender: address })).filter(({ sender }) => sender === address).length
 }
 
-test('the operator forgets somebody who calls by A2A, and the screen says how much is gone', async () => {
+test('the operator forgets an A2A caller, and the page reports the number of deleted messages', async () => {
   expect(await countOf('@ada@peer.test')).toBe(499)
   await forgetPerson('@ada@peer.test')
   await saysToast('Forgotten: 520 messages')
@@ -80,7 +80,7 @@ test('the operator forgets somebody who calls by A2A, and the screen says how mu
   expect([await countOf('@ada@peer.test'), await countOf('@ada@peer.test.example')]).toEqual([0, 1])
 })
 
-test('the operator forgets somebody whose mail is not on the page', async () => {
+test('the operator forgets a person whose messages are beyond the first page', async () => {
   await people.write('a mail from before', { from: 'carol@alice.test' })
   const { store } = people.gateway.gateway()
   const sender = { address: '@carol@alice.test.example', auth_method: 'none', verified: false } as const
@@ -91,12 +91,12 @@ test('the operator forgets somebody whose mail is not on the page', async () => 
   expect(await countOf('@carol@alice.test')).toBe(0)
 })
 
-test('the screen says when there was nothing to forget', async () => {
+test('the screen says when there is nothing to forget', async () => {
   await forgetPerson('@nobody@nowhere.test')
   await saysToast('Nothing is deleted: the gateway has nothing of @nobody@nowhere.test', '.bad')
 })
 
-test('addresses that a person has linked are one person: exported together, forgotten together', async () => {
+test('the operator exports and forgets the linked addresses of a person together', async () => {
   await people.linkMail()
   await people.write('by mail')
   const alice = '@alice@mastodon.test'

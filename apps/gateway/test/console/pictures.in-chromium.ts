@@ -32,24 +32,29 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test.each(['light', 'dark'] as const)('Flow and a message, in %s', async colorScheme => {
-  const { page, show } = await gateway.openPage({ colorScheme, viewport: { width: 1280, height: 720 } })
-  // The pictures must not show the folder of this copy of the repository.
-  await page.route('**/operator/api/outcomes?*', async route => {
-    const response = await route.fetch()
-    await route.fulfill({ response, body: (await response.text()).replaceAll(agentFolder, 'agents') })
-  })
-  await page.reload()
-  const pathOf = (name: string) => join(folder, `console-${name}-${colorScheme}.png`)
-  await expect.poll(() => page.locator('.rows li').count()).toBe(9)
-  await page.waitForTimeout(500)
-  await expect.poll(() => page.locator('.rows').textContent()).toContain('threw an error at agents/')
-  await page.screenshot({ path: pathOf('flow') })
-  const mail = (await gateway.gateway.store.listMessages({ limit: 20 })).find(({ preview }) => preview.includes('1182'))
-  await show(`message/${mail?.message}`)
-  await page.getByRole('region', { name: 'What happened' }).waitFor()
-  await page.waitForTimeout(500)
-  await page.screenshot({ path: pathOf('message') })
-  for (const name of ['flow', 'message']) expect(statSync(pathOf(name)).size).toBeGreaterThan(20_000)
-  await page.context().close()
-})
+test.each(['light', 'dark'] as const)(
+  'the program takes pictures of Flow and of a message, in %s',
+  async colorScheme => {
+    const { page, show } = await gateway.openPage({ colorScheme, viewport: { width: 1280, height: 720 } })
+    // The pictures must not show the folder of this copy of the repository.
+    await page.route('**/operator/api/outcomes?*', async route => {
+      const response = await route.fetch()
+      await route.fulfill({ response, body: (await response.text()).replaceAll(agentFolder, 'agents') })
+    })
+    await page.reload()
+    const pathOf = (name: string) => join(folder, `console-${name}-${colorScheme}.png`)
+    await expect.poll(() => page.locator('.rows li').count()).toBe(9)
+    await page.waitForTimeout(500)
+    await expect.poll(() => page.locator('.rows').textContent()).toContain('threw an error at agents/')
+    await page.screenshot({ path: pathOf('flow') })
+    const mail = (await gateway.gateway.store.listMessages({ limit: 20 })).find(({ preview }) =>
+      preview.includes('1182'),
+    )
+    await show(`message/${mail?.message}`)
+    await page.getByRole('region', { name: 'What happened' }).waitFor()
+    await page.waitForTimeout(500)
+    await page.screenshot({ path: pathOf('message') })
+    for (const name of ['flow', 'message']) expect(statSync(pathOf(name)).size).toBeGreaterThan(20_000)
+    await page.context().close()
+  },
+)

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test('a link signs in once, leaves no code in the address, and the token works where the link does not', async () => {
+test('a sign-in link works once and leaves no code in the URL, and the token works without a link', async () => {
   const page = await (await gateway.browser.newContext()).newPage()
   const code = gateway.gateway.makeSignInCode()
   await page.goto(`${gateway.url}/operator/#${code}`)
@@ -33,7 +33,7 @@ test('a link signs in once, leaves no code in the address, and the token works w
   await page.context().close()
 })
 
-test('a link that somebody pastes into an open tab signs in, too, and leaves no code in the address', async () => {
+test('a sign-in link pasted into an open tab also works, and leaves no code in the URL', async () => {
   const { page } = await gateway.openPage()
   const paste = async (code: string) => {
     await page.goto(`${gateway.url}/operator/#${code}`)
@@ -54,7 +54,7 @@ test('a link that somebody pastes into an open tab signs in, too, and leaves no 
   await page.context().close()
 })
 
-test('the foot says when the gateway does not answer any more', async () => {
+test('the footer says when the gateway does not answer', async () => {
   const otherGateway = await openConsoleGateway()
   const { page } = await openSignedIn(gateway.browser, {
     url: otherGateway.url,
@@ -68,7 +68,7 @@ test('the foot says when the gateway does not answer any more', async () => {
   await page.context().close()
 })
 
-test('a session that has ended leads to the sign-in, whatever screen is open', async () => {
+test('every open screen leads to the sign-in after the session ends', async () => {
   const { page, show } = await gateway.openPage()
   await page.context().clearCookies()
   await show('people')
@@ -76,7 +76,7 @@ test('a session that has ended leads to the sign-in, whatever screen is open', a
   await page.context().close()
 })
 
-test('a page of another site can neither read nor change anything with the session of the operator', async () => {
+test('a page of another site can neither read nor change anything with the operator’s session', async () => {
   const { page } = await gateway.openPage()
   const site = createServer((_, response) =>
     response.setHeader('content-type', 'text/html').end('<!doctype html><title>evil</title>'),
@@ -119,7 +119,7 @@ test('a page of another site can neither read nor change anything with the sessi
   await page.context().close()
 })
 
-test('no page can show the console in a frame, and no page that it opens can reach back', async () => {
+test('no page can frame the console, and no page that the console opens can access it', async () => {
   const { page } = await gateway.openPage()
   const site = await serveForeignSite((_, response) =>
     response
@@ -146,7 +146,7 @@ test('no page can show the console in a frame, and no page that it opens can rea
 
 const attack = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script><svg onload=window.hacked=1>"'\`\${1}javascript:alert(1)`
 
-test('nothing that a peer writes runs or becomes markup, in any field and on any screen', async () => {
+test('no text of a peer executes or becomes markup, in any field and on any screen', async () => {
   const { page, faults, show } = await gateway.openPage()
   const { simulation } = gateway
   await simulation.send({ via: 'activitypub', to: 'echo', text: attack })
@@ -202,7 +202,7 @@ test('nothing that a peer writes runs or becomes markup, in any field and on any
 const hostileMail =
   '<base href="https://evil.test/"><meta http-equiv="refresh" content="0;url=https://evil.test/refresh"><link rel="stylesheet" href="https://evil.test/style"><style>@import "https://evil.test/import";p{background:url(https://evil.test/background)}</style><p>hello</p><img src="https://evil.test/pixel.png"><script>parent.hacked=1</script><form action="https://evil.test"><input></form><a href="https://evil.test" target="_top">out</a>'
 
-test('the screen shows mail with scripts, forms and foreign pictures without any of them', async () => {
+test('the screen shows mail without its scripts, forms and remote pictures', async () => {
   const context = await gateway.browser.newContext()
   const page = await context.newPage()
   // A separate server sees all requests that leave the browser. Chromium itself also reports requests that the page's policy stops.

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test('the composer sends a message, and its outcome opens beside it', async () => {
+test('the composer sends a message and shows its outcome beside it', async () => {
   await openedPage.show('compose')
   await page.getByRole('combobox', { name: 'Channel' }).selectOption('email')
   await page.getByRole('combobox', { name: 'To' }).selectOption('desk')
@@ -25,7 +25,7 @@ test('the composer sends a message, and its outcome opens beside it', async () =
   await expect.poll(() => result.getByRole('tabpanel').last().textContent()).toContain('Re: Are you open today?')
 })
 
-test('the gateway refuses a message with one fault, and the composer names the fault', async () => {
+test('the composer names the error in a message that the gateway refuses', async () => {
   await page.getByRole('combobox', { name: 'Channel' }).selectOption('activitypub')
   await page.getByRole('button', { name: 'forged' }).click()
   const result = page.getByRole('region', { name: 'Result' })
@@ -35,7 +35,7 @@ test('the gateway refuses a message with one fault, and the composer names the f
   await expect.poll(() => page.getByRole('region', { name: 'Facts' }).textContent()).toContain('signature_invalid')
 })
 
-test('the screen shows all words of a person on a page, and one button forgets the person', async () => {
+test('the screen lists all messages of a person, and one button forgets the person', async () => {
   await openedPage.show('people')
   await page.getByRole('link', { name: /@alice@alice\.test/ }).click()
   await page.getByRole('link', { name: /Are you open today/ }).waitFor()
@@ -47,7 +47,7 @@ test('the screen shows all words of a person on a page, and one button forgets t
   )
 })
 
-test('a delivery that a host defers waits with its reason, and goes out at once on request', async () => {
+test('the operator can send a deferred delivery at once, and sees its reason', async () => {
   const { mail } = gateway.simulation
   const endRefusal = mail.refuse({ code: 451, message: '4.7.1 greylisted', at: 'rcpt' })
   await gateway.simulation.send({ via: 'email', to: 'desk', text: 'will you wait?', timeoutMs: 1 })
@@ -59,7 +59,7 @@ test('a delivery that a host defers waits with its reason, and goes out at once 
   await page.getByText('Everything is delivered').waitFor()
 })
 
-test('the operator chooses dead letters, and dismisses or retries them together', async () => {
+test('the operator selects dead letters and dismisses or retries them together', async () => {
   const { mail } = gateway.simulation
   const endRefusal = mail.refuse({ code: 550, message: '5.7.1 not by us', at: 'rcpt' })
   for (const text of ['one', 'two', 'three']) {
@@ -82,7 +82,7 @@ test('the operator chooses dead letters, and dismisses or retries them together'
   expect([states.filter(state => state === 'dismissed').length, states.includes('dead')]).toEqual([1, false])
 })
 
-test('the chat of an agent answers in the session of the console', async () => {
+test('the chat with an agent works in the session of the console', async () => {
   await openedPage.show('agents/desk')
   const chat = page.locator('postern-chat')
   await chat.getByRole('textbox').fill('hello from the console')
@@ -94,7 +94,7 @@ test('the chat of an agent answers in the session of the console', async () => {
   await expect.poll(() => page.locator('postern-chat .message').count()).toBe(2)
 })
 
-test('the chat of an agent asks for no conversation before its first words, also after "New conversation"', async () => {
+test('the chat with an agent requests no conversation before its first message, also after "New conversation"', async () => {
   const freshPage = await gateway.openPage()
   const refusals: string[] = []
   freshPage.page.on('response', answer => answer.status() >= 400 && refusals.push(`${answer.status()} ${answer.url()}`))
@@ -124,21 +124,21 @@ test('the operator pauses and resumes an agent', async () => {
   await expect.poll(() => page.getByRole('link', { name: /paused/ }).count()).toBe(0)
 })
 
-test('the screen lists the checks of going live with their fixes, and the operator can copy records', async () => {
+test('the screen lists the production checks with their fixes, and the operator can copy the DNS records', async () => {
   await openedPage.show('go-live')
   await page.getByRole('region', { name: 'Checks' }).waitFor({ timeout: 60_000 })
   await expect.poll(() => page.getByRole('region', { name: 'Checks' }).locator('.item').count()).toBeGreaterThan(20)
   await page.getByRole('region', { name: 'DNS records' }).getByText('_domainkey.agents.test').first().waitFor()
 })
 
-test('the screen looks up an address as a peer does', async () => {
+test('the screen resolves an address as a peer does', async () => {
   await openedPage.show('look-up')
   await page.getByRole('textbox', { name: 'Address' }).fill('@desk@agents.test')
   await page.keyboard.press('Enter')
   await page.getByRole('region', { name: 'What was found' }).getByText('WebFinger is at').waitFor()
 })
 
-test('each setting has its source, and no secret is in the page', async () => {
+test('the screen shows the source of each setting, and no secret', async () => {
   await openedPage.show('settings')
   const row = page.getByRole('row', { name: /operator_token/ })
   await row.waitFor()

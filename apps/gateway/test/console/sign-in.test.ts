@@ -40,7 +40,7 @@ async function signIn(): Promise<string> {
 const isListed = async (cookie: string) =>
   (await fetch(`${gateway.url()}/operator/api/messages`, { headers: { cookie } })).status
 
-test('the operator token becomes a cookie that opens the API, out of reach of scripts and other sites', async () => {
+test('the operator token becomes a session cookie that scripts and other sites cannot use', async () => {
   const answer = await askAsPage('/operator/session', { body: { token: operatorToken } })
   const cookie = answer.headers.get('set-cookie') ?? ''
   expect(cookie).toMatch(/^postern_operator=[\w-]{43}; Max-Age=43200; Path=\/operator; HttpOnly; SameSite=Strict$/)
@@ -49,13 +49,13 @@ test('the operator token becomes a cookie that opens the API, out of reach of sc
   expect(await isListed('')).toBe(401)
 })
 
-test('where people read the console over https, browsers never send the cookie without it', async () => {
+test('a browser never sends the cookie without TLS when the console uses https', async () => {
   const headers = { origin: 'https://agents.test' }
   const answer = await askAsPage('/operator/session', { body: { token: operatorToken }, headers })
   expect(answer.headers.get('set-cookie')).toContain('; Secure;')
 })
 
-test('a cookie that somebody else has chosen never becomes a session', async () => {
+test('a cookie that somebody else chose never becomes a session', async () => {
   const chosen = `postern_operator=${'A'.repeat(43)}`
   const answer = await askAsPage('/operator/session', { body: { token: operatorToken }, cookie: chosen })
   const own = (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
@@ -67,7 +67,7 @@ test('a cookie that somebody else has chosen never becomes a session', async () 
   expect(await isListed(own)).toBe(200)
 })
 
-test('an open event stream ends by itself after the sign-out', async () => {
+test('an open event stream ends after the sign-out', async () => {
   const cookie = await signIn()
   const answer = await fetch(`${gateway.url()}/operator/api/events`, { headers: { cookie } })
   expect(answer.status).toBe(200)
@@ -76,7 +76,7 @@ test('an open event stream ends by itself after the sign-out', async () => {
   expect(await text).toContain('event: ready')
 })
 
-test('a code of a link opens one session, and none after that', async () => {
+test('the code of a link opens only one session', async () => {
   const code = gateway.gateway().makeSignInCode()
   const first = await askAsPage('/operator/session', { body: { code } })
   expect(first.status).toBe(200)
@@ -84,14 +84,14 @@ test('a code of a link opens one session, and none after that', async () => {
   expect([second.status, await second.json()]).toMatchObject([403, { detail: expect.stringContaining('used before') }])
 })
 
-test('signing out ends the session for everybody who has its cookie', async () => {
+test('signing out ends the session for everyone with its cookie', async () => {
   const cookie = await signIn()
   expect(await isListed(cookie)).toBe(200)
   expect((await askAsPage('/operator/session', { method: 'DELETE', cookie })).status).toBe(200)
   expect(await isListed(cookie)).toBe(401)
 })
 
-test('a session outlives a restart of the gateway, but not another operator token', async () => {
+test('a session survives a restart of the gateway, but not a new operator token', async () => {
   const cookie = await signIn()
   await gateway.restart()
   expect(await isListed(cookie)).toBe(200)
@@ -107,25 +107,25 @@ const foreign: readonly (readonly [string, Readonly<Record<string, string>>])[] 
   ['that the browser calls same-site', { 'sec-fetch-site': 'same-site' }],
 ]
 
-test.each(foreign)('a session changes nothing by a request %s', async (_, headers) => {
+test.each(foreign)('a session cannot change anything by a request %s', async (_, headers) => {
   const cookie = await signIn()
   const answer = await askAsPage('/operator/api/vacuum', { cookie, headers })
   expect(answer.status).toBe(403)
   expect((await askAsPage('/operator/api/vacuum', { cookie })).status).toBe(200)
 })
 
-test.each(foreign)('nobody signs in by a request %s', async (_, headers) => {
+test.each(foreign)('nobody can sign in by a request %s', async (_, headers) => {
   const answer = await askAsPage('/operator/session', { body: { token: operatorToken }, headers })
   expect([answer.status, answer.headers.get('set-cookie')]).toEqual([403, null])
 })
 
-test('the gateway refuses a wrong token beside a session: neither helps the other', async () => {
+test('the gateway refuses a wrong token together with a valid session', async () => {
   const cookie = await signIn()
   const headers = { cookie, authorization: 'Bearer wrong' }
   expect((await fetch(`${gateway.url()}/operator/api/messages`, { headers })).status).toBe(401)
 })
 
-test('failed attempts are limited, and nobody who knows the token waits for it elsewhere', async () => {
+test('the gateway limits failed sign-ins, without delaying somebody with the token elsewhere', async () => {
   const statuses: number[] = []
   for (let index = 0; index < 12; index += 1)
     statuses.push((await askAsPage('/operator/session', { body: { token: `wrong-${index}` } })).status)

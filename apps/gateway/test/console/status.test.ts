@@ -16,13 +16,13 @@ const post = async (path: string) => {
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
 }
 
-test('the status says what runs and how much waits', async () => {
+test('the status shows the running parts and the amount of waiting work', async () => {
   const status = await gateway.ask<Record<string, unknown>>('/status')
   expect(status).toMatchObject({ domain: 'agents.test', store: 'SQLite', dev: true, agents: 2, waiting: 0 })
   expect(status.uptime_ms).toBeGreaterThanOrEqual(0)
 })
 
-test('messages of a paused agent wait, while those of others do not, and the agent answers them after it resumes', async () => {
+test('messages to a paused agent wait until it resumes, while those to others do not', async () => {
   const { fediverse } = gateway.simulation
   expect(await post('/agents/echo/pause')).toEqual({ status: 200, body: { agent: 'echo', is_paused: true } })
   const pausedReceipt = await fediverse.deliver({ to: '@echo@agents.test', text: 'while you are away' })
@@ -43,6 +43,6 @@ test('messages of a paused agent wait, while those of others do not, and the age
   await fediverse.awaitReply(pausedReceipt.objectId, 30_000)
 })
 
-test('nobody pauses an agent that is not there', async () => {
+test('the operator cannot pause an unknown agent', async () => {
   expect(await post('/agents/nobody/pause')).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
 })

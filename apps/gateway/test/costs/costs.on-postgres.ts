@@ -32,7 +32,7 @@ afterAll(async () => {
 })
 
 test.each(ceilings.filter(({ kind }) => kind === 'rounds'))(
-  'a gateway waits for PostgreSQL as often as the ceilings say when messages come $company, and hardly less often',
+  'a gateway waits for PostgreSQL no more often than the ceilings allow when messages come $company, and hardly less often',
   ceiling => {
     expect(findCostFaults(ceiling, selectKind(costs[ceiling.company], ceiling.kind))).toEqual([])
   },

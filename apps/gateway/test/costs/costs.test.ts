@@ -6,7 +6,7 @@ import { openCountedProcess } from './counted-process.ts'
 import type { PathCosts } from './measure-paths.ts'
 import { measurePathCosts, selectKind } from './measure-paths.ts'
 
-describe('what a message costs a gateway on SQLite', () => {
+describe('the cost of a message on SQLite', () => {
   let gateway: CountedProcess
   let costs: Readonly<Record<Company, PathCosts>>
 
@@ -24,7 +24,7 @@ describe('what a message costs a gateway on SQLite', () => {
   )
 })
 
-describe('a ceiling', () => {
+describe('a cost ceiling', () => {
   const ceiling: Ceiling = {
     company: 'alone',
     kind: 'statements',
@@ -32,7 +32,7 @@ describe('a ceiling', () => {
     floor: 0.85,
   }
 
-  test('reports a path that costs more, one that costs far less, and one without a measurement', () => {
+  test('reports a path above it, one far below it, and one without a measurement', () => {
     const figures = { activitypub: 10.1, a2a: 8.4, email: Number.NaN, web: 10, delivery: 8.6 }
     expect(findCostFaults(ceiling, figures)).toEqual([
       'activitypub, alone: 10.10 statements a message, and the ceiling is 10. Make it cheaper, or say why it costs more.',

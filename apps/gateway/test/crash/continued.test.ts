@@ -21,7 +21,7 @@ async function startGateway(agent: keyof typeof dyingAgents) {
 }
 
 test.each(deathSteps)(
-  'a gateway that dies %s knows nothing of the message, and answers it once when it comes again',
+  'a gateway that dies %s has not stored the message, and answers it once when it comes again',
   { timeout: 120_000 },
   async step => {
     const { gateway, files } = await startGateway('dying')
@@ -29,7 +29,7 @@ test.each(deathSteps)(
   },
 )
 
-test('for an hour after its death, a gateway stores messages before agents get them', {
+test('in the hour after a crash, a gateway stores messages before agents get them', {
   timeout: 180_000,
 }, async () => {
   const { gateway, files } = await startGateway('dying')

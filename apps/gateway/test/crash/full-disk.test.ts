@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { eventually, openTestGateway } from '../setup/gateway.ts'
 import { mountSmallDisk } from '../setup/small-disk.ts'
 
-test('a large mail that a full disk refuses leaves nothing of itself, so that others fit, and all goes on without a restart', async () => {
+test('a large mail that a full disk refuses leaves no bytes behind, and smaller messages work without a restart', async () => {
   const disk = mountSmallDisk(16)
   if (!disk) return
   onTestFinished(() => disk.remove())

@@ -13,7 +13,7 @@ async function openUsedGateway() {
   return { gateway, send, probe, path: join(gateway.dataDir, 'postern.db') }
 }
 
-test('a gateway without its database file is not ready, acknowledges nothing more, and goes on running', async () => {
+test('a gateway without its database file is not ready, acknowledges no messages, and keeps running', async () => {
   const { gateway, send, probe, path } = await openUsedGateway()
   rmSync(path)
   expect([await probe(), await send()]).toEqual([503, 503])
@@ -22,7 +22,7 @@ test('a gateway without its database file is not ready, acknowledges nothing mor
   await gateway.close()
 }, 60_000)
 
-test('a gateway is ready again when its database file comes back to its place', async () => {
+test('a gateway is ready again when its database file is back', async () => {
   const { gateway, send, probe, path } = await openUsedGateway()
   renameSync(path, `${path}.aside`)
   writeFileSync(path, '')
@@ -33,7 +33,7 @@ test('a gateway is ready again when its database file comes back to its place', 
   await gateway.close()
 }, 60_000)
 
-test('a look at /readyz writes a real row and leaves none', async () => {
+test('a request to /readyz writes and deletes a row', async () => {
   const { gateway, probe, path } = await openUsedGateway()
   const walSize = () => readFileSync(`${path}-wal`).byteLength
   const before = walSize()

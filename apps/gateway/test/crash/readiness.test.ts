@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 import { holdFile } from './locked-file.ts'
 
-test.concurrent('a gateway whose file another program has locked is alive and not ready, tells who comes to come again, and is ready afterwards', async () => {
+test.concurrent('a gateway with a locked database file is alive, not ready, tells senders to retry, and recovers', async () => {
   const gateway = await openTestGateway()
   const probe = async (path: string, init?: RequestInit) => {
     const answer = await fetch(`${gateway.url()}${path}`, init)
@@ -45,7 +45,7 @@ test.concurrent('a gateway whose file another program has locked is alive and no
 }, 60_000)
 
 test.concurrent.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
-  'while another process holds the file for ten seconds (BEGIN %s), the gateway answers /healthz, refuses ActivityPub, A2A and mail, and accepts them afterwards',
+  'while another process locks the file for ten seconds (BEGIN %s), the gateway is alive, refuses ActivityPub, A2A and mail, and then recovers',
   async mode => {
     const gateway = await openTestGateway()
     const { fediverse, a2a, mail } = gateway.simulation
@@ -82,7 +82,7 @@ test.concurrent.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
   120_000,
 )
 
-test.concurrent('a file that another process holds for a moment refuses nobody', async () => {
+test.concurrent('a short lock by another process refuses no message', async () => {
   const gateway = await openTestGateway()
   const letGo = await holdFile(join(gateway.dataDir, 'postern.db'), 'IMMEDIATE')
   const pendingReceipt = gateway.simulation.a2a.deliver({ url: `${gatewayOrigin}/agents/echo/a2a`, text: 'hello' })
@@ -92,7 +92,7 @@ test.concurrent('a file that another process holds for a moment refuses nobody',
   await gateway.close()
 }, 60_000)
 
-test.concurrent('a gateway commits an answer soon after another process frees the file, and calls the agent once', async () => {
+test.concurrent('a gateway commits an answer soon after another process unlocks the file, and calls the agent once', async () => {
   const gateway = await openTestGateway(() => ({
     agents: { gated: { use: join(import.meta.dirname, '../agents/waiting/gated.ts') } },
   }))

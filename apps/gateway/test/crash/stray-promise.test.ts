@@ -11,7 +11,7 @@ const forgetful = `export async function handle(message) {
   return 'still here'
 }`
 
-test('a promise that an agent forgot takes no conversation down', async () => {
+test('a rejected promise that an agent does not await does not end other conversations', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'postern-stray-'))
   const port = await findFreePort()
   const config = join(directory, 'postern.config.json')

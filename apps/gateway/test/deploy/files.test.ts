@@ -35,7 +35,7 @@ const readCompose = (name: string) => parse(readText(name), { merge: true }) as 
 
 describe('the images', () => {
   test.each(['Containerfile', 'postfix/Containerfile'])(
-    '%s names its bases by version, and fetches nothing by ADD',
+    '%s pins the versions of its base images, and downloads nothing with ADD',
     name => {
       const instructions = readInstructions(join(deploy, name))
       expect(instructions.filter(instruction => instruction.name === '' || instruction.name === 'ADD')).toEqual([])
@@ -48,7 +48,7 @@ describe('the images', () => {
     },
   )
 
-  test('the gateway runs as a user who owns only its data, with the Node of the repository', () => {
+  test('the gateway runs as a user who owns only its data, with the Node version of the repository', () => {
     const last = listStages(readInstructions(join(deploy, 'Containerfile'))).at(-1) ?? []
     const find = (name: string) => last.filter(instruction => instruction.name === name).map(({ words }) => words)
     expect(find('USER')).toEqual(['10001:10002'])
@@ -59,7 +59,7 @@ describe('the images', () => {
     expect(find('COPY').filter(text => text.includes('--chown'))).toEqual([])
   })
 
-  test('a build gets the sources, and no tests, secrets, data or installed packages', () => {
+  test('an image contains the sources, without tests, secrets, data or installed packages', () => {
     const isTaken = createContextFilter(root)
     for (const path of [
       'package.json',
@@ -92,7 +92,7 @@ describe.each([
 ] as const)('%s', (name, configName, gateways) => {
   const { services, secrets, volumes, networks } = readCompose(name)
 
-  test('gives gateways a read-only root, no capability and no new privileges, and a bound on memory', () => {
+  test('runs gateways with a read-only root, no capabilities, no new privileges, and a memory limit', () => {
     for (const gateway of gateways) {
       expect(services[gateway]).toMatchObject({
         read_only: true,
@@ -103,7 +103,7 @@ describe.each([
     }
   })
 
-  test('names nothing that is not there', () => {
+  test('refers only to existing files', () => {
     const all = Object.values(services)
     const sources = all.flatMap(service => service.volumes ?? []).map(volume => volume.split(':')[0] ?? '')
     const isFile = (source: string) => source.startsWith('.')
@@ -120,7 +120,7 @@ describe.each([
     for (const image of foreign) expect(image).toMatch(/^docker\.io\/library\/\w+:\d[\w.-]+$/)
   })
 
-  test('has a configuration that start takes, which trusts the one proxy there is', async () => {
+  test('has a valid configuration that trusts only its one proxy', async () => {
     const config = await readDeployed(configName)
     expect(config.origin).toBe('https://agents.example')
     const proxy = services.caddy?.networks.inside?.ipv4_address
@@ -131,7 +131,7 @@ describe.each([
   })
 })
 
-test('Postfix may open the socket that the gateway makes: one group, one volume, one path', async () => {
+test('Postfix may open the gateway’s socket by a shared group, volume and path', async () => {
   const { services } = readCompose('compose.yaml')
   const lmtp = 'lmtp:/run/postern'
   expect(services.gateway?.volumes).toContain(lmtp)

@@ -30,7 +30,7 @@ afterAll(() => gateway.close())
 
 const ask = (address: string, accept: string) => gateway.simulation.loopback.request(address, { headers: { accept } })
 
-test('the actor’s picture is there for other servers', async () => {
+test('other servers can load the actor’s picture', async () => {
   const answer = await ask(`${gatewayOrigin}/agents/echo`, 'application/activity+json')
   const actor = JSON.parse(answer.body.toString())
   expect(actor).toMatchObject({ discoverable: true, indexable: false, attachment: [{ name: 'Source' }] })
@@ -43,13 +43,13 @@ test('the actor’s picture is there for other servers', async () => {
   expect(Buffer.from(await picture.arrayBuffer())).toEqual(png)
 })
 
-test('people see the same on the page', async () => {
+test('the page shows people the same profile', async () => {
   const page = (await ask(`${gatewayOrigin}/agents/echo`, 'text/html')).body.toString()
   expect(page).toMatch(/<img src="https:\/\/agents\.test\/agents\/echo\/icon\/[0-9a-f]{16}\.png"/)
   expect(page).toContain('<a href="https://example.com/code" rel="me nofollow noopener">')
 })
 
-test('a browser that opens a post of the agent sees it, and the page of the agent lists it', async () => {
+test('a browser that opens a post of the agent sees it, and the agent’s page lists it', async () => {
   const text = 'Is the library open?'
   await gateway.simulation.send({ via: 'activitypub', to: 'echo', text })
   const outbox = JSON.parse(
@@ -69,7 +69,7 @@ test('a browser that opens a post of the agent sees it, and the page of the agen
   expect(feed.body.toString()).toContain(`<id>${post}</id>`)
 })
 
-test('the gateway refuses a suspended domain of the list, and not one that the list only limits', async () => {
+test('the gateway refuses a domain that the list suspends, but not one that the list only limits', async () => {
   const send = (from: string) => gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'hello', from })
   expect(await send('mallory@evil.test')).toMatchObject({ status: 'refused', refusal: { answer: 403 } })
   expect(await send('alice@snac.test')).toMatchObject({ status: 'answered' })

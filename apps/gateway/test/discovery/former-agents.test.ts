@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test.each([`acct:echo@agents.test`, `${gatewayOrigin}/agents/echo`])('WebFinger of %s is gone', async resource => {
+test.each([`acct:echo@agents.test`, `${gatewayOrigin}/agents/echo`])('WebFinger of %s answers 410', async resource => {
   expect((await answerOf(`/.well-known/webfinger?resource=${resource}`)).status).toBe(410)
 })
 
@@ -35,12 +35,12 @@ test('the posts and page of a former agent answer 410, and its actor is a Tombst
   })
 })
 
-test('the others answer', async () => {
+test('other agents still answer', async () => {
   expect((await answerOf('/agents/help', actor)).status).toBe(200)
   expect((await answerOf('/.well-known/webfinger?resource=acct:help@agents.test')).status).toBe(200)
 })
 
-test('the person whom it has answered learns of its end', async () => {
+test('a person whom the former agent has answered learns of its end', async () => {
   const deleted = async () =>
     (await gateway.deliveries()).filter(({ wire }) => (wire as { readonly type?: unknown } | null)?.type === 'Delete')
   await vi.waitFor(async () => expect(await deleted()).toMatchObject([{ state: 'sent' }]), { timeout: 20_000 })

@@ -55,7 +55,7 @@ const faultsOf = async (address?: string) =>
 /** The warnings about features that a plain Mentionable node does not need. */
 const expected = ['warning a2a.agent_signature', 'warning a2a.host_card']
 
-test('a server without fault: the report notes only the optional members that it leaves out', async () => {
+test('the report of a correct server only mentions optional members that it omits', async () => {
   const { outcome, found, address } = await resolve()
   expect(await faultsOf()).toEqual(expected)
   expect({ outcome, found, address }).toEqual({
@@ -77,7 +77,7 @@ const link = (index: number) => agent.jrd.links[index] as Record<string, string>
 const a2a = () => agent.card.a2a as Record<string, unknown>
 const legacy = 'https://mentionable.dev/agent-card'
 
-describe('one defect, one finding', () => {
+describe('a server with one defect gets one finding', () => {
   test.each<[string, () => unknown, string]>([
     [
       'MN-1.3: subject of somebody else',
@@ -184,7 +184,7 @@ describe('one defect, one finding', () => {
     expect(faults.filter(fault => !fault.includes('a2a.') && fault !== finding)).toEqual([])
   })
 
-  test('every finding that is no praise says how to fix it', async () => {
+  test('every finding except a success says how to fix it', async () => {
     Object.assign(agent.card, { address: 'x', protocol_version: 2, a2a: undefined })
     Object.assign(agent.actor, { id: 'x', inbox: 1, publicKey: 3 })
     const { outcome, findings } = await resolve()
@@ -194,7 +194,7 @@ describe('one defect, one finding', () => {
 })
 
 describe('redirects of WebFinger (MN-1.3)', () => {
-  test('one, to https on another host, works; the subject still counts', async () => {
+  test('the command follows one redirect to https on another host, and checks the subject', async () => {
     pages[webfinger] = { status: 302, location: `https://other.test${webfinger}?resource=x` }
     elsewhere[webfinger] = { type: 'application/jrd+json', body: agent.jrd }
     expect(await faultsOf()).toEqual(expected)
@@ -207,7 +207,7 @@ describe('redirects of WebFinger (MN-1.3)', () => {
     ['http', { status: 302, location: 'http://other.test/' }, 'it redirects to an address without https'],
     ['a private address', { status: 302, location: 'https://10.0.0.1/' }, 'Cannot fetch: address is not public'],
     ['nothing', { status: 302, location: 'https://' }, 'it redirects to an invalid address'],
-  ])('%s fails', async (label, answer, reason) => {
+  ])('the command refuses %s', async (label, answer, reason) => {
     pages[webfinger] = label === 'a second one' ? { status: 302, location: `https://other.test${webfinger}` } : answer
     elsewhere[webfinger] = answer
     const { outcome, findings } = await resolve()
@@ -219,7 +219,7 @@ describe('redirects of WebFinger (MN-1.3)', () => {
   })
 })
 
-test('links without https are named, and not followed (MN-1.3)', async () => {
+test('the report names links without https, which the command does not follow (MN-1.3)', async () => {
   link(1).href = 'http://peer.test/.well-known/agent-card/bot'
   link(0).href = 'http://peer.test/u/bot'
   const { findings, outcome } = await resolve()
@@ -233,14 +233,14 @@ test('links without https are named, and not followed (MN-1.3)', async () => {
 test.each([
   ['nobody there', { status: 404 }, 'WebFinger answers 404 at'],
   ['no JSON', { type: 'application/jrd+json', body: '<html>' }, 'is not a JSON object'],
-])('%s does not resolve', async (_, answer, message) => {
+])('the command cannot resolve %s', async (_, answer, message) => {
   pages[webfinger] = answer
   const { outcome, findings } = await resolve()
   expect(outcome).toBe('unresolved')
   expect(findings.find(({ id }) => id === 'webfinger.answer')?.message).toContain(message)
 })
 
-test('the command sends no request to an address inside', async () => {
+test('the command sends no request to a private address', async () => {
   const { outcome, findings } = await resolve('@bot@printer.local')
   expect(outcome).toBe('unresolved')
   expect(findings.find(({ id }) => id === 'webfinger.answer')?.message).toBe(
@@ -257,7 +257,7 @@ test('the command refuses an invalid address with the reason (MN-1.2)', async ()
   })
 })
 
-test('an actor on another host has to name the same account (MN-13.3)', async () => {
+test('the report requires that an actor on another host names the same account (MN-13.3)', async () => {
   const actor = { ...agent.actor, id: 'https://other.test/u/bot', inbox: 'https://other.test/inbox' }
   Object.assign(actor, { publicKey: { ...(actor as { publicKey?: object }).publicKey, owner: actor.id } })
   elsewhere['/u/bot'] = { type: 'application/activity+json', body: actor }
@@ -267,7 +267,7 @@ test('an actor on another host has to name the same account (MN-13.3)', async ()
   expect(await faultsOf()).toEqual(expected)
 })
 
-test('a fediverse account without agent card is one of those, no more', async () => {
+test('the report recognizes a fediverse account without an agent card', async () => {
   agent.jrd.links = [link(0)]
   const { outcome } = await resolve()
   expect(outcome).toBe('ok')

@@ -19,7 +19,7 @@ const ask = (path: string, accept = 'application/json') =>
   gateway.simulation.loopback.request(`${gatewayOrigin}${path}`, { headers: { accept } })
 
 describe('postern resolve', () => {
-  test.each(['@echo@agents.test', 'ACCT:Help@Agents.Test'])('our own %s has no fault', async address => {
+  test.each(['@echo@agents.test', 'ACCT:Help@Agents.Test'])('finds no fault in our own address %s', async address => {
     const { outcome, findings, found } = await resolve(address)
     expect(findings.filter(({ severity }) => severity !== 'ok')).toEqual([])
     expect(outcome).toBe('ok')
@@ -29,7 +29,7 @@ describe('postern resolve', () => {
       expect(ids).toContain(id)
   })
 
-  test('the command recognizes a fediverse server', async () => {
+  test('recognizes a fediverse server', async () => {
     const { outcome, found, findings } = await resolve('@alice@mastodon.test')
     expect(outcome).toBe('ok')
     expect(found.inbox).toBe('https://mastodon.test/users/alice/inbox')
@@ -43,7 +43,7 @@ describe('postern resolve', () => {
     ['@echo@agents.test', undefined],
     ['@nobody@agents.test', 2],
     ['@@agents.test', 2],
-  ])('prints %s with exit code %s', async (address, exitCode) => {
+  ])('prints the report of %s and exits with code %s', async (address, exitCode) => {
     writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
     const tree = { data: gateway.dataDir, operator_token: operatorToken, email: { listen: { port: 0 } } }
     const lines: string[] = []
@@ -60,7 +60,7 @@ describe('postern resolve', () => {
     expect(lines[0]).toContain(exitCode === undefined ? '✓ webfinger.subject' : '✗')
   })
 
-  test('a peer cannot paint on the terminal', () => {
+  test('escapes control characters of a peer in its output', () => {
     const finding = { id: 'x', section: '§1', severity: 'error', message: 'a\u001b[2Jb', fix: 'c\u202ed' } as const
     const resolvedAddress = { asked: '@a@b.test', outcome: 'faulty', found: {}, findings: [finding] } as const
     const text = formatResolved(resolvedAddress, { columns: 80, hasColour: false })
@@ -79,20 +79,20 @@ describe('postern resolve', () => {
     )
   })
 
-  test('the command fails without an address', async () => {
+  test('fails without an address', async () => {
     await expect(gateway.ask('/resolve')).rejects.toThrow('400')
   })
 })
 
-describe('what we publish', () => {
-  test('holds only the relations that the request names (MN-1.3, RFC 7033 §4.3)', async () => {
+describe('the published documents', () => {
+  test('contain only the relations that the request names (MN-1.3, RFC 7033 §4.3)', async () => {
     const answer = await ask('/.well-known/webfinger?resource=acct:echo@agents.test&rel=self&rel=mailto')
     const { links } = JSON.parse(answer.body.toString())
     expect(links.map(({ rel }: { rel: string }) => rel)).toEqual(['self', 'mailto'])
     expect(answer.headers.get('content-type')).toBe('application/jrd+json')
   })
 
-  test('the card lists the extensions that are on, and no other (MN-1.4, MN-1.6, MN-7.1)', async () => {
+  test('list exactly the enabled extensions in the card (MN-1.4, MN-1.6, MN-7.1)', async () => {
     const card = JSON.parse((await ask('/.well-known/agent-card/Echo')).body.toString())
     const a2aCard = JSON.parse((await ask('/agents/echo/.well-known/agent-card.json')).body.toString())
     const uris = (list: readonly { uri: string }[]) => list.map(({ uri }) => uri)
@@ -111,30 +111,33 @@ describe('what we publish', () => {
   test.each([
     ['echo', ['echo', 'help']],
     ['help', ['help']],
-  ])('the page of %s describes %j; the default agent’s stands for the host (MN-1.5)', async (agent, names) => {
-    const page = (await ask(`/agents/${agent}`, 'text/html')).body.toString()
-    const data = JSON.parse(/<script type="application\/ld\+json">(.*)<\/script>/.exec(page)?.[1] ?? '')
-    const directory = JSON.parse((await ask('/.well-known/mentionable-agents.json')).body.toString())
-    expect(data.contactPoint.map(({ email }: { email: string }) => email.split('@')[0])).toEqual(names)
-    expect(directory).toMatchObject({ '@type': 'Organization', url: gatewayOrigin })
-    expect(directory.contactPoint[0]).toEqual({
-      '@type': 'ContactPoint',
-      contactType: 'AI assistant',
-      name: 'Echo',
-      email: 'echo@agents.test',
-      url: `${gatewayOrigin}/.well-known/agent-card/echo`,
-      'mentionable:protocols': ['activitypub', 'a2a', 'email'],
-      'mentionable:webfinger': 'acct:echo@agents.test',
-    })
-  })
+  ])(
+    'list in the page of %s the contact points %j, and the host’s page is the default agent’s (MN-1.5)',
+    async (agent, names) => {
+      const page = (await ask(`/agents/${agent}`, 'text/html')).body.toString()
+      const data = JSON.parse(/<script type="application\/ld\+json">(.*)<\/script>/.exec(page)?.[1] ?? '')
+      const directory = JSON.parse((await ask('/.well-known/mentionable-agents.json')).body.toString())
+      expect(data.contactPoint.map(({ email }: { email: string }) => email.split('@')[0])).toEqual(names)
+      expect(directory).toMatchObject({ '@type': 'Organization', url: gatewayOrigin })
+      expect(directory.contactPoint[0]).toEqual({
+        '@type': 'ContactPoint',
+        contactType: 'AI assistant',
+        name: 'Echo',
+        email: 'echo@agents.test',
+        url: `${gatewayOrigin}/.well-known/agent-card/echo`,
+        'mentionable:protocols': ['activitypub', 'a2a', 'email'],
+        'mentionable:webfinger': 'acct:echo@agents.test',
+      })
+    },
+  )
 })
 
-test('agents whose names differ in case only cannot be configured (MN-1.3, MN-1.2)', async () => {
+test('the configuration refuses agents whose names differ only in case (MN-1.3, MN-1.2)', async () => {
   const agents = { echo: { use: 'builtin:echo' }, Echo: { use: 'builtin:echo' } }
   await expect(openTestGateway(() => ({ agents }))).rejects.toThrow('agents.Echo')
 })
 
-test('the page of a gateway with very many agents lists a hundred of them, and the directory all', async () => {
+test('the page of a gateway with very many agents lists a hundred, and the directory all', async () => {
   const names = Array.from({ length: 150 }, (_, index) => `agent${index}`)
   const agents = Object.fromEntries(names.map(name => [name, { use: 'builtin:echo' }]))
   const large = await openTestGateway(() => ({ agents, default_agent: 'agent0' }))

@@ -27,7 +27,7 @@ test.each([`@echo@${handleHost}`, '@echo@agents.test'])(
   },
 )
 
-test.each([handleHost, 'agents.test'])('WebFinger at %s answers with the one subject (MN-1.3)', async host => {
+test.each([handleHost, 'agents.test'])('WebFinger at %s answers with the same subject (MN-1.3)', async host => {
   const { request } = gateway.simulation.loopback
   const query = `/.well-known/webfinger?resource=acct:echo@${host}`
   const first = await request(`https://${host}${query}`)
@@ -44,7 +44,7 @@ const gatewayNames = [handleHost, 'agents.test'].flatMap(host => [
 ])
 
 test.each([...gatewayNames, [`${gatewayOrigin}/actor`, 'agents.test']])(
-  'WebFinger answers %s at %s with the account that signs what the gateway fetches',
+  'WebFinger answers %s at %s with the account that signs requests of the gateway',
   async (resource, host) => {
     const { request } = gateway.simulation.loopback
     const first = await request(`https://${host}/.well-known/webfinger?resource=${encodeURIComponent(resource)}`)
@@ -70,7 +70,7 @@ test.each([
   expect((await gateway.simulation.loopback.request(url)).status).toBe(404)
 })
 
-test('a server that looks up the name of its reader gets an answer, and the gateway checks its proof', async () => {
+test('a server that looks up the account of a signed request gets an answer, and its proof is valid', async () => {
   const from = 'alice@gotosocial.test'
   const result = await gateway.simulation.send({
     via: 'activitypub',
@@ -82,20 +82,20 @@ test('a server that looks up the name of its reader gets an answer, and the gate
   expect((await gateway.show(result.id)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
 })
 
-test('host-meta says where WebFinger is', async () => {
+test('host-meta leads to WebFinger', async () => {
   const answer = await gateway.simulation.loopback.request(`${gatewayOrigin}/.well-known/host-meta`)
   expect(answer.headers.get('content-type')).toBe('application/xrd+xml')
   expect(answer.body.toString()).toContain(`template="${gatewayOrigin}/.well-known/webfinger?resource={uri}"`)
 })
 
-test('the agent gets a message that names it by the host of its actor without that name', async () => {
+test('the agent receives a message that mentions it by the host of its actor, without that host’s name', async () => {
   const text = '@echo@agents.test: which one are you?'
   const result = await gateway.simulation.send({ via: 'activitypub', to: `@echo@${handleHost}`, text })
   const { message } = await gateway.show(result.id)
   expect(message.parts).toMatchObject([{ content: 'which one are you?' }])
 })
 
-test('mail goes to the domain of the handles, and comes from there', async () => {
+test('the agent sends and receives mail at the domain of the handles', async () => {
   const result = await gateway.simulation.send({ via: 'email', to: 'echo', text: 'hello by mail' })
   expect(result.status).toBe('answered')
   const record = await eventually(async () => {
@@ -106,7 +106,7 @@ test('mail goes to the domain of the handles, and comes from there', async () =>
   expect(result.reply?.raw).toMatch(/^From: .*echo@example\.test/m)
 })
 
-test('checkHandleHost() is content with a redirect, and else says what to do', async () => {
+test('checkHandleHost() accepts a redirect, and otherwise says what to do', async () => {
   const redirector = createServer(({ url }, answer) =>
     answer.writeHead(302, { location: `${gatewayOrigin}${url}` }).end(),
   )

@@ -28,7 +28,7 @@ afterAll(() => gateway.stop())
 const order = { sku: 'tea', count: 2 }
 const receipt = { accepted: true, order }
 
-test('The client in TypeScript of the guide calls a dev gateway, and gets data', async () => {
+test('the TypeScript client of the guide calls a dev gateway and gets data', async () => {
   const code = findBlock([page, 'JsonRpcTransportFactory']).code.replace('http://127.0.0.1:8787', gateway.url)
   const text = code.replace('console.log(answer.artifacts[0]?.parts)', 'console.log(JSON.stringify(answer.artifacts))')
   expect(text).not.toBe(code)
@@ -40,7 +40,7 @@ test('The client in TypeScript of the guide calls a dev gateway, and gets data',
   ])
 })
 
-test('The request by hand of the guide gets what its page shows', async () => {
+test('the raw request of the guide gets the response that its page shows', async () => {
   const [url = '', body = ''] = readCurl(findBlock([page, 'curl https://agents.example']).code)
   const answer = await fetch(url.replace('https://agents.example', gateway.url), {
     method: 'POST',

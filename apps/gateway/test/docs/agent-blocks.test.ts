@@ -22,7 +22,7 @@ return 'Welcome.'
   'tools.ts': codeOf('tool'),
 }
 
-describe('agents in the docs', () => {
+describe('the agents in the docs', () => {
   const folder = createDocsFolder(files)
   let gateway: TestGateway
 
@@ -49,7 +49,7 @@ describe('agents in the docs', () => {
     expect(reply?.text).toContain(text)
   })
 
-  it('the one that asks for consent goes on after it', async () => {
+  it('resume after consent if they asked for it', async () => {
     const response = await askShop(gateway, 'one cake')
     const { state } = policyOf(response)
     const resolution = { in_reply_to_state: state, outcome: 'granted' }
@@ -72,15 +72,15 @@ async function importFrom(folder: string, name: string): Promise<Record<string, 
   return (await import(pathToFileURL(`${folder}/${name}`).href)) as Record<string, unknown>
 }
 
-describe('tools in the docs', () => {
-  it('the tool of a model runs', async () => {
+describe('the tools in the docs', () => {
+  it('run for a model', async () => {
     const folder = createDocsFolder(files)
     const { opening_hours } = (await importFrom(folder, 'tools.ts')) as { opening_hours: ToolDefinition }
     const run = opening_hours.run as (input: { readonly day: string }) => unknown
     expect([run({ day: 'Sunday' }), run({ day: 'Monday' })]).toEqual([{ open: 'closed' }, { open: 'nine to six' }])
   })
 
-  it('the tool of a swarm and its compute run', async () => {
+  it('run for a swarm, with its compute', async () => {
     const folder = createDocsFolder({ 'till.ts': codeOf('swarmTool'), 'computes.ts': codeOf('swarmCompute') })
     const { total } = (await importFrom(folder, 'computes.ts')) as {
       total: { compute(states: { cart: Cart }): number }

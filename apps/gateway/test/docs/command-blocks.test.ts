@@ -23,7 +23,7 @@ const token = 'token-of-the-docs-0123456789'
 const tools = createDocsFolder({ npx: `#!/bin/sh\nshift\nexec "${process.execPath}" "${program}" "$@"\n` })
 chmodSync(join(tools, 'npx'), 0o755)
 
-describe('commands in the docs', () => {
+describe('the commands in the docs', () => {
   const folder = createDocsFolder({})
   let dev: Running
   let url: string
@@ -55,30 +55,30 @@ describe('commands in the docs', () => {
     return stdout
   }
 
-  it('the first steps of the README send by four channels, list and show', async () => {
+  it('of the first steps in the README send by four channels, list and show messages', async () => {
     const output = await runBlock(codeOf('first').replace('<id>', '1'))
     expect(output.match(/^answered /gm)).toHaveLength(4)
     expect(output).toMatch(/^#\d+ .* web /m)
     expect(output).toMatch(/^message\n {2}#1 /m)
   })
 
-  it('from elsewhere messages are listed with the address and the token alone', async () => {
+  it('list messages of a remote gateway with only its URL and token', async () => {
     const here = codeOf('remote').replace('POSTERN_OPERATOR_TOKEN=…', `POSTERN_OPERATOR_TOKEN=${token}`)
     expect(await runBlock(here)).toContain('#1')
   })
 
-  it('the command that a coding agent starts is one of ours', async () => {
+  it('name a command of ours for the coding agent to start', async () => {
     const { mcpServers } = JSON.parse(codeOf('mcp')) as { mcpServers: Record<string, { args: readonly string[] }> }
     const [program, command] = mcpServers.postern?.args ?? []
     expect(await runBlock(`npx ${program} ${command} --help`)).toContain('mcp')
   })
 
-  it('a reader can install the packages for traces by their names', () => {
+  it('install the packages for traces by their names', () => {
     const [, , ...names] = codeOf('telemetry').trim().split(' ')
     expect(names.map(name => import.meta.resolve(name))).toHaveLength(4)
   })
 
-  it('the chat answers in a stream; commands export its conversation and import one by message', async () => {
+  it('stream an answer of the chat, export its conversation and import one by message', async () => {
     const send = 'npx postern send --via activitypub --to echo "hello"\n'
     const [first = '', second = '', third = ''] = codeOf('export').trim().split('\n')
     expect(await runBlock(`${codeOf('chat')}\n${send}`)).toContain('"type":"RUN_FINISHED"')
@@ -95,7 +95,7 @@ describe('commands in the docs', () => {
   it.each([
     ['echo@agents.test', 0],
     ['nobody@agents.test', 67],
-  ])('a mail server hands mail for %s to the pipe, which ends with %i', async (to, code) => {
+  ])('hand a mail for %s from a mail server to the pipe, which exits with %i', async (to, code) => {
     const here = codeOf('pipe').replaceAll('https://agents.example', url)
     const script = createDocsFolder({
       'to-agents': here,
@@ -110,7 +110,7 @@ describe('commands in the docs', () => {
     expect(exitCode).toBe(code)
   })
 
-  it('the gateway answers the requests that the web server of another domain redirects', async () => {
+  it('redirect from the web server of another domain to endpoints that the gateway answers', async () => {
     const paths = [...codeOf('redirect').matchAll(/^location = (\S+) /gm)].map(([, path]) => path)
     expect(paths).toHaveLength(2)
     for (const path of paths) {
@@ -120,7 +120,7 @@ describe('commands in the docs', () => {
   })
 })
 
-it('the command calls an agent over A2A', async () => {
+it('call an agent over A2A', async () => {
   const gateway = await openTestGateway()
   try {
     const here = codeOf('call').replace('https://agents.example', gateway.url())

@@ -48,7 +48,7 @@ const isDocumented = ({ name, parent }: Key): boolean =>
 const describeSchema = (schema: z.ZodType): Schema =>
   z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Schema
 
-it('every key of the configuration is in a document, in a section that names its parent', () => {
+it('the docs describe every configuration key in a section that names its parent', () => {
   const ofAgents = agentKinds.flatMap(({ schema }) => listKeys(describeSchema(schema), 'agents.*', 'use'))
   const keys = [...listKeys(describeSchema(configSchema), '', undefined), ...ofAgents]
   expect(keys.length).toBeGreaterThan(150)

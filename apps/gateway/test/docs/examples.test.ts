@@ -26,7 +26,7 @@ describe.skipIf(!canRun)('operator.sh', () => {
     return (await promisify(execFile)(`${examples}/shell/operator.sh`, args, { env })).stdout
   }
 
-  test('lists what came', async () => {
+  test('lists received messages', async () => {
     await gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', text: 'hello' })
     await eventually(async () => (await gateway.messages()).some(({ state }) => state === 'answered'))
     expect(await run('messages')).toMatch(/^answered\tactivitypub\t@\S+\techo\n$/)
@@ -39,12 +39,12 @@ describe.skipIf(!canRun)('operator.sh', () => {
     })
   })
 
-  test('fails with the answer of the gateway', async () => {
+  test('fails with the response of the gateway', async () => {
     await expect(run('post', 'nobody', 'x')).rejects.toMatchObject({ code: 22 })
   })
 })
 
-test('orders.ts asks for consent, then for money, and then acts', async () => {
+test('orders.ts asks for consent, then for payment, and then acts', async () => {
   const orders = { use: `${examples}/typescript/orders.ts` }
   const gateway = await openTestGateway(() => ({ agents: { shop: orders } }))
   try {
@@ -65,7 +65,7 @@ test('orders.ts asks for consent, then for money, and then acts', async () => {
   }
 })
 
-test('manager.ts asks others side by side, and the transcript tells of it', async () => {
+test('manager.ts asks others in parallel, and the transcript contains their results', async () => {
   const use = (name: string) => ({ use: `${examples}/typescript/${name}.ts` })
   const gateway = await openTestGateway(() => ({ agents: { manager: use('manager'), typescript: use('agent') } }))
   try {
@@ -91,7 +91,7 @@ test('manager.ts asks others side by side, and the transcript tells of it', asyn
   }
 })
 
-test.each(['', '/openai'])('examples%s/postern.config.json is a configuration', async folder => {
+test.each(['', '/openai'])('examples%s/postern.config.json is a valid configuration', async folder => {
   const environment = { OPERATOR_TOKEN: 'x'.repeat(16), WEBHOOK_SECRET: 'shared' }
   const { tree } = await readConfigFile({
     path: `${examples}${folder}/postern.config.json`,

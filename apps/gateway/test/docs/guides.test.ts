@@ -11,13 +11,13 @@ import { findGuideFaults, guideBlocks, locateBlock, plantedFault } from './guide
 const ofLanguage = (language: string) => guideBlocks.filter(block => block.language === language)
 
 describe('TypeScript in the guides', () => {
-  it('passes the strict type check, and the check reports a wrong module', { timeout: 300_000 }, () => {
+  it('passes the strict type check, which reports a wrong module', { timeout: 300_000 }, () => {
     expect(findGuideFaults()).toEqual([plantedFault])
   })
 })
 
 describe('Python in the guides', () => {
-  it('parses', () => {
+  it('has valid syntax', () => {
     const sources = ofLanguage('python').map(block => [locateBlock(block), block.code])
     const parse =
       'import ast, json, sys\nfor place, code in json.load(sys.stdin):\n    compile(code, place, "exec", ast.PyCF_ONLY_AST)'
@@ -32,14 +32,14 @@ describe('Python in the guides', () => {
 describe('commands in the guides', () => {
   const calls = ofLanguage('sh').flatMap(block => listCalls(block))
 
-  it('name commands and options that the program has', () => {
+  it('exist in the program with their options', () => {
     expect(calls.length).toBeGreaterThan(60)
     expect(
       calls.flatMap(({ location, words }) => findCommandFaults(words).map(fault => `${location}: ${fault}`)),
     ).toEqual([])
   })
 
-  it('fail the test if one of them is wrong', () => {
+  it('make the test fail if they are wrong', () => {
     expect(findCommandFaults(['mesages'])).toEqual(['no command "mesages"'])
     expect(findCommandFaults(['requirements', '--status', 'open'])).toEqual(['no option "--status"'])
     expect(findCommandFaults(['requirements', 'show'])).toEqual(['too few arguments'])

@@ -12,7 +12,7 @@ it('every code block of the README and the docs has a test that runs it', () => 
   expect(listUntested().map(({ page, line }) => `${page}:${line}`)).toEqual([])
 })
 
-it('the test finds a block in an unknown language on every page', () => {
+it('the test finds a block in an unknown language on any page', () => {
   const block = { page: 'docs/guides/new.md', line: 3, language: 'ruby', code: 'puts 1\n' }
   const record = { ...block, page: 'docs/decisions/0001-libraries.md', language: 'ts' }
   expect(listUntested([block, record])).toEqual([block, record])
@@ -48,13 +48,13 @@ const { shop } = parseBlock(findBlock(['docs/guides/swarm.md', '"use": "swarm"']
 
 describe('configuration in the docs', () => {
   const cases = configBlocks.map(([page, mark, isInShop]) => ({ page, mark, isInShop }))
-  it.each(cases)('$page with $mark works as it stands', async ({ page, mark, isInShop }) => {
+  it.each(cases)('$page with $mark is valid as it is', async ({ page, mark, isInShop }) => {
     const part = parseBlock(asObject(findBlock([page, mark]).code))
     await expectValid(fillAll(isInShop ? { agents: { shop: { ...shop, ...part } } } : part, fallbacks))
   })
 
   it.each(listGuideConfigs().map(({ page, line, code }) => [`${page}:${line}`, code] as const))(
-    'the part of a configuration at %s works as it stands',
+    'the part of a configuration at %s is valid as it is',
     async (_, code) => expectValid(fillAll(parseBlock(code), fallbacks)),
   )
 })
@@ -84,14 +84,14 @@ function listStrange(example: unknown, real: unknown, path = ''): readonly strin
 }
 
 describe('JSON on the wire in the docs', () => {
-  it.each(wireBlocks)('%s with %s is JSON without its gaps', (page, mark) => {
+  it.each(wireBlocks)('%s with %s is JSON except for its gaps', (page, mark) => {
     const { code } = findBlock([page, mark])
     const [head, ...body] = code.split('\n\n')
     const json = body.length > 0 ? body.join('\n\n') : (head ?? '')
     expect(Object.keys(parseBlock(json)).length).toBeGreaterThan(0)
   })
 
-  it('the message in the guide to webhooks has no member that an agent does not get', async () => {
+  it('the message in the guide to webhooks has only members that an agent gets', async () => {
     const gateway = await openTestGateway()
     try {
       await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'hello' })
@@ -105,7 +105,7 @@ describe('JSON on the wire in the docs', () => {
     }
   })
 
-  it('the call that the guide to connectors shows reaches an agent', async () => {
+  it('the call in the guide to connectors reaches an agent', async () => {
     const { code } = findBlock(['docs/guides/connectors.md', 'SendStreamingMessage'])
     const [, path] = /^POST https:\/\/agents\.example(\S+)/.exec(code) ?? []
     const gateway = await openTestGateway(() => ({ agents: { desk: { use: 'builtin:echo' } } }))
@@ -130,7 +130,7 @@ describe('JSON on the wire in the docs', () => {
   })
 })
 
-it('the commands that the README has npm run are scripts', () => {
+it('the npm scripts that the README names exist', () => {
   const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '../../../../package.json'), 'utf8'))
   const readme = readFileSync(join(import.meta.dirname, '../../../../README.md'), 'utf8')
   const scriptNames = [...readme.matchAll(/npm (?:run )?([a-z:]+)/g)]

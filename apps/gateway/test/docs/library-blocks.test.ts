@@ -66,17 +66,17 @@ async function catchWebhook(secret: string): Promise<CaughtWebhook> {
 }
 
 describe('libraries in the docs', () => {
-  it('one codec reads the output of another', async () => {
+  it('read the output of one codec with another', async () => {
     const code = codeOf('codecs').replace('aguiCodec.write(entries)', 'const written = aguiCodec.write(entries)')
     expect(await runProgram(`${givenToCodecs}${code}console.log(written[0].content)`)).toBe('hello\n')
   })
 
-  it('the swarm answers', async () => {
+  it('run the swarm, which answers', async () => {
     const code = codeOf('swarm').replace('await complete(', 'const answer = await complete(')
     expect(await runProgram(`${givenToSwarm}${code}console.log(answer); await dispose()`)).toBe('How can I help?\n')
   })
 
-  it('the Python check of a signature takes a genuine webhook, and no other', async () => {
+  it('verify a genuine webhook in Python, and reject a changed one', async () => {
     const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
     const { headers, body } = await catchWebhook(secret)
     const check = `${codeOf('webhook')}
@@ -89,7 +89,7 @@ print(is_genuine("${secret}", given["headers"], body), is_genuine("${secret}", g
     expect((await python).stdout).toBe('True False\n')
   })
 
-  it('the mail worker hands a mail on, and refuses one for nobody', async () => {
+  it('forward a mail from the mail worker, and refuse one for an unknown recipient', async () => {
     const gateway = await openTestGateway()
     try {
       const folder = createDocsFolder({

@@ -53,7 +53,7 @@ test('every function of the SDK and of the test kit has an example', () => {
   expect(all.length).toBeGreaterThanOrEqual(14)
 })
 
-test('the examples of the SDK have their types, and the test notices a wrong one', {
+test('the examples of the SDK pass the type check, which notices a wrong one', {
   timeout: 300_000,
 }, () => {
   const wrong = "import { defineAgent } from 'postern'\nexport default defineAgent({ handle: () => 3 })\n"

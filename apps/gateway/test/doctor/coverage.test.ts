@@ -18,16 +18,19 @@ const cases = [
   ...[mailCases, storeCases, serverCases, workCases, agentCases],
 ]
 
-test('there are forty checks or more, each with an installation where it fails and one where it holds', () => {
+test('doctor has at least forty checks, each with a test where it fails and one where it passes', () => {
   const ids = allChecks.map(({ id }) => id)
   expect(ids.length).toBeGreaterThanOrEqual(40)
   expect(new Set(ids).size).toBe(ids.length)
   expect(cases.flatMap(each => Object.keys(each)).toSorted()).toEqual(ids.toSorted())
 })
 
-test.each(allChecks.map(check => [check.id, check] as const))('%s says what it asks and how to fix it', (id, check) => {
-  expect(checkGroups).toContain(groupOf(check))
-  expect(id).toMatch(/^[a-z]+\.[a-z0-9_]+$/)
-  expect(check.description).toMatch(/^.{20,160}\.$/)
-  expect(check.fix).toMatch(/^\S.{10,160}\.$/)
-})
+test.each(allChecks.map(check => [check.id, check] as const))(
+  '%s states its question and how to fix a fault',
+  (id, check) => {
+    expect(checkGroups).toContain(groupOf(check))
+    expect(id).toMatch(/^[a-z]+\.[a-z0-9_]+$/)
+    expect(check.description).toMatch(/^.{20,160}\.$/)
+    expect(check.fix).toMatch(/^\S.{10,160}\.$/)
+  },
+)

@@ -15,34 +15,31 @@ afterAll(async () => {
   await Promise.all([closeShared(), closePublic()])
 })
 
-describe('what peers meet', () => {
-  test.each(['channels.inbox', 'channels.calls'])(
-    '%s appears in the report when the gateway takes a forged call',
-    async id => {
-      const answers: Readonly<Record<string, { readonly status: number; readonly body: string }>> = {
-        'channels.inbox': { status: 202, body: '' },
-        'channels.calls': {
-          status: 200,
-          body: JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32001, message: 'none' } }),
-        },
-      }
-      const answer = (url: string) => (/\/inbox$|\/a2a$/.test(url) ? answers[id] : undefined)
-      expectFault(await askPublic(id, { answer }), 'does not refuse a call with a forged proof')
-    },
-  )
+describe('the checks of what peers meet', () => {
+  test.each(['channels.inbox', 'channels.calls'])('report by %s that the gateway accepts a forged call', async id => {
+    const answers: Readonly<Record<string, { readonly status: number; readonly body: string }>> = {
+      'channels.inbox': { status: 202, body: '' },
+      'channels.calls': {
+        status: 200,
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32001, message: 'none' } }),
+      },
+    }
+    const answer = (url: string) => (/\/inbox$|\/a2a$/.test(url) ? answers[id] : undefined)
+    expectFault(await askPublic(id, { answer }), 'does not refuse a call with a forged proof')
+  })
 
-  test('the report names a key set from a cache without our key', async () => {
+  test('report a cached key set without our key', async () => {
     const answer = (url: string) =>
       url.includes('jwks') ? { status: 200, body: '{"keys":[{"kid":"old"}]}' } : undefined
     expectFault(await askPublic('discovery.jwks', { answer }), 'does not have our key')
   })
 
-  test('the report names a proxy that names no clients', async () => {
+  test('report a proxy that hides its clients', async () => {
     const changeHeaders = ({ 'x-forwarded-for': _, ...headers }: Record<string, unknown>) => headers as never
     expectFault(await askPublic('network.client_address', { changeHeaders }), 'does not pass on its clients’ addresses')
   })
 
-  test('a host without a name, and name servers that do not answer, are two faults', async () => {
+  test('tell a host without a name from name servers that do not answer', async () => {
     const { dns } = (await openPublic()).test.simulation
     const deps = openDoctorBench({ dns: dns.address, settings: { origin: 'https://nobody.test' } })
     expectFault(await examine('network.dns', deps), 'has no address')
@@ -51,13 +48,13 @@ describe('what peers meet', () => {
     heal()
   })
 
-  test('the report names a certificate for another host, and an expired one', async () => {
+  test('report a certificate for another host, and an expired one', async () => {
     expectFault(await examineTls('tls.chain', { certificate: makeCertificate('other.test') }), 'do not trust')
     const now = () => Date.parse('2049-02-01T00:00:00Z')
     expectFault(await examineTls('tls.expiry', { now }), 'has expired 31 days ago')
   })
 
-  test('the report names a host without TLS once', async () => {
+  test('report a host without TLS only once', async () => {
     const deps = openDoctorBench()
     expectFault(await examine('tls.chain', deps), 'does not speak TLS')
     for (const id of ['tls.expiry', 'tls.versions'])
@@ -66,29 +63,29 @@ describe('what peers meet', () => {
       ])
   })
 
-  test('those who ask at the same time get one run', async () => {
+  test('run once for simultaneous requests', async () => {
     const { test: gateway } = await openPublic()
     const reports = await Promise.all([1, 2, 3].map(() => gateway.ask<DoctorReport>('/doctor?only=network')))
     expect(new Set(reports.map(({ checked_at, ms }) => `${checked_at} ${ms}`)).size).toBe(1)
   })
 })
 
-describe('mail', () => {
+describe('the checks of mail', () => {
   const secure = { secure: true }
 
-  test('the check believes a smarthost with TLS from the first byte by its certificate', async () => {
+  test('accept a smarthost with implicit TLS by its certificate', async () => {
     expectContent(await examineSmarthost('mail.smarthost_tls', { isSecure: true }, secure), 'valid certificate')
     const certificate = makeCertificate('other.test')
     const wrong = await examineSmarthost('mail.smarthost_tls', { isSecure: true, certificate }, secure)
     expectFault(wrong, 'the certificate of mx.agents.test:587 is not valid')
   })
 
-  test('the report names a host of the MX record where nobody answers', async () => {
+  test('report an MX host where nobody answers', async () => {
     const records = { [ownHost]: { MX: [{ priority: 10, exchange: mxHost }] } }
     expectFault(await examineZone('mail.mx_host', records), `${mxHost}:25 is not a mail server`)
   })
 
-  test('the report names a listener that should speak LMTP and does not', async () => {
+  test('report an LMTP listener that does not speak LMTP', async () => {
     const port = await serveMail({ extensions: ['SIZE 1'] })
     const settings = { email: { listen: { port, protocol: 'lmtp' } } }
     const deps = openDoctorBench({ settings, ports: { [`127.0.0.1:${port}`]: port }, deps: { isRunning: true } })
@@ -96,18 +93,18 @@ describe('mail', () => {
     expectFault(await examine('mail.listener', deps), '502')
   })
 
-  test('where mail is off the check skips its DNS records', async () => {
+  test('skip the DNS records of mail when mail is off', async () => {
     const [outcome] = await examine('mail.spf', openDoctorBench())
     expect(outcome).toMatchObject({ verdict: 'skipped', message: expect.stringContaining('mail is off') })
   })
 
-  test('an MTA-STS record twice counts as none', async () => {
+  test('treat two MTA-STS records as none', async () => {
     const zone = { [`_mta-sts.${ownHost}`]: { TXT: ['v=STSv1; id=1;', 'v=STSv1; id=2;'] } }
     expectFault(await examineZone('mail.mta_sts', zone), 'has 2 MTA-STS records')
   })
 })
 
-describe('MCP servers that are programs', () => {
+describe('the checks of MCP servers that are programs', () => {
   const mcp = [{ command: 'npx', args: ['-y', 'shop', '--key=hidden'], env: { command: 'none' } }]
   const agent = { use: 'openai', base_url: 'http://127.0.0.1:1/v1', model: 'm' }
   const examineTools = (servers: readonly object[], gateway?: OpenedGateway) => {
@@ -115,12 +112,12 @@ describe('MCP servers that are programs', () => {
     return examine('agents.tools', openDoctorBench({ settings: { agents: { one: { ...agent, mcp: servers } } }, deps }))
   }
 
-  test('have listed their tools where the gateway is open', async () => {
+  test('read their list of tools from the open gateway', async () => {
     const says = 'the gateway has started npx of "one", which has listed its tools'
     expect(await examineTools(mcp, await describeOpened())).toEqual([{ subject: 'npx', verdict: 'ok', message: says }])
   })
 
-  test('count as skipped where it is not, and the doctor asks servers with a URL all the same', async () => {
+  test('skip them without an open gateway, while doctor still asks servers with a URL', async () => {
     const outcomes = await examineTools([...mcp, { url: 'http://127.0.0.1:1/mcp' }])
     expect(outcomes.map(({ verdict }) => verdict)).toEqual(['skipped', 'failure'])
     expect(outcomes[0]?.message).toContain('npx of "one" starts with the gateway')

@@ -7,5 +7,5 @@ afterAll(closeShared)
 
 describe.each(Object.entries(mailCases))('%s', (_id, { fails, holds }) => {
   test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
-  test('is content where nothing is wrong', async () => expectContent(await holds.examine(), holds.says))
+  test('passes with a correct configuration', async () => expectContent(await holds.examine(), holds.says))
 })

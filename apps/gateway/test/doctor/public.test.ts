@@ -9,7 +9,7 @@ import { askPublic, closePublic, openPublic } from './setup/public-gateway.ts'
 
 afterAll(closePublic)
 
-test('the checks leave no rehearsal among the refusals, and a stranger who claims to rehearse stands there', async () => {
+test('the checks leave no rehearsal among the refusals, where a stranger’s pretended rehearsal appears', async () => {
   const { test: gateway } = await openPublic()
   const listRefusals = async () => (await gateway.ask<{ items: Refusal[] }>('/refusals?limit=500')).items
   expectContent(await askPublic('channels.inbox'), 'refused the same call with a forged proof')
@@ -24,5 +24,5 @@ const cases = Object.entries({ ...networkCases, ...tlsCases, ...discoveryCases, 
 
 describe.each(cases)('%s', (_id, { fails, holds }) => {
   test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
-  test('is content where nothing is wrong', async () => expectContent(await holds.examine(), holds.says))
+  test('passes with a correct configuration', async () => expectContent(await holds.examine(), holds.says))
 })

@@ -22,7 +22,7 @@ const report = (findings: readonly DoctorFinding[]): DoctorReport => ({
 })
 const plain = { columns: 80, hasColour: false }
 
-test('each finding of the operator API has its id, group, subject, verdict and sentence, and a fault has its fix', async () => {
+test('each finding has its id, group, subject, verdict and message in the operator API, and a fault has its fix', async () => {
   const gateway = await openShared()
   const { findings, counts, ...rest } = await gateway.ask<DoctorReport>('/doctor')
   expect(rest).toMatchObject({ gateway: 'running', checked_at: expect.stringMatching(/^\d{4}-.*Z$/) })
@@ -35,7 +35,7 @@ test('each finding of the operator API has its id, group, subject, verdict and s
   expect(Object.values(counts).reduce((sum, count) => sum + count)).toBe(findings.length)
 })
 
-test('the checks send no message: neither an agent nor a peer gets one', async () => {
+test('the checks send no message to an agent or a peer', async () => {
   const gateway = await openShared()
   const { simulation } = gateway
   const count = () => [simulation.fediverse.received.length, simulation.mail.received.length]
@@ -46,7 +46,7 @@ test('the checks send no message: neither an agent nor a peer gets one', async (
   expect(count()).toEqual(before)
 })
 
-test('doctor checks only the named groups, and refuses an unknown one with the list of all', async () => {
+test('doctor runs only the named groups, and refuses an unknown group with a list of all', async () => {
   const gateway = await openShared()
   const { findings } = await gateway.ask<DoctorReport>('/doctor?only=tls,work')
   expect(new Set(findings.map(({ group }) => group))).toEqual(new Set(['tls', 'work']))
@@ -56,7 +56,7 @@ test('doctor checks only the named groups, and refuses an unknown one with the l
   expect(refusal.status).toBe(401)
 })
 
-test('without a gateway doctor skips the checks that need one, with the reason, and runs the rest', async () => {
+test('without a gateway doctor skips the checks that need one with a reason, and runs the others', async () => {
   const { gateway, findings } = await runChecks(openDoctorBench({ settings: { store: 'sqlite' } }), [
     'machine',
     'network',
@@ -71,7 +71,7 @@ test('without a gateway doctor skips the checks that need one, with the reason, 
   expect(of('machine.node')).toMatchObject([{ verdict: 'ok' }])
 })
 
-test('the report names a public address where nobody answers once', async () => {
+test('the report names an unreachable public address only once', async () => {
   const deps = openDoctorBench({ deps: { gateway: await describeOpened(), isRunning: true } })
   const { findings } = await runChecks(deps, ['network', 'discovery', 'channels'])
   const relevantFindings = findings.filter(
@@ -83,7 +83,7 @@ test('the report names a public address where nobody answers once', async () => 
   )
 })
 
-test('with an unreadable configuration doctor still checks the machine, and names each fault once', async () => {
+test('with an unreadable configuration doctor still checks the machine and names each error once', async () => {
   const faults = await examineFile('{ "origin": "x", "agnets": {} }', 'configuration.valid')
   expect(faults.map(({ subject }) => subject).toSorted()).toEqual(['agnets', 'origin'])
   const [skipped] = await examineFile('{ "origin": "x" }', 'configuration.safe')
@@ -94,7 +94,7 @@ test('with an unreadable configuration doctor still checks the machine, and name
   expect(isConfigFault(new Error('something else'))).toBe(false)
 })
 
-test('a check without an answer ends in time, and the report still has the others', async () => {
+test('a check without an answer times out, and the report still has the others', async () => {
   const never = new Promise<never>(() => undefined)
   const deps = openDoctorBench({ outside: { resolveDns: () => never } })
   // Each check sets its timer before any of them runs. Fake timers would also fire those of everything else in the process.
@@ -112,7 +112,7 @@ test('a check without an answer ends in time, and the report still has the other
   expect(findings.filter(({ id }) => id === 'network.plain_http')).toMatchObject([{ verdict: 'ok' }])
 })
 
-test('a group that does not exist is one line at the terminal', async () => {
+test('the command reports an unknown group in one line', async () => {
   const openClient = async () => expect.fail('nothing is asked')
   const screen = { ...plain, openClient, json: false, print() {}, printStyled() {} }
   const printing = printDoctor({ examineUnopened: openClient, describeFile: async () => ({}) }, screen, 'tls,nothing')
@@ -120,7 +120,7 @@ test('a group that does not exist is one line at the terminal', async () => {
   await expect(printing).rejects.toThrow('Cannot check "nothing": the groups are machine, configuration')
 })
 
-test('a terminal of 80 columns has every line whole, with the fix below its finding', () => {
+test('the command prints complete lines of at most 80 columns, with the fix below its finding', () => {
   const message = `the SPF record of a.test ${'says much and '.repeat(9)}ends`
   const text = formatFindings(report([{ ...finding, message, fix: 'Publish one TXT record.' }]), plain)
   const lines = text.split('\n')
@@ -131,13 +131,13 @@ test('a terminal of 80 columns has every line whole, with the fix below its find
   expect(lines.at(-1)).toBe('1 failed, 0 warnings, 0 ok, 0 skipped, in 1.2 s. The gateway is running.')
 })
 
-test('the report puts skipped checks with one reason in one line', () => {
+test('the report lists skipped checks with the same reason in one line', () => {
   const skipped = { ...finding, verdict: 'skipped', subject: '', message: 'dev mode' } as const
   const text = formatFindings(report([skipped, { ...skipped, id: 'mail.mx' }, { ...skipped, id: 'mail.ptr' }]), plain)
   expect(text.split('\n')[1]).toBe('  – spf, mx, ptr: dev mode')
 })
 
-test('colours are for terminals only, and a peer cannot paint there', () => {
+test('the command uses colours only on terminals, and escapes control characters of a peer', () => {
   const hostile = { ...finding, message: 'a\u001b[2Jb', fix: 'c\u202ed' }
   const controlCode = '\u001b'
   expect(formatFindings(report([hostile]), plain)).not.toContain(controlCode)

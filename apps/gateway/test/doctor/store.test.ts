@@ -12,10 +12,10 @@ afterAll(async () => {
 
 describe.each(Object.entries({ ...storeCases, ...workCases, ...agentCases }))('%s', (_id, { fails, holds }) => {
   test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
-  test('is content where nothing is wrong', async () => expectContent(await holds.examine(), holds.says))
+  test('passes with a correct store', async () => expectContent(await holds.examine(), holds.says))
 })
 
 describe.skipIf(!hasPostgres).each(Object.entries(serverCases))('%s', (_id, { fails, holds }) => {
   test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
-  test('is content where nothing is wrong', async () => expectContent(await holds.examine(), holds.says))
+  test('passes with a correct store', async () => expectContent(await holds.examine(), holds.says))
 })

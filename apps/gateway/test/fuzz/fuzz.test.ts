@@ -23,19 +23,19 @@ test.concurrent.each([
   ['stall', 'it did not answer /healthz for too long'],
   ['exit', 'the process ended: 3'],
   ['stray', 'it logged: a promise was rejected'],
-])('the fuzz run finds a planted %s, and keeps the request that did it', async (fault, text) => {
+])('the fuzz run finds a planted %s and keeps the request that caused it', async (fault, text) => {
   const { findings } = await examine(fault, drawCount({ quick: 1, long: 3 }))
   const finding = findings.find(finding => finding.text.startsWith(text))
   expect(finding?.suspects.map(({ endpoint }) => endpoint)).toContain('POST /faulty')
 })
 
-test('the fuzz run finds nothing at a server without a fault', async () => {
+test('the fuzz run finds nothing on a correct server', async () => {
   const { findings, sent } = await examine('none', 1)
   expect(findings).toEqual([])
   expect(sent).toBeGreaterThan(1)
 })
 
-test('one seed makes the same requests again, and a stored request reads the same', () => {
+test('one seed generates the same requests again, and a stored request reads back unchanged', () => {
   const seeds = readSeeds()
   const routes = [{ method: 'POST', path: '/inbox' }]
   const endpoints = listEndpoints({ http: 1, smtp: 2, grpc: 3, routes }, seeds)

@@ -60,7 +60,7 @@ async function exportNewest(): Promise<readonly Exported[]> {
 const envelope = { schema: 'agents-api.message', version: 1, payload: {}, metadata: {} }
 const textEnvelope = (content: string) => ({ ...envelope, type: 'text', role: 'assistant', content })
 
-describe('a runtime that speaks envelopes', () => {
+describe('a runner that uses envelopes', () => {
   test('gets the conversation as canonical envelopes, and may answer with any mix of rows and envelopes (E-28, E-31, E-44)', async () => {
     const threadId = uniqueName('thread')
     answerWith = ({ messages }) => ({
@@ -122,7 +122,7 @@ describe('a runtime that speaks envelopes', () => {
     expect((await web.readHistory(threadId)).at(-1)?.content).toBe('Still there.')
   })
 
-  test('waits for an answer, which the next message of the thread is (E-40)', async () => {
+  test('waits for an answer, which is the next message of the thread (E-40)', async () => {
     const threadId = uniqueName('thread')
     answerWith = ({ messages }) => ({
       messages: [...messages, { ...envelope, type: 'input_required', content: 'Which colour?' }],
@@ -157,7 +157,7 @@ describe('a runtime that speaks envelopes', () => {
     ['E-29: says nothing', { messages: [] }, 'answered nothing'],
   ]
   test.each(unusable)(
-    '%s: the run fails, and the conversation keeps the message but no answer',
+    'fails the run for %s, while the conversation keeps the message without an answer',
     async (_, result, reason) => {
       const threadId = uniqueName('thread')
       answerWith = () => result
@@ -185,7 +185,7 @@ describe('a runtime that speaks envelopes', () => {
     },
   )
 
-  test('over A2A the task has failed, and has no artifact (E-29)', async () => {
+  test('fails the task over A2A, without an artifact (E-29)', async () => {
     answerWith = () => ({ final_content: 'leaked' })
     const { task } = await askShop(web.gateway, 'Hello?')
     expect([task?.status.state, task?.artifacts ?? []]).toEqual(['TASK_STATE_FAILED', []])
@@ -193,7 +193,7 @@ describe('a runtime that speaks envelopes', () => {
   })
 })
 
-describe('a session in the form for a provider of models', () => {
+describe('a session in the format of a model provider', () => {
   const callRow = {
     role: 'assistant',
     content: '',
@@ -223,7 +223,7 @@ describe('a session in the form for a provider of models', () => {
     expect((await project([row])).messages).toEqual([projected])
   })
 
-  test('the envelope’s type stands above metadata’s, metadata’s members above the payload’s (E-26)', async () => {
+  test('prefers the envelope’s type to members of its metadata, and these to members of the payload (E-26)', async () => {
     const call = {
       ...envelope,
       type: 'tool_call',
@@ -238,13 +238,13 @@ describe('a session in the form for a provider of models', () => {
     expect(messages[0].metadata).toEqual({ type: 'tool_call', tool_name: 'm', tool_call_id: 'c1', turn: 1 })
   })
 
-  test('a stored answer projects to the same again (E-27)', async () => {
+  test('gives a stored answer the same form again (E-27)', async () => {
     const { path, messages } = await project([callRow, resultRow, { role: 'user', content: ['a', 'b'] }])
     await web.ask('PUT', path, { messages: (await web.ask('GET', path)).json.messages })
     expect((await web.ask('GET', `${path}/provider`)).json.messages).toEqual(messages)
   })
 
-  test('neighbours of one role become one message where the provider refuses them, and the list stays as it is (E-32)', async () => {
+  test('merges neighbours of one role if the provider refuses them, without changing the stored list (E-32)', async () => {
     const text = { role: 'assistant', content: 'Let me look.' }
     const { path, messages } = await project(
       [{ role: 'user', content: 'hi' }, text, callRow, resultRow],
@@ -255,7 +255,7 @@ describe('a session in the form for a provider of models', () => {
     expect((await web.ask('GET', path)).json.messages).toHaveLength(4)
   })
 
-  test('the projection leaves out single calls and results and names them; the list keeps them (E-33)', async () => {
+  test('omits single calls and results and names them, without changing the stored list (E-33)', async () => {
     const otherRow = { ...resultRow, metadata: { ...resultRow.metadata, tool_name: 'other' } }
     const { path, messages, findings } = await project([{ role: 'user', content: 'hi' }, callRow, otherRow])
     expect(messages).toEqual([{ role: 'user', content: 'hi' }])
@@ -266,7 +266,7 @@ describe('a session in the form for a provider of models', () => {
     expect((await web.ask('GET', path)).json.messages).toHaveLength(3)
   })
 
-  test('nobody else has it (E-37)', async () => {
+  test('is hidden from everybody else (E-37)', async () => {
     const { path } = await project([{ role: 'user', content: 'hi' }])
     expect((await web.ask('GET', `${path}/provider`, undefined, 'bob')).status).toBe(404)
     expect((await web.ask('GET', '/v1/sessions/none/provider')).status).toBe(404)

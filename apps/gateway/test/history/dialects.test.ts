@@ -27,7 +27,7 @@ async function call(method: string, path: string, body?: object, as: keyof typeo
   return { status: answer.status, json: (await answer.json()) as Record<string, unknown> }
 }
 
-test('S-01…S-30 over HTTP: the Python client runs the published example and its own tests against a gateway', async () => {
+test('the Python client runs the published example and its own tests over HTTP against a gateway (S-01…S-30)', async () => {
   const cwd = resolve(import.meta.dirname, '../../../../clients/python')
   const env = { ...process.env, POSTERN_URL: gateway.url(), POSTERN_TOKEN: tokens.ann, PYTHONDONTWRITEBYTECODE: '1' }
   const { stderr } = await run('python3', ['-m', 'unittest', 'discover', '-s', 'tests'], { cwd, env })
@@ -54,7 +54,7 @@ const catalogue: Readonly<Record<string, readonly [group: string, required: stri
   injected_context: ['context', 'content'],
 }
 
-test('machines can read the catalogue of types, too: each with its group, its members and its builder (S-30)', async () => {
+test('the gateway serves the catalogue of types as data, each with group, members and builder (S-30)', async () => {
   const { json } = await call('GET', '/v1/store-types')
   const types = Object.entries(json.types as Record<string, Record<string, unknown>>)
   const own = (fields: unknown) =>
@@ -72,7 +72,7 @@ test('machines can read the catalogue of types, too: each with its group, its me
   }
 })
 
-test('the gateway refuses a message without a required member by its name, and stores nothing of the list (S-03)', async () => {
+test('the gateway refuses a list with an incomplete message, names the missing member, and stores nothing (S-03)', async () => {
   const path = '/v1/store/required'
   for (const [type, [, required]] of Object.entries(catalogue)) {
     const members = required.split(' ')
@@ -90,7 +90,7 @@ test('the gateway refuses a message without a required member by its name, and s
   expect((await call('GET', `${path}/agents/a`)).json).toEqual({ messages: [] })
 })
 
-test('the store takes 500 messages at once, and of 501 none (S-03)', async () => {
+test('the store accepts 500 messages at once, but not 501 (S-03)', async () => {
   const path = '/v1/store/many'
   const messages = Array.from({ length: 501 }, (_, index) => ({ type: 'task', content: `${index}` }))
   const { status, json } = await call('POST', `${path}/messages`, { messages, agent_key: 'a' })
@@ -99,15 +99,15 @@ test('the store takes 500 messages at once, and of 501 none (S-03)', async () =>
   expect((await call('POST', `${path}/messages`, { messages: messages.slice(1), agent_key: 'a' })).status).toBe(200)
 })
 
-test('a scope of limits that there is not is refused (S-13)', async () => {
+test('the gateway refuses an unknown scope of limits (S-13)', async () => {
   const { status, json } = await call('GET', '/v1/store/x/team?agent_key=a&limit=1&limit_scope=each')
   expect([status, json.detail]).toEqual([400, 'Cannot read query: limit_scope must be total or per_agent'])
 })
 
-describe('sessions of envelopes over HTTP', () => {
+describe('a session of envelopes over HTTP', () => {
   const open = async () => (await call('POST', '/v1/sessions', { agent_slug: 'desk', title: 'First' })).json
 
-  test('a first message twice makes one session; a new list replaces the old one, and the title stays (E-34, E-36)', async () => {
+  test('begins once for a repeated first message, and keeps its title when a new list replaces the old one (E-34, E-36)', async () => {
     const session = await open()
     expect((await open()).session_id).toBe(session.session_id)
     const path = `/v1/sessions/${session.session_id}`
@@ -127,7 +127,7 @@ describe('sessions of envelopes over HTTP', () => {
     expect((await open()).session_id).not.toBe(session.session_id)
   })
 
-  test('the answer names findings in a list with their positions, also for earlier messages (E-13, E-16)', async () => {
+  test('returns findings in a list with their positions, also for earlier messages (E-13, E-16)', async () => {
     const path = `/v1/sessions/${(await open()).session_id}`
     const messages = [
       { role: 'user', content: 'plain' },
@@ -153,7 +153,7 @@ describe('sessions of envelopes over HTTP', () => {
     expect((await call('PUT', path, { messages: stored })).json.findings).toEqual([])
   })
 
-  test('is its owner’s alone, whatever a body says; deleting what is not there succeeds (E-37)', async () => {
+  test('belongs to its owner whatever a body says, and deleting a missing one succeeds (E-37)', async () => {
     const session = await open()
     const path = `/v1/sessions/${session.session_id}`
     const foreign = await call('GET', path, undefined, 'bob')
@@ -170,7 +170,7 @@ describe('sessions of envelopes over HTTP', () => {
     expect((await call('GET', path)).status).toBe(404)
   })
 
-  test('while one caller holds the lock the gateway refuses another’s writing, and a stale token releases nothing (E-35)', async () => {
+  test('refuses another writer while one caller holds the lock, and ignores a stale token (E-35)', async () => {
     const path = `/v1/sessions/${(await open()).session_id}`
     const { json: lock } = await call('POST', `${path}/lock`, { ttl: 60 })
     expect((await call('POST', `${path}/lock`, { ttl: 60 })).json).toEqual({ token: null })
@@ -181,7 +181,7 @@ describe('sessions of envelopes over HTTP', () => {
     expect((await call('DELETE', `${path}/lock?token=${lock.token}`)).json).toEqual({ released: true })
   })
 
-  test('the gateway refuses an invalid envelope, and stores nothing of the list (E-07, E-15)', async () => {
+  test('refuses an invalid envelope and stores nothing of the list (E-07, E-15)', async () => {
     const path = `/v1/sessions/${(await open()).session_id}`
     await call('PUT', path, { messages: [{ role: 'user', content: 'kept' }] })
     const refusal = await call('PUT', path, {
@@ -195,7 +195,7 @@ describe('sessions of envelopes over HTTP', () => {
     expect((await call('GET', path)).json.messages).toMatchObject([{ content: 'kept' }])
   })
 
-  test('lists newest first, and refuses a limit out of bounds', async () => {
+  test('appears in a list with the newest first, which refuses an invalid limit', async () => {
     const { json } = await call('GET', '/v1/sessions?limit=1&include_messages=true')
     expect(json.sessions).toMatchObject([{ messages: [{ content: 'kept' }] }])
     const refusal = await call('GET', '/v1/sessions?limit=500')

@@ -41,7 +41,7 @@ async function changeWords(change: (object: Record<string, unknown>) => object) 
   return { first: `${first.objectId}/activity`, asked: promptMessages.filter(({ role }) => role !== 'system') }
 }
 
-test('the history of an agent shows the words of an edit in their place, and not the former ones', async () => {
+test('the history of an agent shows edited text in place of the former text', async () => {
   const { first, asked } = await changeWords(object => ({
     type: 'Update',
     object: { ...object, content: '<p>My code is gone</p>', contentMap: undefined },
@@ -52,7 +52,7 @@ test('the history of an agent shows the words of an edit in their place, and not
   expect((await replayOne(gateway, first)).json.normalized).toEqual([])
 })
 
-test('the history of an agent shows nothing that a person deleted', async () => {
+test('the history of an agent shows no deleted text', async () => {
   const { first, asked } = await changeWords(({ id }) => ({ type: 'Delete', object: { id, type: 'Tombstone' } }))
   expect(asked.map(({ role }) => role)).toContain('user')
   expect(JSON.stringify([asked, await gateway.show(first)])).not.toContain('1234')

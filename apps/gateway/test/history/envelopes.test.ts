@@ -147,8 +147,8 @@ const refusals: readonly (readonly [id: string, row: unknown, reason: string])[]
   ['E-23', 'hi', 'message must be an array'],
 ]
 
-describe('a list with one bad message', () => {
-  test.each(refusals)('%s: the gateway refuses %j, and the list stays as it was', async (_, row, reason) => {
+describe('a list with one invalid message', () => {
+  test.each(refusals)('gets a refusal by %s for %j, and the stored list stays unchanged', async (_, row, reason) => {
     await putMessages([{ role: 'user', content: 'kept' }])
     const answer = await putMessages([{ role: 'user', content: 'new' }, row])
     expect([answer.status, answer.json.code, answer.json.detail]).toEqual([400, 'malformed', `${prefix} ${reason}`])
@@ -156,7 +156,7 @@ describe('a list with one bad message', () => {
     expect(json.messages.map(({ content }: { content: string }) => content)).toEqual(['kept'])
   })
 
-  test('the gateway refuses bytes that are not UTF-8 first (E-23)', async () => {
+  test('that is not UTF-8 gets a refusal before any other check (E-23)', async () => {
     const bytes = Buffer.concat([Buffer.from('{"messages":[{"role":"user","content":"'), Buffer.from([0xff])])
     const answer = await web.call(path, { method: 'PUT', body: Buffer.concat([bytes, Buffer.from('"}]}')]) })
     expect([answer.status, await answer.json()]).toMatchObject([400, { detail: 'Cannot read body: not valid UTF-8' }])
@@ -173,14 +173,14 @@ describe('a session', () => {
     expect(shapes).toEqual([members, members, members])
   })
 
-  test('keeps a call that nobody answered and a result that nobody asked for (E-33)', async () => {
+  test('keeps an unanswered call and a result without a call (E-33)', async () => {
     const orphans = [callRow, { content: 'x', metadata: { type: 'tool_result', tool_name: 'other' } }]
     await putMessages(orphans)
     const { json } = await web.ask('GET', path)
     expect(json.messages.map(({ type }: { type: string }) => type)).toEqual(['tool_call', 'tool_result'])
   })
 
-  test('for one first message is the same for two calls at once, and by its context (E-34)', async () => {
+  test('begins once for two simultaneous first messages, and per context (E-34)', async () => {
     const context = uniqueName('context')
     const open = () => web.ask('POST', '/v1/sessions', { context })
     const sessions = await Promise.all([open(), open(), open()])
@@ -192,7 +192,7 @@ describe('a session', () => {
     expect((await web.ask('GET', `/v1/sessions/pending?context=${context}`, undefined, 'bob')).status).toBe(404)
   })
 
-  test('gets a new list in one step: a reader sees the old or the new one (E-36)', async () => {
+  test('gets a new list in one step, so that a reader sees the old or the new one (E-36)', async () => {
     const sessionPath = await openSession()
     const lists = ['a', 'b'].map(word => Array.from({ length: 40 }, () => ({ role: 'user', content: word })))
     await putMessages(lists[0] ?? [], sessionPath)
@@ -214,7 +214,7 @@ describe('a session', () => {
   })
 })
 
-test('names the findings of imported envelopes, each by its position (E-13, E-16)', async () => {
+test('an import names the findings of envelopes with their positions (E-13, E-16)', async () => {
   const messages = [
     { role: 'user', content: 'fine' },
     { schema: form.schema, type: 'text', role: 'user', content: 'no version', payload: {} },

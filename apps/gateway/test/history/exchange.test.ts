@@ -38,8 +38,8 @@ async function chat(content: unknown, threadId: string, runId: string): Promise<
   return answer.text()
 }
 
-describe('a conversation by the fediverse', () => {
-  test.each([...exchangeFormats])('comes out as %s, and read in again it changes nothing', async format => {
+describe('a fediverse conversation', () => {
+  test.each([...exchangeFormats])('exports as %s, and importing that again changes nothing', async format => {
     const first = await gateway.simulation.send({ via: 'activitypub', to: 'chat', text: 'hello' })
     await gateway.simulation.send({ via: 'activitypub', to: 'chat', text: 'and more', thread: first.thread })
     const before = await ask({ thread: first.id, format: 'jsonl' })
@@ -56,7 +56,7 @@ describe('a conversation by the fediverse', () => {
   })
 })
 
-describe('calls of tools from AG-UI', () => {
+describe('tool calls from AG-UI', () => {
   const callOf = (id: string, args: string) => ({ id, type: 'function', function: { name: 'look', arguments: args } })
   const messages = [
     { id: 'u1', role: 'user', content: 'Look twice, please.' },
@@ -74,7 +74,7 @@ describe('calls of tools from AG-UI', () => {
     { id: 't3', role: 'tool', toolCallId: 'c3', content: 'three' },
   ]
 
-  test('come out as normalized once each, with arguments and results, and go on elsewhere', async () => {
+  test('export once each with arguments and results in the normalized format, and continue elsewhere', async () => {
     const conversation = { owner, thread: `web:${JSON.stringify(['chat', 'calls'])}` }
     const importedResponse = await ask({ ...conversation, format: 'agui' }, { messages })
     expect(importedResponse.json).toMatchObject({ findings: [{ code: 'number_rounded', index: 5 }] })
@@ -107,7 +107,7 @@ describe('calls of tools from AG-UI', () => {
 })
 
 describe('a chat', () => {
-  test.each([...exchangeFormats])('moves by %s into another thread, and comes out as it went in', async format => {
+  test.each([...exchangeFormats])('moves into another thread by %s, and exports the same there', async format => {
     const threadId = `thread-${format}`
     await chat('tool', threadId, `run-${format}-1`)
     await chat('count', threadId, `run-${format}-2`)
@@ -124,7 +124,7 @@ describe('a chat', () => {
     expect((await ask(elsewhere)).json.messages).toEqual(copied)
   })
 
-  test('from another gateway goes on, and its history has both parts', async () => {
+  test('from another gateway continues, and its history has both parts', async () => {
     const thread = `web:${JSON.stringify(['chat', 'thread-moved'])}`
     const messages = [{ type: 'user_message', content: 'said elsewhere' }]
     expect((await ask({ owner, thread, format: 'store' }, { messages })).json).toMatchObject({ added: 1 })
@@ -136,7 +136,7 @@ describe('a chat', () => {
     expect((await ask({ owner, thread, format: 'jsonl' })).json.messages).toHaveLength(3)
   })
 
-  test('shows its words to all, and its actions only to operators (S-34)', async () => {
+  test('shows messages to all participants, and actions only to operators (S-34)', async () => {
     await chat('tool', 'thread-trace', 'run-trace')
     const path = '/api/v1/agent/history?threadId=thread-trace'
     const headers = { authorization: `Bearer ${token}` }
@@ -175,7 +175,7 @@ describe('a chat', () => {
     ])
   })
 
-  test('is gone with its owner, in every format, with its files; others keep theirs', async () => {
+  test('disappears in every format with its owner, together with its files, while others keep theirs', async () => {
     const form = new FormData()
     form.set('file', new File(['some text'], 'a.txt'))
     const headers = { authorization: `Bearer ${token}` }

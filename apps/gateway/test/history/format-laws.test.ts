@@ -59,22 +59,25 @@ describe.each(['activitypub', 'a2a', 'email', 'web'] as const)('a conversation b
     conversation = via === 'web' ? await chat() : await converse(via)
   }, 120_000)
 
-  test.each([...exchangeFormats])('imports from %s, here and elsewhere, and exports the same again', async format => {
-    const { messages } = await exchange({ ...conversation, format })
-    expect(messages.length).toBeGreaterThanOrEqual(scenarios.length)
-    expect(await exchange({ ...conversation, format }, messages)).toMatchObject({ added: 0 })
-    expect((await exchange({ ...conversation, format })).messages).toEqual(messages)
+  test.each([...exchangeFormats])(
+    'imports from %s here and on another gateway, and exports the same again',
+    async format => {
+      const { messages } = await exchange({ ...conversation, format })
+      expect(messages.length).toBeGreaterThanOrEqual(scenarios.length)
+      expect(await exchange({ ...conversation, format }, messages)).toMatchObject({ added: 0 })
+      expect((await exchange({ ...conversation, format })).messages).toEqual(messages)
 
-    const copy = { owner: `copies:${via}`, thread: `copy:${format}`, format }
-    const { entries, added } = await exchange(copy, messages)
-    expect(added).toBe(entries)
-    const copied = (await exchange(copy)).messages
-    expect(copied).toHaveLength(messages.length)
-    expect(await exchange(copy, copied)).toMatchObject({ added: 0 })
-    expect((await exchange(copy)).messages).toEqual(copied)
-  })
+      const copy = { owner: `copies:${via}`, thread: `copy:${format}`, format }
+      const { entries, added } = await exchange(copy, messages)
+      expect(added).toBe(entries)
+      const copied = (await exchange(copy)).messages
+      expect(copied).toHaveLength(messages.length)
+      expect(await exchange(copy, copied)).toMatchObject({ added: 0 })
+      expect((await exchange(copy)).messages).toEqual(copied)
+    },
+  )
 
-  test('has each tool call once, with its arguments and its result', async () => {
+  test('has each tool call once, with its arguments and result', async () => {
     const { messages } = await exchange({ ...conversation, format: 'normalized' })
     const answers = messages.filter(
       ({ in_reply_to, parts }) => in_reply_to && JSON.stringify(parts).includes('three hits'),

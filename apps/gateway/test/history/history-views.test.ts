@@ -83,7 +83,7 @@ const typesOf = async (id: string) => {
 }
 
 describe('the manager of a phase (S-32, S-21)', () => {
-  test('gets exactly the results of the phase before, from a model, after workers side by side', async () => {
+  test('gets exactly a model’s results of the previous phase, after parallel workers', async () => {
     await work('chief', [
       { ask: planner, say: 'phase zero', phase: 0 },
       { ask: planner, say: 'go on with phase one', phase: 1, again: true },
@@ -108,7 +108,7 @@ describe('the manager of a phase (S-32, S-21)', () => {
     }
   })
 
-  test('finds them in its own thread and under one turn, with the results of its workers', async () => {
+  test('has them in its own thread in one turn, with the results of its workers', async () => {
     await work('chief', [{ ask: planner, say: 'phase zero', phase: 0 }])
     const [{ id = '', message = 0 } = {}] = (await gateway.messages()).filter(({ agent }) => agent === 'planner')
     const query = new URLSearchParams({ format: 'store', thread: id })
@@ -135,7 +135,7 @@ describe('the manager of a phase (S-32, S-21)', () => {
     })
   })
 
-  test('cannot name an invalid phase, and the error names the member', async () => {
+  test('gets an error that names the member for an invalid phase', async () => {
     const metadata = { mentionable: { phase_id: -1 } }
     const url = 'https://agents.test/agents/planner/a2a'
     const { error } = await gateway.simulation.a2a.deliver({ url, text: 'x', metadata })
@@ -147,7 +147,7 @@ describe('the manager of a phase (S-32, S-21)', () => {
 })
 
 describe('a worker (S-33, S-22)', () => {
-  test('never sees the work of another one, nor its own work for an earlier task', async () => {
+  test('never sees the work of another worker, nor its own work for an earlier task', async () => {
     await work('chief', [
       { ask: planner, say: 'phase zero', phase: 0 },
       { ask: '@one@agents.test', say: 'weigh once' },
@@ -173,7 +173,7 @@ describe('a worker (S-33, S-22)', () => {
   type Turn = readonly [role: string, from: string, parts: readonly Part[]]
   const historyIn = (text: string) => JSON.parse(text) as readonly Turn[]
 
-  test('that notes its tasks sees what happened since its own last one (S-22, S-23, S-24)', async () => {
+  test('sees everything since its own last task if it notes its tasks (S-22, S-23, S-24)', async () => {
     const note = (type: string, members: object) => ({ note: { type, ...members } })
     const first = await work('hand', [
       note('task', { content: 'an earlier task' }),
@@ -204,7 +204,7 @@ describe('a worker (S-33, S-22)', () => {
     expect(turns[2]?.[1]).toBe('worker-2')
   })
 
-  test('that notes no task sees nothing of the past (S-22)', async () => {
+  test('sees no history if it notes no task (S-22)', async () => {
     const first = await work('hand', [{ ask: '@one@agents.test', say: 'weigh it' }])
     const { text } = await work('hand', [{ tell: 'history' }], first.thread)
     expect(text).toBe('[]')

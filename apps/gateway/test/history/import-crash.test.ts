@@ -65,7 +65,7 @@ async function runImport(): Promise<{ entries: number; added: number }> {
   return (await answer.json()) as { entries: number; added: number }
 }
 
-test('a second import completes one that a kill interrupted, and nothing is there twice', async () => {
+test('a second import completes one that a kill interrupted, without duplicates', async () => {
   writeFileSync(order, '')
   await expect(runImport()).rejects.toThrow()
   await setup.gateway.ended()
@@ -81,7 +81,7 @@ test('a second import completes one that a kill interrupted, and nothing is ther
   expect(await runImport()).toMatchObject({ entries: messages.length, added: 0 })
 })
 
-test('commands take a long conversation line by line, and their JSON is the same as that of the API', async () => {
+test('commands read a long conversation line by line, in the same JSON as the API', async () => {
   const lines = await fetch(`${setup.url}/operator/api/transcript?${query}`, {
     headers: { authorization: `Bearer ${operatorToken}`, accept: 'application/x-ndjson' },
   })

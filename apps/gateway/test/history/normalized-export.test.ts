@@ -44,7 +44,7 @@ describe.each(['activitypub', 'email', 'a2a'] as const)('a conversation by %s in
     thread = first.id
   })
 
-  test('contract: has the messages and answers of the gateway, with channel, proofs and raw form', async () => {
+  test('has all messages and answers in the documented format, with channel, proofs and raw form', async () => {
     const messages = await take(thread, 'normalized')
     expect(messages).toEqual(await showHandled(ids))
     const [asked] = messages as unknown as readonly NormalizedMessage[]
@@ -57,7 +57,7 @@ describe.each(['activitypub', 'email', 'a2a'] as const)('a conversation by %s in
     expect(asked?.raw).toBeTruthy()
   })
 
-  test('contract: changes nothing at a second import, and moves whole into another thread', async () => {
+  test('changes nothing at a second import, and moves completely into another thread', async () => {
     const messages = await take(thread, 'normalized')
     const before = await take(thread, 'jsonl')
     expect(await put({ thread, format: 'normalized' }, messages)).toMatchObject({ added: 0 })

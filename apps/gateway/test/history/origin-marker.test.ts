@@ -41,7 +41,7 @@ const marked = (entry_id: string, content: string) => ({
 })
 
 describe('an origin marker', () => {
-  test('that is true finds the entry: an export and an import leave it there once', async () => {
+  test('finds its entry if it is valid, so that exporting and importing again adds nothing', async () => {
     const thread = uniqueName('thread')
     await putOne(thread, 'pay 5')
     const [written] = await exportLocation(thread, 'store')
@@ -78,7 +78,7 @@ describe('an origin marker', () => {
     },
   )
 
-  test('in a session’s list that is another one’s changes neither', async () => {
+  test('in a session’s list that belongs to another session changes neither', async () => {
     const open = async (as: 'ann' | 'bob') => {
       const { json } = await web.ask('POST', '/v1/sessions', { context: uniqueName('context') }, as)
       return `/v1/sessions/${json.session_id}`
@@ -97,7 +97,7 @@ describe('an origin marker', () => {
     expect(await conversation(thread)).toMatchObject([{ type: 'user_message', content: 'mine' }])
   })
 
-  test('on a message of a run does not count', async () => {
+  test('on a message of a run has no effect', async () => {
     const threadId = uniqueName('thread')
     const thread = uniqueName('thread')
     const { entry_id } = await putOne(thread, 'mine')

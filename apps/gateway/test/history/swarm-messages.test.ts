@@ -33,8 +33,8 @@ async function writtenOut(thread: string): Promise<readonly JsonAnswer[]> {
 const row = { role: 'user', agentName: 'triage', content: 'hi', mode: 'user' }
 const call = (args: object, id = 'c1') => ({ id, type: 'function', function: { name: 'refund', arguments: args } })
 
-describe('rows of a swarm', () => {
-  test('come back field for field, with arguments as objects and images byte for byte (W-01, W-02, W-05, W-06)', async () => {
+describe('the rows of a swarm', () => {
+  test('come back field by field, with arguments as objects and images byte for byte (W-01, W-02, W-05, W-06)', async () => {
     const thread = `copy:${uniqueName('swarm')}`
     const rows = [
       { ...row, images: [jpeg.toString('base64')], payload: { image_id: 'i1' } },
@@ -62,7 +62,7 @@ describe('rows of a swarm', () => {
     expect(envelopes.messages[1].payload).toEqual({ tool_name: 'refund', parameters: { a: { b: [null] } } })
   })
 
-  test('a null, an absent and an object payload stay apart, and an import adds nothing (W-04)', async () => {
+  test('keep null, absent and object payloads distinct, and importing them again adds nothing (W-04)', async () => {
     const thread = `copy:${uniqueName('swarm')}`
     const rows = [{ ...row, payload: null }, row, { ...row, payload: {} }]
     await exchange(thread, 'swarm', rows)
@@ -84,7 +84,7 @@ describe('rows of a swarm', () => {
       'must be a JSON object',
     ],
     ['W-07: two calls of one id', { tool_calls: [call({}), call({})] }, 'tool_calls: two calls have one id'],
-  ])('the gateway refuses %s by its position, and stores nothing', async (_, change, label) => {
+  ])('the gateway refuses %s, names its position, and stores nothing', async (_, change, label) => {
     const thread = `copy:${uniqueName('swarm')}`
     const { status, json } = await exchange(thread, 'swarm', [row, { ...row, ...change }])
     expect([status, json.code]).toEqual([400, 'malformed'])

@@ -55,7 +55,7 @@ async function newestOf(agent: string): Promise<string> {
 const typesOf = (rows: readonly Row[]) => rows.map(({ type }) => type)
 
 describe('the views of a stored conversation', () => {
-  test('show task, action, observation and final of each turn of a model, in order', async () => {
+  test('show task, action, observation and final result of each turn of a model, in order', async () => {
     const first = await web.gateway.simulation.send({ via: 'a2a', to: 'scales', text: 'stone' })
     await web.gateway.simulation.send({ via: 'a2a', to: 'scales', text: 'brick', thread: first.thread })
     const thread = await newestOf('scales')
@@ -86,7 +86,7 @@ describe('the views of a stored conversation', () => {
     expect(await readView('global', { thread })).toEqual([])
   })
 
-  test('tell whether an agent has ended its last turn; an earlier end has no effect (S-25)', async () => {
+  test('tell whether an agent has ended its last turn, regardless of earlier turns (S-25)', async () => {
     const tell = async (thread: string, query: object = {}) => {
       const { complete } = await askView('agent', { thread, agent_key: 'one', ...query })
       return complete
@@ -116,7 +116,7 @@ describe('the views of a stored conversation', () => {
     expect(await tell(thread)).toBe(true)
   })
 
-  test('show what a manager planned, handed on and made known', async () => {
+  test('show a manager’s plan, delegations and broadcasts', async () => {
     await web.say(
       JSON.stringify([
         { note: { type: 'strategic_plan', content: { phases: ['count'] } } },
@@ -156,13 +156,13 @@ describe('the views of a stored conversation', () => {
     expect([answer.status, answer.detail]).toEqual([status, expect.stringContaining(detail)])
   })
 
-  test('are for operators alone', async () => {
+  test('are only for operators', async () => {
     const answer = await web.call(`/operator/api/transcript/views/global?thread=${await newestOf('manager')}`)
     expect(answer.status).toBe(401)
   })
 })
 
-describe('in a chat (S-34)', () => {
+describe('a chat (S-34)', () => {
   const steps = JSON.stringify([
     { note: { type: 'director_context', content: 'the private context' } },
     { ask: '@one@agents.test', say: 'the private task', broadcast: true },
@@ -170,7 +170,7 @@ describe('in a chat (S-34)', () => {
   ])
   const secret = /private context|left_open|delegat|global_observation/
 
-  test('"what did you do?" gets an answer from the conversation alone, without the trace', async () => {
+  test('answers "what did you do?" from the conversation, without the trace', async () => {
     const events = await web.say(steps, { threadId: 'asked', runId: 'asked-1' })
     expect(JSON.stringify(events.filter(({ type }) => type !== 'TEXT_MESSAGE_CONTENT'))).not.toMatch(secret)
     const history = await web.readHistory('asked')
@@ -186,7 +186,7 @@ describe('in a chat (S-34)', () => {
     expect([refusal.status, refusal.json.detail]).toEqual([403, 'Cannot read history: traces are for operators'])
   })
 
-  test('a call that an agent has only noted is nobody’s to answer', async () => {
+  test('lets nobody answer a call that an agent has only noted', async () => {
     await web.say(steps, { threadId: 'left', runId: 'left-1' })
     const thread = await newestOf('manager')
     const entries = await web.gateway.ask<{ messages: readonly Row[] }>(

@@ -147,13 +147,13 @@ const speaking: Readonly<Record<string, Speaking['say']>> = {
   ticker: sayByTicker,
 }
 
-test('every channel has its people here', () => {
+test('every channel has people in this test', () => {
   const channelNames = Object.keys(speaking).map(name => name.split(' ')[0])
   expect(new Set(channelNames)).toEqual(new Set(modules.map(({ descriptor }) => descriptor.name)))
 })
 
-describe.each(Object.entries(speaking))('%s:', (_, say) => {
-  test('an agent with a memory by thread_id says nothing of it to a person who names the conversation of another', async () => {
+describe.each(Object.entries(speaking))('the conversations by %s', (_, say) => {
+  test('reveal nothing of an agent’s memory by thread_id to a person who names another’s conversation', async () => {
     const first = await say('ann', `${secretWords} ${unique('said')}`)
     const firstTold = await readTold(first.id)
     const stranger = await say('mallory', `What is my number? ${unique('asked')}`, first.name)
@@ -171,8 +171,8 @@ describe.each(Object.entries(speaking))('%s:', (_, say) => {
   })
 })
 
-describe('a conversation that everybody may read', () => {
-  test('has one thread_id for all who take part, and an own one for what one of them says aside', async () => {
+describe('a public conversation', () => {
+  test('has one thread_id for all participants, and a separate one for each one’s private messages', async () => {
     const { fediverse } = gateway.simulation
     const context = `https://mastodon.test/contexts/${unique('c')}`
     const to = '@desk@agents.test'
@@ -187,7 +187,7 @@ describe('a conversation that everybody may read', () => {
   })
 })
 
-test('the name of a conversation on its wire stands beside its thread_id, which a restart does not change', async () => {
+test('a message has the conversation’s protocol name beside its thread_id, which survives a restart', async () => {
   const first = await sayInChat('ann', unique('words'), 'order-77')
   const before = await readTold(first.id)
   expect(before.thread_source).toBe('order-77')

@@ -12,7 +12,7 @@ async function post(from: string, text: string): Promise<number> {
   return (await gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', from, text })).status
 }
 
-test('a limit cuts off a burst from one instance, by any number of people, and leaves other instances alone (AP-66)', async () => {
+test('a limit stops a burst from one instance by any number of people, and not other instances (AP-66)', async () => {
   gateway = await openTestGateway(() => ({ limits: { per_host: 4 } }))
   const senders = [...gateway.simulation.fediverse.actors.keys()].filter(address => address.endsWith('@mastodon.test'))
   expect(senders.length).toBeGreaterThan(1)

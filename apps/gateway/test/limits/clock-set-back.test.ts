@@ -75,7 +75,7 @@ async function operate<Answer>(path: string): Promise<Answer> {
   return (await (await fetch(`${setup?.url}/operator/api${path}`, { headers })).json()) as Answer
 }
 
-test('a sender at a limit may send again once the clock stands a day before', { timeout: 120_000 }, async () => {
+test('a sender at a limit may send again after the clock goes back a day', { timeout: 120_000 }, async () => {
   const { setClock } = await open([-dayMs], { limits: { per_identity: 3 } })
   for (let index = 0; index < 3; index += 1) expect((await say('hello')).error).toBeUndefined()
   expect((await say('hello')).error?.message).toContain('too many from this sender')
@@ -109,7 +109,7 @@ async function openReceiver() {
   }
 }
 
-test('a host that the gateway leaves alone gets what is new once the clock stands a day before', {
+test('a paused host gets new deliveries after the clock goes back a day', {
   timeout: 120_000,
 }, async () => {
   const receiver = await openReceiver()
@@ -130,7 +130,7 @@ test('a host that the gateway leaves alone gets what is new once the clock stand
 })
 
 test.each([-dayMs, dayMs])(
-  'the state of a task never goes back while its turn runs, when the clock steps by %i ms',
+  'the timestamps of a task never go back during its turn when the clock steps by %i ms',
   { timeout: 120_000 },
   async stepMs => {
     const { setClock } = await open([stepMs])

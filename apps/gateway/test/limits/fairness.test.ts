@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 
-test('an agent that hangs under a crowd of messages leaves the others free to answer', async () => {
+test('an agent that hangs under many messages does not keep others from answering', async () => {
   const gateway = await openTestGateway(() => ({
     agents: { echo: { use: 'builtin:echo' }, hanging: { use: '../agents/waiting/hanging.ts', deadline: '60s' } },
     a2a: { limits: { wait_seconds: 0.05 } },
@@ -20,7 +20,7 @@ test('an agent that hangs under a crowd of messages leaves the others free to an
   await gateway.close()
 })
 
-test('an agent that has nothing to do gets a slot at once, however many others hang with all of theirs', async () => {
+test('an idle agent gets a slot at once, however many others hang in theirs', async () => {
   const hanging = { use: '../agents/waiting/hanging.ts', deadline: '60s' }
   const names = ['one', 'two', 'three', 'four', 'five']
   const gateway = await openTestGateway(() => ({

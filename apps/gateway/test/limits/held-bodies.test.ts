@@ -77,7 +77,7 @@ const endpoints: Readonly<Record<string, () => readonly string[]>> = {
 describe.each(Object.keys(endpoints))('%s', name => {
   const lines = () => endpoints[name]?.() ?? []
 
-  test('reads bodies of one network only as far as its share of the budget goes', async () => {
+  test('limits the bodies of one network to its share of the budget', async () => {
     const client = nextNetwork()
     const first = await begin(lines(), { client, declared: 200_000, sent: 120_000 })
     const second = await begin(lines(), { client, declared: 200_000, sent: 120_000 })
@@ -100,20 +100,20 @@ test.each([
   ['with a signature that is none', [...signed(new Date()).slice(0, 4), 'signature: no'], 401],
   ['of another content type', ['POST /inbox HTTP/1.1', 'content-type: text/html'], 415],
   ['to no agent', ['POST /agents/nobody/inbox HTTP/1.1', 'content-type: application/activity+json'], 404],
-])('the gateway refuses a delivery %s before its body comes', async (_, lines, status) => {
+])('the gateway refuses a delivery %s before it reads the body', async (_, lines, status) => {
   const request = await begin(lines as readonly string[], { client: nextNetwork(), declared: 900_000, sent: 1 })
   await expect.poll(request.heard).toContain(`HTTP/1.1 ${status} `)
   request.socket.destroy()
 })
 
-test('the gateway refuses a delivery without a signature when its body has come, which may hold a proof of its own', async () => {
+test('the gateway reads an unsigned delivery before it refuses it, because the body may contain a proof', async () => {
   const lines = ['POST /inbox HTTP/1.1', 'content-type: application/activity+json']
   const request = await begin(lines, { client: nextNetwork(), declared: 9_000, sent: 9_000 })
   await expect.poll(request.heard).toContain('HTTP/1.1 401 ')
   request.socket.destroy()
 })
 
-test('strangers who fill their share of the budget keep nobody else out', async () => {
+test('strangers who use up their share of the budget do not keep others out', async () => {
   const client = nextNetwork()
   const large = await begin(endpoints['the inbox']?.() ?? [], { client, declared: 500_000, sent: 140_000 })
   const answer = await gateway.simulation.fediverse.deliver({

@@ -44,7 +44,7 @@ async function dieAfter(end: () => Promise<unknown>): Promise<void> {
   await setup.gateway.start()
 }
 
-test('After a kill behind the deletion of a message the gateway withdraws its interim words from the far side', {
+test('after a kill that follows the deletion of a message, the gateway withdraws its interim posts', {
   timeout: 240_000,
 }, async () => {
   const object = await post('a map', 'deleted')
@@ -55,7 +55,7 @@ test('After a kill behind the deletion of a message the gateway withdraws its in
   await eventually(async () => listDeletions(text).length > 0)
 })
 
-test('After a kill behind an interruption the gateway withdraws the interim words of the older turn from the far side', {
+test('after a kill that follows an interruption, the gateway withdraws the interim posts of the older turn', {
   timeout: 240_000,
 }, async () => {
   await post('a key', 'interrupted')
@@ -65,7 +65,7 @@ test('After a kill behind an interruption the gateway withdraws the interim word
   await postOf('the key is found')
 })
 
-test('After a kill between a put off try and the deletion of its message the gateway withdraws the interim words', {
+test('after a kill between a postponed try and the deletion of its message, the gateway withdraws the interim posts', {
   timeout: 240_000,
 }, async () => {
   const object = await post('a coin for later', 'put off')

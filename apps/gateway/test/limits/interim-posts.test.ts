@@ -32,7 +32,7 @@ async function readThread(): Promise<string> {
   return JSON.stringify(messages)
 }
 
-test('A newer message that interrupts a turn withdraws what the agent said meanwhile, and the history forgets it', async () => {
+test('a newer message that interrupts a turn withdraws its interim posts, also from the history', async () => {
   await gateway.post('teller', 'the key', { thread: 'interrupted' })
   const post = await postOf('looking for the key')
   await gateway.post('teller', 'it is found', { thread: 'interrupted' })
@@ -42,14 +42,14 @@ test('A newer message that interrupts a turn withdraws what the agent said meanw
   expect(await readThread()).not.toContain('looking for the key')
 })
 
-test('An author who deletes their message takes along what the agent said meanwhile', async () => {
+test('the gateway withdraws interim posts when the author deletes their message', async () => {
   const object = await gateway.post('teller', 'the map', { thread: 'deleted' })
   const post = await postOf('looking for the map')
   await gateway.remove('teller', object)
   await awaitDeletion(post)
 })
 
-test('An agent that says nothing in the end withdraws what it said meanwhile', async () => {
+test('an agent without a final answer withdraws its interim posts', async () => {
   await gateway.post('teller', 'quiet things', { thread: 'silent' })
   await awaitDeletion(await postOf('looking for quiet things'))
   await eventually(async () => !(await readThread()).includes('looking for'))
@@ -62,7 +62,7 @@ const awaitRest = (object: string) =>
     return message?.state === 'received'
   })
 
-test('An author who deletes their message while nobody runs its turn takes along what the agent said meanwhile', async () => {
+test('the gateway withdraws interim posts when the author deletes their message before a turn runs again', async () => {
   const object = await gateway.post('teller', 'a map for later', { thread: 'put off, deleted' })
   const post = await postOf('looking for a map for later')
   await awaitRest('a map for later')
@@ -70,7 +70,7 @@ test('An author who deletes their message while nobody runs its turn takes along
   await awaitDeletion(post)
 })
 
-test('A newer message that ends a turn that nobody runs withdraws what the agent said meanwhile', async () => {
+test('a newer message withdraws the interim posts of a turn that is not running', async () => {
   await gateway.post('teller', 'a key for later', { thread: 'put off, interrupted' })
   const post = await postOf('looking for a key for later')
   await awaitRest('a key for later')

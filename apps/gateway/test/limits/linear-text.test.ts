@@ -18,12 +18,12 @@ test.each([
     'م\u200c',
     '1\ufe0f',
   ],
-])('readVisibleText() takes linear time for many "%s"', chunk => {
+])('readVisibleText() takes linear time for repeated "%s"', chunk => {
   expect(measureGrowth(text => readVisibleText(`ש${text}b`), chunk, 32_000)).toBeLessThan(24)
 })
 
 test.each(['.', ' ', '. ', '/', 'a', '\u200b', '😀'])(
-  'safeFileName() takes linear time for many "%s" inside a name',
+  'safeFileName() takes linear time for repeated "%s" inside a name',
   chunk => {
     expect(measureGrowth(text => safeFileName(`a${text}b`, 0), chunk, 64_000)).toBeLessThan(24)
   },

@@ -19,7 +19,7 @@ async function openLimited(network: object): Promise<TestGateway> {
   return gateway
 }
 
-test('a stranger behind a TLS proxy on this machine uses up nobody else’s rate', async () => {
+test('a stranger behind a TLS proxy on this machine does not use up the rate limit of others', async () => {
   const gateway = await openLimited({})
   const stranger = [1, 2, 3].map(() => postAs(gateway, '198.51.100.66'))
   expect((await Promise.all(stranger)).map(({ status }) => status).sort()).toContain(429)
@@ -46,7 +46,7 @@ test.each([
   [{ listen: { host: '0.0.0.0' }, network: { trusted_proxies: ['172.16.0.0/12'] } }, false],
   [{ network: { trusted_proxies: [] } }, true],
   [{}, false],
-])('the gateway tells clients behind the proxy apart: %j', (settings, isBlind) => {
+])('the gateway distinguishes clients behind the proxy: %j', (settings, isBlind) => {
   const config = parseConfig({
     origin: 'https://agents.example',
     agents: { echo: { name: 'E', description: 'E', use: 'builtin:echo' } },

@@ -61,7 +61,7 @@ function answersWith(text: string): readonly unknown[] {
     .map(({ activity }) => (activity.object as { inReplyTo?: unknown }).inReplyTo)
 }
 
-test('after a kill during one answer to several messages nothing is missing, and each gets one answer', {
+test('after a kill during one answer to several messages, each message gets one answer and none is missing', {
   timeout: 240_000,
 }, async () => {
   hold('ann', 'ben')
@@ -87,7 +87,7 @@ test('after a kill during one answer to several messages nothing is missing, and
   expect([ben.merged_into, ben.response?.id]).toEqual([cat.number, cat.response?.id])
 })
 
-test('after a kill behind an interruption the older message has no answer, and the newer one has one', {
+test('after a kill that follows an interruption, only the newer message has an answer', {
   timeout: 240_000,
 }, async () => {
   hold('eve', 'fay')

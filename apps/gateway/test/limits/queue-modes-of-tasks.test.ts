@@ -93,7 +93,7 @@ async function sayThree<Ended>(person: string, say: (text: string) => Promise<En
   return Promise.all([firstRun, two, three])
 }
 
-test('A2A, merge: messages of one context are one turn, and each of their tasks ends with its answer', async () => {
+test('"merge" makes A2A messages of one context one turn, and each of their tasks ends with its answer', async () => {
   const context = nameOne('context')
   const tasks = await sayThree('ann', text => call('merge', text, context))
   expect(new Set(tasks.map(({ taskId }) => taskId)).size).toBe(3)
@@ -104,7 +104,7 @@ test('A2A, merge: messages of one context are one turn, and each of their tasks 
   ])
 })
 
-test('A2A, interrupt: a newer message of the context ends the older task as canceled, at once for who waits', async () => {
+test('"interrupt" cancels the older task of a context at a newer message, at once for its waiting caller', async () => {
   const context = nameOne('context')
   const pendingResult = call('interrupt', 'bea one', context)
   const first = await gateway.nextRun()
@@ -118,7 +118,7 @@ test('A2A, interrupt: a newer message of the context ends the older task as canc
   expect(await secondResultPromise).toMatchObject({ state: 'completed', text: 'heard bea two' })
 })
 
-test('A2A, another context: messages disturb nothing there', async () => {
+test('messages of another A2A context do not affect a turn', async () => {
   const pendingResult = call('interrupt', 'cis one', nameOne('context'))
   const first = await gateway.nextRun()
   const secondResultPromise = call('interrupt', 'cis two', nameOne('context'))
@@ -131,7 +131,7 @@ test('A2A, another context: messages disturb nothing there', async () => {
   ])
 })
 
-test('A2A, merge: the streams of merged tasks hear the same artifact, and end as completed', async () => {
+test('"merge" gives the streams of merged tasks the same artifact, and they end as completed', async () => {
   const context = nameOne('context')
   const firstStream = stream('merge-aloud', 'dan one', context)
   await eventually(async () => (await untilStored('dan one'))?.state === 'working')
@@ -146,7 +146,7 @@ test('A2A, merge: the streams of merged tasks hear the same artifact, and end as
   expect([second.states.at(-1), third.states.at(-1)]).toEqual(['TASK_STATE_COMPLETED', 'TASK_STATE_COMPLETED'])
 })
 
-test('A2A, interrupt: the stream of the older task ends as canceled', async () => {
+test('"interrupt" ends the stream of the older task as canceled', async () => {
   const context = nameOne('context')
   const firstStream = stream('interrupt-aloud', 'eve one', context)
   await untilStored('eve one')
@@ -192,7 +192,7 @@ async function readHistory(agent: string, threadId: string) {
   return messages
 }
 
-test('chat, merge: runs of one thread are one turn, and each ends with the answer that the history has', async () => {
+test('"merge" makes runs of one chat thread one turn, and each ends with the answer of the history', async () => {
   const thread = nameOne('thread')
   const streams = await sayThree('fay', text => run('merge', text, thread))
   expect(streams.map(endOf)).toEqual(Array(3).fill(['RUN_FINISHED', 'success']))
@@ -203,7 +203,7 @@ test('chat, merge: runs of one thread are one turn, and each ends with the answe
   expect(streams.map(answersOf)).toEqual([own, both, both])
 })
 
-test('chat, interrupt: a newer run cancels the older one, whose words stay as the history has them', async () => {
+test('"interrupt" cancels the older run of a chat at a newer one, and its text stays as in the history', async () => {
   const thread = nameOne('thread')
   const pendingEvents = run('interrupt-aloud', 'gus one', thread)
   await untilStored('gus one')
@@ -218,7 +218,7 @@ test('chat, interrupt: a newer run cancels the older one, whose words stay as th
   expect(Object.values(answersOf(second))).toEqual(['hm heard gus two (1)'])
 })
 
-test('chat, merge: the cancel of one merged run leaves the others, which the agent answers anew without it', async () => {
+test('"merge" keeps the other runs when a person cancels one, and the agent answers them again without it', async () => {
   const thread = nameOne('thread')
   const pendingEvents = run('merge', 'hal one', thread)
   const first = await gateway.nextRun()

@@ -43,7 +43,7 @@ async function untilRecorded(id: string, state: string) {
   })
 }
 
-test('queue: each message has its turn, in order', async () => {
+test('"queue" gives each message its turn, in order', async () => {
   await post('queue', 'one')
   const first = await gateway.nextRun()
   await post('queue', 'two')
@@ -58,7 +58,7 @@ test('queue: each message has its turn, in order', async () => {
   for (const text of ['one', 'two', 'three']) await gateway.awaitAnswer(`heard ${text}`)
 })
 
-test('merge: messages of one sender in the meantime are one turn with one answer, and the operator sees which', async () => {
+test('"merge" gives messages of one sender in the meantime one turn and one answer, and the operator sees which', async () => {
   await post('merge', 'ada one')
   const first = await gateway.nextRun()
   const objects = [await post('merge', 'ada two'), await post('merge', 'ada three'), await post('merge', 'ada four')]
@@ -78,7 +78,7 @@ test('merge: messages of one sender in the meantime are one turn with one answer
   expect(gateway.answers().filter(text => text.includes('ada two'))).toHaveLength(1)
 })
 
-test('merge: another sender in the same thread gets their own answer', async () => {
+test('"merge" gives another sender in the same thread their own answer', async () => {
   const visibility = 'public'
   await gateway.post('merge', 'ben one', { thread, visibility })
   const first = await gateway.nextRun()
@@ -95,7 +95,7 @@ test('merge: another sender in the same thread gets their own answer', async () 
   expect(texts).toEqual(['ben two', 'of another', 'ben three'])
 })
 
-test('merge: within the window a sender gets an answer only after their last message', async () => {
+test('"merge" answers a sender only after their last message within the window', async () => {
   await post('patient', 'cat one')
   await post('patient', 'cat two')
   const run = await gateway.nextRun()
@@ -104,7 +104,7 @@ test('merge: within the window a sender gets an answer only after their last mes
   await gateway.awaitAnswer('heard cat one')
 })
 
-test('interrupt: a newer message breaks the turn off, begins at once, and gets the only answer', async () => {
+test('"interrupt" stops the turn at a newer message, which starts at once and gets the only answer', async () => {
   await post('interrupt', 'dot one')
   const first = await gateway.nextRun()
   await post('interrupt', 'dot two')
@@ -123,7 +123,7 @@ test('interrupt: a newer message breaks the turn off, begins at once, and gets t
   expect(gateway.answers().filter(text => text.includes('dot one'))).toEqual([])
 })
 
-test('interrupt: a flood runs the agent a few times, gets one answer, and then one for the newest', async () => {
+test('"interrupt" runs the agent a few times in a flood, and answers the newest message', async () => {
   const runs: SlowRun[] = []
   await post('interrupt', 'flood 0')
   for (let index = 1; index < 12; index += 1) {
@@ -140,7 +140,7 @@ test('interrupt: a flood runs the agent a few times, gets one answer, and then o
   await gateway.awaitAnswer('heard flood 11')
 })
 
-test('edit: of a message that waits the agent reads the new words only', async () => {
+test('an agent reads only the edited text of a waiting message', async () => {
   await post('queue', 'eve one')
   const first = await gateway.nextRun()
   const object = await post('queue', 'eve tow')
@@ -154,7 +154,7 @@ test('edit: of a message that waits the agent reads the new words only', async (
   expect(gateway.countRuns()).toBe(0)
 })
 
-test('edit: an edit during the answer breaks the run off, and the new words get the answer', async () => {
+test('an edit during the answer stops the run, and the edited message gets the answer', async () => {
   const object = await post('queue', 'fay tow')
   const first = await gateway.nextRun()
   expect(await gateway.edit('queue', object, 'fay two')).toBe(202)
@@ -169,7 +169,7 @@ test('edit: an edit during the answer breaks the run off, and the new words get 
   expect(gateway.answers().filter(text => text.includes('fay tow'))).toEqual([])
 })
 
-test('delete: a deletion during the answer breaks the run off, and nothing gets an answer', async () => {
+test('a deletion during the answer stops the run, and the gateway sends no answer', async () => {
   const object = await post('queue', 'gus one')
   const first = await gateway.nextRun()
   expect(await gateway.remove('queue', object)).toBe(202)
@@ -185,7 +185,7 @@ test('delete: a deletion during the answer breaks the run off, and nothing gets 
   expect(await gateway.show(first.message.id)).toMatchObject({ state: 'failed', flags: ['deleted'], response: null })
 })
 
-test('concurrency: an agent with one turn at a time has only one, whatever threads its messages come in', async () => {
+test('an agent with a concurrency of one has only one turn at a time, across all threads', async () => {
   await gateway.post('single', 'hal one', { thread: `${thread} 1` })
   const first = await gateway.nextRun()
   await gateway.post('single', 'hal two', { thread: `${thread} 2` })
@@ -215,7 +215,7 @@ async function untilStored(text: string) {
   return eventually(async () => (await gateway.messages()).find(({ preview }) => preview === text))
 }
 
-test('A2A, merge: additions to a task during its work get one answer together, which all waiting callers get', async () => {
+test('"merge" answers additions to a running A2A task together, for all waiting callers', async () => {
   const calls = [call('merge', 'ivy one')]
   const first = await gateway.nextRun()
   calls.push(call('merge', 'ivy two', taskOf(first)))
@@ -237,7 +237,7 @@ test('A2A, merge: additions to a task during its work get one answer together, w
   expect(tasks[2]?.text).toContain('heard ivy two + ivy three')
 })
 
-test('A2A, interrupt: the caller of the older message gets the answer to a newer one of the task, too', async () => {
+test('"interrupt" gives the caller of an older message the answer to a newer one of the A2A task', async () => {
   const pendingResult = call('interrupt', 'jan one')
   const first = await gateway.nextRun()
   const secondResultPromise = call('interrupt', 'jan two', taskOf(first))

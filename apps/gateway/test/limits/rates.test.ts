@@ -29,7 +29,7 @@ async function expectKept(via: string, keptCount: number, refusedCount: number):
   expect(limited.map(({ code, reason }) => [code, reason])).toEqual(Array(refusedCount).fill(['rate_limited', problem]))
 }
 
-test('ActivityPub: 429 with Retry-After; others on the same host go on (MN-7.1)', async () => {
+test('an ActivityPub server over its rate gets 429 with Retry-After, while other people of the host do not (MN-7.1)', async () => {
   const send = (from: string) => gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', from, text: 'hello' })
   const answers = await times(3, () => send('alice@mastodon.test'))
   expect(answers.map(({ status }) => status)).toEqual([202, 202, 429])
@@ -40,7 +40,7 @@ test('ActivityPub: 429 with Retry-After; others on the same host go on (MN-7.1)'
   await expectKept('activitypub', 3, 1)
 })
 
-test('A2A: 429 in the form of each binding, with the time after which to try again', async () => {
+test('an A2A caller over their rate gets 429 in the format of each binding, with the time to retry', async () => {
   const { a2a } = gateway.simulation
   const url = `${gatewayOrigin}/agents/echo/a2a`
   const answers = await times(3, () => a2a.deliver({ url, text: 'hello' }))
@@ -69,7 +69,7 @@ test('A2A: 429 in the form of each binding, with the time after which to try aga
   await expectKept('a2a', 2, 2)
 })
 
-test('mail: 450 4.7.1 by SMTP, 429 by HTTP; made-up names without proof share the limit of their network', async () => {
+test('a mail sender over their rate gets 450 4.7.1 by SMTP and 429 by HTTP, and unproven names share their network’s limit', async () => {
   const { mail } = gateway.simulation
   const deliver = (endpoint: 'smtp' | 'intake', from?: string) =>
     mail.deliver({ to: 'echo@agents.test', text: 'hello', endpoint, ...(from && { from, sign: false }) })

@@ -33,7 +33,7 @@ async function sendUntil<Answer>(send: () => Promise<Answer>, isRefused: (answer
   throw new Error('nothing was refused')
 }
 
-test('each channel refuses a sender who has stored too much, and the operator sees it', async () => {
+test('each channel refuses a sender who has stored too much, and the operator sees the refusal', async () => {
   const gateway = await open({ stored: { per_identity: 100_000, per_unverified: 50_000 } })
   const { fediverse, a2a, mail } = gateway.simulation
   const post = { to: '@echo@agents.test', from: 'alice@mastodon.test', text }
@@ -57,7 +57,7 @@ test('each channel refuses a sender who has stored too much, and the operator se
   )
 }, 60_000)
 
-test('senders who prove nothing share one bound, and proven senders go on', async () => {
+test('unproven senders share one storage limit, which does not affect proven senders', async () => {
   const gateway = await open({ stored: { unverified: 40_000 } })
   const { mail } = gateway.simulation
   const send = (from?: string) =>
@@ -67,7 +67,7 @@ test('senders who prove nothing share one bound, and proven senders go on', asyn
   expect((await send()).answer).toBe(250)
 }, 60_000)
 
-test('on a disk that is almost full senders who prove nothing get 451, and the gateway takes everybody else', async () => {
+test('unproven senders get 451 on an almost full disk, while everybody else gets through', async () => {
   const { bavail, bsize } = statfsSync('/tmp')
   const gateway = await open({ free_bytes: Math.floor(bavail * bsize * 1.5) })
   const { mail } = gateway.simulation
@@ -80,7 +80,7 @@ test('on a disk that is almost full senders who prove nothing get 451, and the g
   expect(await listRefusals(gateway)).toEqual([['email', 'unavailable', diskRefusal]])
 }, 60_000)
 
-test('on a full disk everybody gets 451 or 503, and the gateway is not ready', async () => {
+test('everybody gets 451 or 503 on a full disk, and the gateway is not ready', async () => {
   const gateway = await open({ free_bytes: Number.MAX_SAFE_INTEGER })
   const { mail, fediverse, a2a } = gateway.simulation
   expect((await mail.deliver({ to: 'echo@agents.test', text: 'hello', endpoint: 'smtp' })).answer).toBe(451)

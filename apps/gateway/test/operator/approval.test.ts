@@ -19,7 +19,7 @@ afterAll(() => setup.close())
 beforeEach(() => void setup.takeRings())
 
 test.each(tillAgents)(
-  'an operator changes the arguments of the tool of %s; it runs once, with them, and its sender gets the answer (E-38, E-39)',
+  'an operator changes the arguments of the tool of %s, which runs once with them, and its sender gets the answer (E-38, E-39)',
   async agent => {
     const { objectId, told, waiting } = await setup.askForRefund(agent, 'public')
     expect(told).toContain('A person has to allow this first.')
@@ -56,7 +56,7 @@ test.each(tillAgents)(
 )
 
 test.each(tillAgents)(
-  'a no of an operator never runs the tool of %s, and the sender learns of it (E-39)',
+  'a tool of %s that an operator declines never runs, and the sender learns of it (E-39)',
   async agent => {
     const { objectId, waiting } = await setup.askForRefund(agent)
     expect((await setup.decide(waiting.id, { outcome: 'declined' })).body).toMatchObject({ state: 'declined' })
@@ -67,7 +67,7 @@ test.each(tillAgents)(
 )
 
 test.each(tillAgents)(
-  'one wait of %s, for every channel of decision: the mailed page shows it whole, GET decides nothing, and it ends everywhere',
+  'a waiting call of %s appears whole on its page, where GET decides nothing, and ends in every channel at once',
   async agent => {
     const { gateway } = setup.swarm
     const mailsBefore = gateway.simulation.mail.received.length
@@ -109,7 +109,7 @@ test.each(tillAgents)(
   },
 )
 
-test('the page of an operator carries no state, and takes nothing but a decision', async () => {
+test('the page of an operator contains no state, and accepts only a decision', async () => {
   const { waiting } = await setup.askForRefund('shop')
   const { policy } = await setup.swarm.operate<Waiting>(`/requirements/${waiting.id}`)
   expect(JSON.stringify(policy)).not.toMatch(/"state"|\/actions\//)
@@ -124,7 +124,7 @@ test('the page of an operator carries no state, and takes nothing but a decision
   await setup.decide(waiting.id, { outcome: 'declined' })
 })
 
-test('over A2A the caller learns that the call waits; even the state of a leaked mail gives them no decision', async () => {
+test('an A2A caller learns that the call waits, but cannot decide it even with the state of a leaked mail', async () => {
   const { gateway } = setup.swarm
   const mailsBefore = gateway.simulation.mail.received.length
   const response = await askShop(gateway, 'My money, please')
@@ -152,7 +152,7 @@ test('over A2A the caller learns that the call waits; even the state of a leaked
   expect(setup.takeRings()).toEqual(['begun 17', 'done 17'])
 })
 
-test.each(tillAgents)('nothing of a wait of %s stays when the gateway forgets its sender', async agent => {
+test.each(tillAgents)('the gateway deletes a waiting call of %s when it forgets the sender', async agent => {
   const { gateway } = setup.swarm
   const { waiting } = await setup.askForRefund(agent)
   const edited = { outcome: 'granted', arguments: { order: `durian${agent}` } }
@@ -167,7 +167,7 @@ test.each(tillAgents)('nothing of a wait of %s stays when the gateway forgets it
   expect(setup.takeRings()).toEqual([])
 })
 
-test('at a terminal an operator lists the waiting calls, sees one whole, and allows it with other arguments', async () => {
+test('an operator lists waiting calls at a terminal, sees one whole, and allows it with changed arguments', async () => {
   const { gateway } = setup.swarm
   const { objectId, waiting } = await setup.askForRefund('shop')
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })

@@ -31,7 +31,7 @@ const yes = (interruptId: string, overrides: object = {}) => {
 }
 
 test.each(tillAgents)(
-  'the operator’s chat shows the waiting call of %s whole, takes changes and consent, and tells its end (C-23, C-24)',
+  'the operator’s chat shows the waiting call of %s whole, accepts changes and consent, and reports its end (C-23, C-24)',
   async agent => {
     const { objectId, waiting } = await gateway.askForRefund(agent)
     const chat = openWaiting(waiting)
@@ -81,7 +81,7 @@ test.each(tillAgents)(
 )
 
 test.each(tillAgents)(
-  'a yes for all such calls in the operator’s chat later runs the tool of %s for that person without a question (E-39)',
+  'a remembered approval in the operator’s chat runs later calls of %s for that person without asking (E-39)',
   async agent => {
     const { waiting } = await gateway.askForRefund(agent)
     const chat = openWaiting(waiting)
@@ -115,14 +115,14 @@ test.each(tillAgents)(
   },
 )
 
-test('a run that decides nothing ends well where nothing waits', async () => {
+test('a run without a decision succeeds when nothing waits', async () => {
   const chat = openChat(chatUrl(), evesToken, 'approval:none-of-this-name')
   const events = await runChat(chat)
   expect(events.map(({ type }) => type)).not.toContain('RUN_ERROR')
   expect(outcomeOf(events).type).toBe('success')
 })
 
-test('two operators: one decides, the other learns by whom, and nothing runs twice', async () => {
+test('the second of two operators learns who decided, and the call does not run twice', async () => {
   const { waiting } = await gateway.askForRefund('shop')
   const chats = [openWaiting(waiting), openWaiting(waiting, operatorToken)]
   for (const chat of chats) expect(outcomeOf(await runChat(chat)).type).toBe('interrupt')
@@ -137,7 +137,7 @@ test('two operators: one decides, the other learns by whom, and nothing runs twi
   expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
 })
 
-test('calls of one id in several conversations are several messages in the chat, and have an end each', async () => {
+test('calls of one id in several conversations are separate messages in the chat, each with its own end', async () => {
   const questions = [await gateway.askForRefund('shop'), await gateway.askForRefund('shop')]
   const chat = openChat(chatUrl('shop'), evesToken)
   const ids = (outcomeOf(await runChat(chat)).interrupts ?? []).map(({ id }) => id)
@@ -152,7 +152,7 @@ test('calls of one id in several conversations are several messages in the chat,
   expect(ends.toSorted()).toEqual(ids.map(id => `approval-${id}-end`).toSorted())
 })
 
-test('an unclear answer, wrong arguments or an unknown id decide nothing, and never count as success (C-25)', async () => {
+test('an unclear answer, wrong arguments or an unknown id decide nothing, and the run does not look successful (C-25)', async () => {
   const { waiting } = await gateway.askForRefund('shop')
   const wrong = [
     [{ interruptId: waiting.id, status: 'resolved', payload: { editedArgs: { order: '5' } } }, 'is left open'],
@@ -178,7 +178,7 @@ test('an unclear answer, wrong arguments or an unknown id decide nothing, and ne
   expect(gateway.takeRings()).toEqual([])
 })
 
-test('a run’s id names one run; nobody but an operator has one (E-43)', async () => {
+test('an operator’s run id names only one run, and nobody else can use one (E-43)', async () => {
   const post = (token: string | undefined, runId: string, path = '') =>
     fetch(chatUrl() + path, {
       method: 'POST',
@@ -202,7 +202,7 @@ test('a run’s id names one run; nobody but an operator has one (E-43)', async 
 })
 
 test.each(tillAgents)(
-  'a person who talks to %s in a chat has to wait, decides nothing, and hears the end (C-25)',
+  'a person who talks to %s in a chat has to wait, cannot decide, and learns the outcome (C-25)',
   async agent => {
     const chat = openChat(`${gateway.swarm.gateway.url()}/api/v1/agents/${agent}/runs`, annsToken)
     chat.addMessage({ id: newName('msg'), role: 'user', content: 'My money, please' })
@@ -227,7 +227,7 @@ test.each(tillAgents)(
   },
 )
 
-test('a question of an agent to a human waits in the operator’s chat, too; an answer there closes it everywhere (W-26)', async () => {
+test('an agent’s question to a human also waits in the operator’s chat, where an answer closes it everywhere (W-26)', async () => {
   const { fediverse } = gateway.swarm.gateway.simulation
   const { objectId } = await fediverse.deliver({
     to: '@desk@agents.test',

@@ -21,7 +21,7 @@ async function leaveDeadGateway() {
   return { tree: { data, email: { listen: { port: 0 } } }, baseDir: data, missing: [], path: undefined }
 }
 
-test('commands read the stored data after a kill of the gateway, even when another process has its number', async () => {
+test('commands read the stored data after a kill of the gateway, even if another process has its process id', async () => {
   const client = await openOperatorClient(await leaveDeadGateway())
   expect(client.isRunning).toBe(false)
   expect(await client.call(messageOperations.list, {})).toEqual({ items: [], next: null })
@@ -30,13 +30,13 @@ test('commands read the stored data after a kill of the gateway, even when anoth
 
 const openDead = async () => openOperatorClient(await leaveDeadGateway())
 
-test('"messages" says so when there are none', async () => {
+test('"messages" says so when there are no messages', async () => {
   const lines: string[] = []
   await printMessages({ openClient: openDead, json: false, print: text => lines.push(text) }, { limit: 20 })
   expect(lines).toEqual(['none'])
 })
 
-test('"send" without a gateway says how to start one', async () => {
+test('"send" without a gateway explains how to start one', async () => {
   const sending = sendSimulated(
     { openClient: openDead, json: false, print() {} },
     { via: 'a2a', to: 'echo', text: 'hello' },
@@ -45,13 +45,13 @@ test('"send" without a gateway says how to start one', async () => {
   await expect(sending).rejects.toThrow(new CommandError('no gateway is running here; start one with "npm start"'))
 })
 
-test('an incomplete run file does not count', () => {
+test('commands ignore an incomplete run file', () => {
   const data = mkdtempSync(join(tmpdir(), 'postern-cut-'))
   writeFileSync(join(data, 'gateway.json'), '{"url":"http')
   expect(findRunFile(data)).toBeUndefined()
 })
 
-test('beside "dev" commands follow dev mode, though "start" accepts the file; their lines name the file', async () => {
+test('commands beside "dev" use dev mode even if "start" accepts the file, and their output names the file', async () => {
   const baseDir = mkdtempSync(join(tmpdir(), 'postern-dev-'))
   const tree = {
     origin: 'https://agents.example',

@@ -35,7 +35,7 @@ async function operate<Answer>(path: string, body?: object): Promise<{ status: n
   return { status: answer.status, body: (await answer.json()) as Answer }
 }
 
-test('a gateway that dies during an operator’s decision runs the call once at most, answers, and copies once (E-39)', {
+test('a gateway that dies during an operator’s decision runs the call at most once, answers, and copies once (E-39)', {
   timeout: 240_000,
 }, async () => {
   const texts: string[] = []

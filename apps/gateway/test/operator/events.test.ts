@@ -39,7 +39,7 @@ async function post(text: string, to = 'echo'): Promise<string> {
 const isOf = (id: string, kind?: string) => (event: OperatorEvent) =>
   (kind === undefined || event.kind === kind) && (event.data.id === id || event.data.message_id === id)
 
-test('the stream reports a message, its turn and its delivery as they are, in this order', async () => {
+test('the stream reports a message, its turn and its delivery, in this order', async () => {
   const events = await follow()
   expect((await events.next()).kind).toBe('ready')
   const id = await post('hello')
@@ -51,7 +51,7 @@ test('the stream reports a message, its turn and its delivery as they are, in th
   events.close()
 })
 
-test('a reader that comes back hears what it has missed, once', async () => {
+test('a reader that reconnects receives missed events once', async () => {
   const events = await follow()
   const { id: lastId } = await events.next()
   events.close()
@@ -69,7 +69,7 @@ test('a reader that comes back hears what it has missed, once', async () => {
 })
 
 test.each(['nonsense', '000000000000-7-1', `ffffffffffff-1-${Date.UTC(2020, 0, 1)}`])(
-  'a reader with an unknown last event, %s, hears that it has to read anew',
+  'a reader with the unknown last event %s learns that it has to reload',
   async lastId => {
     const events = await follow({ lastId })
     expect((await events.next()).kind).toBe('reload')
@@ -77,7 +77,7 @@ test.each(['nonsense', '000000000000-7-1', `ffffffffffff-1-${Date.UTC(2020, 0, 1
   },
 )
 
-test('a reader that has seen an event of another gateway goes on by its time', async () => {
+test('a reader with an event of another gateway continues by its time', async () => {
   // Only a gateway that was running at that time can report it.
   await new Promise(resolve => setTimeout(resolve, 1_200))
   const now = Date.now()
@@ -89,7 +89,7 @@ test('a reader that has seen an event of another gateway goes on by its time', a
   events.close()
 })
 
-test('the stream leaves out members that an agent, a channel or a kind does not have', async () => {
+test('the stream omits members that an agent, a channel or a kind does not have', async () => {
   const readers = await Promise.all([
     follow({ query: '?agent=help&kind=message' }),
     follow({ query: '?channel=email&kind=message' }),
@@ -120,13 +120,13 @@ test('the stream reports a refusal with its reason', async () => {
   events.close()
 })
 
-test('streams are for operators alone, and take no parameter that there is not', async () => {
+test('only operators can read event streams, which refuse unknown parameters', async () => {
   await expect(openEvents(gateway.url(), { token: 'another' })).rejects.toThrow('events: 401')
   await expect(follow({ query: '?agents=echo' })).rejects.toThrow('there is no parameter')
   await expect(follow({ query: '?kind=messages' })).rejects.toThrow('events: 400')
 })
 
-test('a gateway that stops ends its streams', async () => {
+test('a stopping gateway ends its streams', async () => {
   const events = await follow()
   await events.next()
   const ending = events.next(() => false).catch(error => String(error))
@@ -134,7 +134,7 @@ test('a gateway that stops ends its streams', async () => {
   expect(await ending).toContain('the stream has ended')
 })
 
-test('"messages --follow" prints the present messages and each new one with its states, by the filter', async () => {
+test('"messages --follow" prints present messages and each new one with its states, by the filter', async () => {
   const client = await openOperatorClient(describeRunning())
   const lines: string[] = []
   const following = followMessages(client, { json: false, print: text => void lines.push(text) }, { text: 'followed' })

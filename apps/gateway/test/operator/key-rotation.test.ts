@@ -59,7 +59,7 @@ async function rotate(body: object = {}) {
   return (await answer.json()) as { readonly secrets: readonly { readonly id: string }[] }
 }
 
-test('after keys rotate --revoke addresses of before answer 403, forged ones too, and new ones work at once', async () => {
+test('after keys rotate --revoke earlier URLs answer 403, forged ones too, and new ones work at once', async () => {
   const { fediverse } = chat.gateway.simulation
   const files = [{ name: 'x', mediaType: 'image/jpeg', bytes: jpeg }]
   await fediverse.deliver({ to: 'chat@agents.test', text: 'hello', from: 'alice@mastodon.test', files })
@@ -82,7 +82,7 @@ test('after keys rotate --revoke addresses of before answer 403, forged ones too
   expect(await statusOf(forgeFileUrl(stealSecrets(), digest))).toBe(200)
 })
 
-test('keys list names every secret of the store, and no secret stands outside of what rotates', async () => {
+test('keys list names every stored secret, so that a rotation covers all', async () => {
   const { secrets } = await chat.gateway.ask<{ secrets: readonly { readonly purpose: string }[] }>('/keys')
   expect(new Set(secrets.map(({ purpose }) => purpose))).toEqual(new Set(Object.values(secretPurposes)))
   // Keys of actors, of mail and of cards rotate with their channels. Hosts of signed cards and the key of digests open nothing.

@@ -61,12 +61,12 @@ async function findFault({ responses }: Operation, answer: Response): Promise<un
   return validator.validate(JSON.parse(text), value) ? undefined : { errors: validator.errors, value }
 }
 
-test('the document is OpenAPI 3.1', async () => {
+test('the document is valid OpenAPI 3.1', async () => {
   const { valid, errors } = await new Validator().validate(structuredClone(document) as never)
   expect({ valid, errors }).toMatchObject({ valid: true })
 })
 
-test('each operation answers as the document says, to calls with its declared parameters, and succeeds at least once', {
+test('each operation answers calls with its declared parameters as documented, and succeeds at least once', {
   timeout: 120_000,
 }, async () => {
   const faults: unknown[] = []
@@ -86,7 +86,7 @@ test('each operation answers as the document says, to calls with its declared pa
   expect({ faults, neverSucceeded }).toEqual({ faults: [], neverSucceeded: [] })
 })
 
-test('the test calls every operation, and sends every parameter of a query', () => {
+test('the test calls every operation and sends every query parameter', () => {
   const sent = (id: string) =>
     new Set(calls.filter(call => call.id === id).flatMap(({ query = {} }) => Object.keys(query)))
   const uncalledOperations = operations.flatMap(({ operationId, parameters }) => {
@@ -100,7 +100,7 @@ test('the test calls every operation, and sends every parameter of a query', () 
   expect(uncalledOperations).toEqual([])
 })
 
-test('every operation refuses a parameter that it does not declare, and a caller without the token', async () => {
+test('every operation refuses undeclared parameters and callers without the token', async () => {
   const callStates = await Promise.all(
     operations.map(async operation => {
       const parameters = Object.fromEntries(operation.parameters.map(({ name }) => [name, 'x']))

@@ -60,7 +60,7 @@ async function callTask(method: string, params: object, agent?: string): Promise
 
 const wordsOf = ({ status }: WireTask) => status.message?.parts.map(({ text }) => text).join()
 
-test('a blocking call returns the waiting task with words, and the answer comes once the agent goes on', async () => {
+test('a blocking call returns a waiting task with an explanation, and the answer follows when the agent resumes', async () => {
   await setPaused('pause')
   const task = await callTask('SendMessage', say('hello'))
   expect(task.status.state).toBe('TASK_STATE_SUBMITTED')
@@ -87,7 +87,7 @@ test('a call that waits behind another one returns when an operator pauses the a
   await setPaused('resume', 'busy')
 })
 
-test('a stream begins with the words and goes on to the answer', async () => {
+test('a stream begins with an explanation and continues with the answer', async () => {
   await setPaused('pause')
   const stream = await call('SendStreamingMessage', say('hello'))
   const reader = (stream.body as ReadableStream<Uint8Array>).getReader()
@@ -106,7 +106,7 @@ test('a stream begins with the words and goes on to the answer', async () => {
   await reader.cancel()
 })
 
-test('a run of the chat ends with words, and its answer stands in the conversation once the agent goes on', async () => {
+test('a chat run ends with an explanation, and the answer joins the conversation when the agent resumes', async () => {
   await setPaused('pause')
   const threadId = uniqueName('thread')
   const events = await web.say('hello', { threadId })

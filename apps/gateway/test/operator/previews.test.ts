@@ -22,7 +22,7 @@ async function previewNewest(): Promise<Readonly<Record<string, Preview>>> {
 }
 
 test.each(['activitypub', 'email', 'a2a'] as const)(
-  'the preview shows an answer to %s as each channel writes it, and sends nothing',
+  'the preview shows an answer to %s in the form of each channel, and sends nothing',
   async via => {
     const { status } = await gateway.simulation.send({ via, to: 'echo', text: 'is **this** <it>?' })
     expect(status).toMatch(/answered|completed/i)
@@ -56,7 +56,7 @@ test.each(['activitypub', 'email', 'a2a'] as const)(
   },
 )
 
-test('no preview contains a state or a link for a decision', async () => {
+test('no preview contains a state or a decision link', async () => {
   await gateway.simulation.send({ via: 'email', to: 'shop', text: 'consent' })
   const [newest] = await gateway.messages()
   const received = gateway.simulation.mail.received.at(-1)?.text ?? ''
@@ -67,7 +67,7 @@ test('no preview contains a state or a link for a decision', async () => {
   expect(text).not.toContain(state)
 })
 
-test('the command gives a message byte for byte as it came, and refuses an unknown one', async () => {
+test('the command prints a message byte for byte as it came, and refuses an unknown one', async () => {
   const { mail } = await gateway.simulation.mail.deliver({
     to: 'echo@agents.test',
     text: 'käse',

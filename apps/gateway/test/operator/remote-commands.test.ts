@@ -64,7 +64,7 @@ function listCommands(command: Command, names: readonly string[] = []): readonly
   return command.commands.flatMap(each => listCommands(each, [...names, each.name()]))
 }
 
-test('every command reads by address and token, or changes something, or works beside the files', () => {
+test('every command either reads by URL and token, changes something, or works on the files', () => {
   const unknown = listCommands(createProgram()).filter(
     name => !(name in readers) && !local.includes(name) && !changing.test(name),
   )
@@ -87,7 +87,7 @@ async function run(args: readonly string[]): Promise<string> {
   return writtenLines.join('')
 }
 
-describe('a command that reads needs the address and the token only', () => {
+describe('a command that reads needs only the URL and the token', () => {
   test.each(Object.entries(readers))('%s', async (name, args) => {
     const output = await run([...name.split(' '), ...args.map(arg => arg.replace('{message}', message))])
     if (args.includes('--json')) expect(() => JSON.parse(output)).not.toThrow()
@@ -95,7 +95,7 @@ describe('a command that reads needs the address and the token only', () => {
   })
 })
 
-test('in an empty folder POSTERN_URL and POSTERN_OPERATOR_TOKEN are enough, and the command writes nothing there', async () => {
+test('a command in an empty folder works with POSTERN_URL and POSTERN_OPERATOR_TOKEN, and writes nothing there', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'postern-remote-'))
   const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
   const child = spawn(process.execPath, [program, 'messages', '--json'], {
@@ -108,7 +108,7 @@ test('in an empty folder POSTERN_URL and POSTERN_OPERATOR_TOKEN are enough, and 
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('beside a running gateway, secrets of its agents may be missing where the command runs', async () => {
+test('a command beside a running gateway does not need the secrets of its agents', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'postern-beside-'))
   writeRunFile(folder, { url: gateway.url(), pid: process.pid, isSimulating: false })
   const config = {
@@ -134,7 +134,7 @@ test('beside a running gateway, secrets of its agents may be missing where the c
   }
 })
 
-test('the command refuses a wrong token in one sentence', async () => {
+test('the command reports a wrong token in one sentence', async () => {
   const program = createProgram()
   const args = ['node', 'postern', '--url', gateway.url(), '--token', 'wrong', 'messages']
   await expect(program.parseAsync(args)).rejects.toThrow(new CommandError('The operator token is missing or wrong.'))
@@ -149,7 +149,7 @@ test.each([
   ['http://127.0.0.1:8787', 'http://127.0.0.1:8787'],
   ['http://[::1]:8787', 'http://[::1]:8787'],
   ['http://localhost:8787', 'http://localhost:8787'],
-])('the command takes an address such as %s', (url, acceptedUrl) => {
+])('the command accepts a URL such as %s', (url, acceptedUrl) => {
   expect(find(url, 'secret')).toEqual({ url: acceptedUrl, token: 'secret' })
   expect(find(undefined, undefined, { POSTERN_URL: url, POSTERN_OPERATOR_TOKEN: 'secret' })?.url).toBe(acceptedUrl)
 })
@@ -165,11 +165,11 @@ test.each([
   ['https://user:pass@agents.example', 'is not an address'],
   ['https://agents.example/?a=b', 'is not an address'],
   ['agents.example', 'is not an address'],
-])('the command refuses an address such as %s before the token leaves', (url, why) => {
+])('the command refuses a URL such as %s before it sends the token', (url, why) => {
   expect(() => find(url, 'secret')).toThrow(why)
 })
 
-test('the token alone, and an address without one, say what is missing', () => {
+test('the command says what is missing when it has only a token, or only a URL', () => {
   expect(find(undefined)).toBeUndefined()
   expect(() => find(undefined, 'secret')).toThrow('--token needs --url')
   expect(() => find('https://agents.example')).toThrow('set POSTERN_OPERATOR_TOKEN')

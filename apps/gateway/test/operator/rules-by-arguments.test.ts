@@ -65,7 +65,7 @@ async function readPage(path: string): Promise<string> {
 }
 
 test.each(tillAgents)(
-  'the arguments of a call of %s say whether it runs, never runs, or waits, and for whom (E-38)',
+  'the arguments of a call of %s decide whether it runs, never runs, or waits, and for whom (E-38)',
   async agent => {
     const { mail } = setup.swarm.gateway.simulation
     const mailsBefore = mail.received.length
@@ -84,7 +84,7 @@ test.each(tillAgents)(
 )
 
 test.each(tillAgents)(
-  'an operator changes a call of %s to no other that is forbidden, or for the sender to allow',
+  'an operator cannot change a call of %s into one that is forbidden, or that the sender must allow',
   async agent => {
     const { objectId, waiting } = await setup.askForRefund(agent, 'direct', 'o2')
     const grant = async (order: string) => {
@@ -101,7 +101,7 @@ test.each(tillAgents)(
   },
 )
 
-test.each(tillAgents)('a remembered yes to %s counts for calls under the same rule alone (E-39)', async agent => {
+test.each(tillAgents)('a remembered approval of %s counts only for calls under the same rule (E-39)', async agent => {
   const path = findActionPath(await write(agent, 's3'))
   expect(await readPage(path)).toContain(
     '<code>refund</code> is not asked for again with arguments of this kind for 30 days',
@@ -123,7 +123,7 @@ test.each(tillAgents)('a remembered yes to %s counts for calls under the same ru
 test.each([
   ['forbidden', [{ when: begins('o'), policy: 'forbidden' }], 'forbidden'],
   ['for the sender to allow', 'preview', 'for the sender to allow, not for an operator'],
-])('a call that is %s by the time an operator allows it does not run', async (_, change, message) => {
+])('a call that is %s when an operator allows it does not run', async (_, change, message) => {
   const questions = await Promise.all(tillAgents.map(agent => setup.askForRefund(agent, 'direct', 'o3')))
   await setup.swarm.gateway.restart({ agents: describeAgents(bare, change) })
   for (const { objectId, waiting } of questions) {

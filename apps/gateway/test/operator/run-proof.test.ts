@@ -57,7 +57,7 @@ test.each([
     'relays the challenge to another gateway',
     async ({ url }: IncomingMessage) => (await fetch(`${dev.listening[0]?.description}${url}`)).json(),
   ],
-])('a command sends no token to a program at the port of a left-over file that %s', async (_, answer) => {
+])('a command sends no token to a program at the port of a stale run file that %s', async (_, answer) => {
   const { url, asked } = await openStranger(answer)
   const { file, data } = await readFolder()
   const { secret } = findRunFile(ownFolder.data) ?? {}
@@ -69,7 +69,7 @@ test.each([
   expect(asked.flatMap(request => request.headers.authorization ?? [])).toEqual([])
 })
 
-test('a gateway proves itself for its own address alone, and to a nonce of 32 bytes alone', async () => {
+test('a gateway proves itself only for its own address and a nonce of 32 bytes', async () => {
   const run = findRunFile(ownFolder.data)
   if (!run) throw new Error('there is no run file')
   expect(await isProvenRun(run)).toBe(true)

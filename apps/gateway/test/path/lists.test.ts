@@ -19,7 +19,7 @@ test('a list ends where the next heading begins', () => {
   expect(readList(text, 'Web')).toHaveLength(3)
 })
 
-test('a correction adds a file that runs beside its neighbours, and takes out a file that does not run', () => {
+test('a correction adds a file beside its neighbours, and removes a file that does not run', () => {
   const runFiles = ['packages/web/src/routes.ts', 'packages/web/src/new.ts', 'packages/pipeline/src/turn/turn.ts']
   const { corrected, changes } = correctList(text, { title: 'Web', ran: runFiles, describe: () => 'what is new' })
   expect(readList(corrected, 'Web')).toEqual(runFiles)
@@ -28,13 +28,13 @@ test('a correction adds a file that runs beside its neighbours, and takes out a 
   expect(changes).toEqual(['added packages/web/src/new.ts', 'took out packages/web/src/gone.ts'])
 })
 
-test('a line says of a file what its own first line says', () => {
+test('a line describes a file by the file’s own first line', () => {
   const described = describeLists(text, path => readPurpose(path, '// Turns one message. It has no state.\nimport x\n'))
   expect(described).toContain('- `packages/pipeline/src/turn/turn.ts`: Turns one message.\n')
   expect(() => readPurpose('a.ts', "import x from 'y'\n")).toThrow('a.ts begins without a line')
 })
 
-test('the lists of the reference say what the files say, else run node apps/gateway/test/path/main.ts', () => {
+test('the lists of the reference match the files (if not, run node apps/gateway/test/path/main.ts)', () => {
   const page = readFileSync(join(repository, 'docs/reference/path-files.md'), 'utf8')
   const says = describeLists(page, path => readPurpose(path, readFileSync(join(repository, path), 'utf8')))
   expect(page.split('\n')).toEqual(says.split('\n'))

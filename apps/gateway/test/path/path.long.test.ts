@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 describe.each(pathChannels)('the path of a message by $channel', ({ channel, title }) => {
-  test('is the list in docs/reference/path-files.md: nothing is missing, nothing is extra', () => {
+  test('matches the list in docs/reference/path-files.md exactly', () => {
     const runFiles = paths.get(channel) ?? []
     const listed = readList(text, title)
     expect({

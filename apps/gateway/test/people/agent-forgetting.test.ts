@@ -77,7 +77,7 @@ const read = <Read>({ text }: { readonly text: string }) =>
 const readDiary = async () => read<Known>(await people.write('what?', { from: 'eve@alice.test' }))
 const listForgettings = () => seenMessages.filter(({ body }) => body.kind === 'forget')
 
-test('the operator forgets a person, and says which agents have, by the key and the conversations that they know', async () => {
+test('the operator forgets a person and sees which agents have too, by the key and conversations known to each', async () => {
   const byMail = read<{ id: string; thread: string }>(await people.write('my cat is called Ada'))
   await people.write('my dog, too', { from: 'bob@alice.test' })
   await people.write('hello', { to: 'elsewhere' })
@@ -107,7 +107,7 @@ test('the operator forgets a person, and says which agents have, by the key and 
   expect(given?.threads).toContain(byMail.thread)
 })
 
-test('a webhook that does not answer hears of it again until it does, also from the next gateway', async () => {
+test('the gateway calls a webhook that does not answer again until it does, also after a restart', async () => {
   const [first] = listForgettings()
   expect(first?.body).toMatchObject({
     kind: 'forget',

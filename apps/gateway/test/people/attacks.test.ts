@@ -30,13 +30,13 @@ describe('an unproven sender', () => {
   test.each([
     ['unsigned mail', 'alice@nodmarc.test', { sign: false }],
     ['a domain that attests no address', 'alice@nodmarc.test', {}],
-  ])('%s: the command goes to the agent, and no code goes out', async (_, from, overrides) => {
+  ])('%s: the command goes to the agent, and no code leaves', async (_, from, overrides) => {
     const answer = await people.write('link victim@alice.test', { from, ...overrides })
     expect(readConfided(answer.text)).toBeDefined()
     expect(people.codesTo('victim@alice.test')).toBe(0)
   })
 
-  test('a mailing list: words through it are nobody’s command', async () => {
+  test('a mailing list cannot give commands for its authors', async () => {
     const answer = await people.write('link lister@alice.test', { headers: { 'List-Id': '<friends.lists.test>' } })
     expect(readConfided(answer.text)).toBeDefined()
     expect(people.codesTo('lister@alice.test')).toBe(0)
@@ -50,7 +50,7 @@ describe('an unproven sender', () => {
     ],
     ['whose signature leaves open when it was written', { signedFields: ['from', 'to', 'subject', 'message-id'] }],
     ['of last week', { date: new Date(Date.now() - 6 * 86_400_000) }],
-  ])('a mail %s may be somebody’s copy: it deletes nothing, and goes to the agent', async (_, overrides) => {
+  ])('a mail %s may be a copy, so it deletes nothing and goes to the agent', async (_, overrides) => {
     const from = `copied${copies++}@alice.test`
     await people.write('my secret is green', { from })
     expect(readConfided((await people.write('Forget me.', { from, ...overrides })).text)).toBeDefined()
@@ -66,7 +66,7 @@ describe('an unproven sender', () => {
     expect(readConfided((await people.write('', overrides)).text)).toBeDefined()
   })
 
-  test('mail to several people takes no commands', async () => {
+  test('mail to several people cannot give commands', async () => {
     const receipt = await people.gateway.simulation.mail.deliver({
       from: 'alice@alice.test',
       to: ['desk@agents.test', 'carol@alice.test'],
@@ -78,8 +78,8 @@ describe('an unproven sender', () => {
   })
 })
 
-describe('somebody else’s address', () => {
-  test('a person who names a victim’s mailbox gets nothing without the code, and the victim’s reply links nothing', async () => {
+describe('an address of somebody else', () => {
+  test('cannot be linked without the code, even if its owner replies', async () => {
     await people.write('my secret is blue', { from: 'victim@alice.test' })
     const eve = { from: 'bob@gotosocial.test' }
     expect((await people.dm('link victim@alice.test', eve)).text).toContain('I have sent a code')
@@ -95,7 +95,7 @@ describe('somebody else’s address', () => {
     expect(readConfided((await people.dm('what do you know?', eve)).text)).toMatchObject({ past: [], knows: [] })
   })
 
-  test('somebody else who has seen the code cannot use it, nor at another agent', async () => {
+  test('stays unlinked if somebody else saw the code, or uses it at another agent', async () => {
     await people.dm('link seen@alice.test')
     const code = await people.mailedCode('seen@alice.test')
     expect((await people.dm(`confirm ${code}`, { from: 'bob@snac.test' })).text).toContain(
@@ -106,7 +106,7 @@ describe('somebody else’s address', () => {
     expect((await people.dm(`confirm ${code}`)).text).toContain('There is no code to wait for')
   })
 
-  test('nobody gets a flood: a fourth code in a day does not leave', async () => {
+  test('receives at most three codes a day', async () => {
     const names = ['alice@snac.test', 'bob@snac.test', 'alice@barekey.test', 'bob@barekey.test']
     const answers = []
     for (const from of names) answers.push((await people.dm('link flood@alice.test', { from })).text)
@@ -125,13 +125,13 @@ describe('somebody else’s address', () => {
     ['link @alice@printer.local', 'I find nobody at that address'],
     ['link me@localhost', 'This is no address I can link'],
     ['link @mallory@redirector.test', 'I find nobody at that address'],
-  ])('the gateway refuses "%s"', async (text, answer) => {
+  ])('gets a refusal for "%s"', async (text, answer) => {
     expect(
       (await people.dm(text, { from: text.includes('@alice@') ? 'alice@mastodon.test' : 'alice@rfc9421.test' })).text,
     ).toContain(answer)
   })
 
-  test('from account to account: the one who asks is named, and gets no copy', async () => {
+  test('gets a direct post that names who asks, without a copy for them', async () => {
     const [asker, target] = ['bob@mastodon.test', 'https://gotosocial.test/users/alice']
     await people.dm('link @alice@gotosocial.test', { from: asker })
     const code = await people.postedCode(target)
@@ -143,7 +143,7 @@ describe('somebody else’s address', () => {
   })
 })
 
-test('before others the gateway only says where to ask, and only to the person', async () => {
+test('in public the gateway only says where to ask, and only to the person', async () => {
   for (const visibility of ['public', 'followers'] as const) {
     const { text, audience } = await people.dm('linked', { visibility })
     expect(audience).toEqual(['https://mastodon.test/users/alice'])
@@ -154,7 +154,7 @@ test('before others the gateway only says where to ask, and only to the person',
 describe('forgetting', () => {
   const listTraces = (word: string) => listAllTraces(people.gateway.dataDir, word)
 
-  test('"forget me" deletes the words from all addresses of the person, and only the last exchange stays', async () => {
+  test('with "forget me" deletes the person’s text from all addresses, except the last exchange', async () => {
     const me = { from: 'forgetme@alice.test' }
     await people.write('a mail with the word kumquat', me)
     await people.dm('link forgetme@alice.test', { from: 'bob@rfc9421.test' })
@@ -172,7 +172,7 @@ describe('forgetting', () => {
     expect(readConfided((await people.write('who am I?', me)).text)).toEqual({ past: [], kept: [], knows: [] })
   })
 
-  test('the operator deletes somebody everywhere', async () => {
+  test('by the operator deletes a person everywhere', async () => {
     const bob = { from: 'bob@barekey.test' }
     await people.dm('hello with a word: tamarind', bob)
     await people.dm('hello with a word: tamarind', { ...bob, to: 'quiet', visibility: 'public' })
@@ -185,7 +185,7 @@ describe('forgetting', () => {
     expect(metrics).not.toMatch(/ -\d/)
   })
 
-  test('the operator names the channel of an address that nobody can link', async () => {
+  test('by the operator names the channel of an address that nobody can link', async () => {
     const { a2a } = people.gateway.simulation
     const url = 'https://agents.test/agents/desk/a2a'
     await a2a.deliver({ url, text: 'a call with the word quince', sub: 'quentin' })
@@ -197,7 +197,7 @@ describe('forgetting', () => {
     expect((await post('/people/forget', { address, via: 'pigeons' })).status).toBe(400)
   })
 
-  test('the agent does not answer a call of somebody forgotten that comes again', async () => {
+  test('leaves a repeated call of a forgotten person without an answer', async () => {
     const { a2a } = people.gateway.simulation
     const call = { url: 'https://agents.test/agents/desk/a2a', text: 'medlar', sub: 'medlar', messageId: 'medlar 1' }
     expect((await a2a.deliver(call)).result).toBeDefined()
@@ -213,7 +213,7 @@ describe('forgetting', () => {
     expect(listTraces('medlar')).toEqual([])
   })
 
-  test('links are listed for the operator', async () => {
+  test('the operator can list links', async () => {
     const { items: links } = await people.gateway.ask<{ items: object[] }>('/people?agent=desk')
     expect(links).toContainEqual(
       expect.objectContaining({ agent: 'desk', target: { via: 'email', address: '@seen@alice.test' } }),
@@ -221,7 +221,7 @@ describe('forgetting', () => {
   })
 })
 
-test('a code from before a restart still counts after it, once', async () => {
+test('a code from before a restart is valid once after it', async () => {
   await people.dm('link later@alice.test', { from: 'alice@gotosocial.test' })
   const code = await people.mailedCode('later@alice.test')
   await people.gateway.restart()
@@ -232,7 +232,7 @@ test('a code from before a restart still counts after it, once', async () => {
 })
 
 test.each(['link again@alice.test', 'confirm'])(
-  '"%s" takes effect once when a lost end makes the turn run again',
+  '"%s" takes effect once when its turn runs again because its result was lost',
   async text => {
     const { store } = people.gateway.gateway()
     const commit = store.commit.bind(store)

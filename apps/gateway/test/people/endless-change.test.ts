@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => people.close())
 
-test("a function of the person's state that never ends fails its turn at the agent's deadline, and the next turn goes on", async () => {
+test('a state function that never ends fails its turn at the agent’s deadline, and the next turn runs', async () => {
   await people.linkMail()
   expect((await people.dm('hello')).text).toContain('known')
   expect((await people.dm('endless, please')).text).toContain('Sorry')

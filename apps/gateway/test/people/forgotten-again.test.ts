@@ -85,7 +85,7 @@ test.each([
     },
   ],
   ['its time is over', () => operate('/prune', {})],
-])('no message that comes again has another answer after %s', { timeout: 240_000 }, async (_what, remove) => {
+])('no repeated message gets another answer after %s', { timeout: 240_000 }, async (_what, remove) => {
   const gateway = await open()
   const brought = await compose(gateway)
   expect(await sayAll(brought)).toEqual({ mail: 250, post: 202, call: [200, undefined], chat: [200, 'RUN_FINISHED'] })

@@ -62,7 +62,7 @@ const isQuiet = async () =>
   (await people.gateway.messages()).every(({ state }) => !['received', 'working'].includes(state)) &&
   (await people.gateway.deliveries()).every(({ state }) => state !== 'queued')
 
-test('forget and vacuum leave the addresses of a person in no file of the data folder, budgets and keys included', async () => {
+test('forget and vacuum remove the addresses of a person from every file of the data folder', async () => {
   const { mail, fediverse } = people.gateway.simulation
   await people.write('by mail', { from: mailbox })
   await people.write('and again', { from: mailbox })

@@ -46,7 +46,7 @@ test('a person with a linked mailbox gets the answer in its thread, and one copy
   expect(copies('more cherry')).toHaveLength(1)
 })
 
-test('the gateway mails no copy without a link, after its end, or without the setting', async () => {
+test('the gateway mails no copy without a link, after the link ends, or without the setting', async () => {
   const from = 'bob@mastodon.test'
   await people.linkMail('bea@alice.test', { from, to: 'quiet' })
   await people.dm('at quiet', { from, to: 'quiet' })
@@ -67,7 +67,7 @@ test('the gateway mails no copy of a refusal', async () => {
   expect(copies('a fig')).toEqual([])
 })
 
-test('a waiting copy never leaves after its mailbox loses the link', async () => {
+test('a waiting copy does not leave after its mailbox loses the link', async () => {
   const [from, mailbox] = ['bob@snac.test', 'dot@alice.test']
   const waiting = async () =>
     (await people.gateway.deliveries()).filter(
@@ -87,7 +87,7 @@ test('a waiting copy never leaves after its mailbox loses the link', async () =>
   expect(copies('an elderberry')).toEqual([])
 })
 
-test('nothing of a copy stays when the gateway forgets its reader', async () => {
+test('the gateway deletes a copy when it forgets its reader', async () => {
   const from = 'bob@gotosocial.test'
   await people.linkMail('cem@alice.test', { from })
   await people.dm('a dragonfruit', { from })
@@ -98,7 +98,7 @@ test('nothing of a copy stays when the gateway forgets its reader', async () => 
   expect(listTraces(people.gateway.dataDir, 'dragonfruit')).toEqual([])
 })
 
-test('"mail" needs "link"', () => {
+test('the configuration requires "link" for "mail"', () => {
   const faults = () => {
     try {
       parseConfig({ origin: 'https://a.test', agents: { desk: { use: parrot, people: { mail: 'all' } } } })

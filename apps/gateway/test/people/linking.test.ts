@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => people.close())
 
 describe('a person with an account and a mailbox', () => {
-  test('links them by a code that goes to the mailbox and comes back from the account', async () => {
+  test('links them with a code that the mailbox receives and the account sends back', async () => {
     const byMail = await people.write('by mail: my cat is called Ada')
     expect(readConfided(byMail.text)).toEqual({ past: [], kept: [], knows: [] })
     const { asked, code, confirmed } = await people.linkMail()
@@ -23,7 +23,7 @@ describe('a person with an account and a mailbox', () => {
     expect(confirmed.audience).toEqual(['https://mastodon.test/users/alice'])
   })
 
-  test('the mail says who asked, and what to do if it was somebody else', () => {
+  test('learns from the mail who asked, and what to do if it was somebody else', () => {
     const mail = people.gateway.simulation.mail.received.find(
       ({ envelope, text }) => envelope.to.includes('alice@alice.test') && text?.includes('confirm '),
     )
@@ -32,7 +32,7 @@ describe('a person with an account and a mailbox', () => {
     expect(mail?.text).toContain('If it was not you, do nothing')
   })
 
-  test('the mailbox gets a notice of the link', async () => {
+  test('gets a notice of the link in the mailbox', async () => {
     const mail = await eventually(async () =>
       people.gateway.simulation.mail.received.find(
         ({ envelope, text }) => envelope.to.includes('alice@alice.test') && text?.includes('is now linked'),
@@ -43,7 +43,7 @@ describe('a person with an account and a mailbox', () => {
     )
   })
 
-  test('the agent then knows the words from both channels, each with its channel, and not the commands', async () => {
+  test('has one history with messages of both channels, without the commands', async () => {
     const first = await people.dm('what do you know?')
     expect(readConfided(first.text)).toEqual({
       past: ['email: by mail: my cat is called Ada'],
@@ -57,7 +57,7 @@ describe('a person with an account and a mailbox', () => {
     expect(second.kept).toEqual(['what do you know?'])
   })
 
-  test('turns of both channels at once lose nothing of what each writes down of the person', async () => {
+  test('keeps all notes of the agent from simultaneous turns of both channels', async () => {
     const before = readConfided((await people.dm('how many?')).text).kept
     const scenarios = ['2 at once, from the account', '2 at once, from the mailbox'] as const
     await Promise.all([people.dm(scenarios[0]), people.write(scenarios[1])])
@@ -66,17 +66,17 @@ describe('a person with an account and a mailbox', () => {
     expect(kept.slice(before.length + 1).toSorted()).toEqual(scenarios)
   })
 
-  test('private words stay unknown where others read along', async () => {
+  test('hides private messages from conversations that others read', async () => {
     const open = readConfided((await people.dm('in public', { visibility: 'public' })).text)
     expect(open).toEqual({ past: [], kept: [], knows: [] })
   })
 
-  test('public words stay out of private conversations', async () => {
+  test('hides public messages from private conversations', async () => {
     const { past } = readConfided((await people.dm('again alone')).text)
     expect(past.join('\n')).not.toContain('in public')
   })
 
-  test('another agent knows nothing of it, nor does one that may link but not share', async () => {
+  test('stays unlinked for another agent, and unshared for an agent that only links', async () => {
     await people.write('to quiet by mail', { to: 'quiet' })
     expect((await people.linkMail('alice@alice.test', { to: 'quiet' })).confirmed.text).toContain('Done')
     for (const to of ['quiet', 'plain']) {
@@ -84,7 +84,7 @@ describe('a person with an account and a mailbox', () => {
     }
   })
 
-  test('"linked" lists, "unlink" undoes; then neither channel knows of the other', async () => {
+  test('can list links with "linked" and remove them with "unlink"', async () => {
     expect((await people.write('linked')).text).toContain('Linked with this address: @alice@mastodon.test.')
     expect((await people.write('unlink @alice@mastodon.test')).text).toContain(
       'Done: @alice@mastodon.test is not linked',
@@ -97,8 +97,8 @@ describe('a person with an account and a mailbox', () => {
   })
 })
 
-describe('from the mailbox to the account', () => {
-  test('the code comes as a direct message to that account alone', async () => {
+describe('a link from the mailbox to the account', () => {
+  test('sends the code as a direct message to that account only', async () => {
     const linkMessage = await people.write('link @bob@mastodon.test', { from: 'bob@alice.test' })
     expect(linkMessage.text).toContain('I have sent a code to @bob@mastodon.test.')
     const code = await people.postedCode('https://mastodon.test/users/bob')
@@ -107,7 +107,7 @@ describe('from the mailbox to the account', () => {
     expect((await people.dm('linked', { from: 'bob@mastodon.test' })).text).toContain('bob@alice.test')
   })
 
-  test('nobody learns which others an answer names', async () => {
+  test('does not reveal which other people an answer names', async () => {
     await people.dm('linked', { from: 'bob@mastodon.test' })
     const toAlice = people.gateway.simulation.fediverse.received.filter(
       ({ activity }) =>
@@ -117,7 +117,7 @@ describe('from the mailbox to the account', () => {
   })
 })
 
-test('the gateway reads a code out of an answer with a signature and a quotation', async () => {
+test('accepts a code in an answer with a signature and a quotation', async () => {
   const from = { from: 'quoter@alice.test' }
   const linkMessage = await people.write('link acct:bob@gotosocial.test', from)
   const code = await people.postedCode('https://gotosocial.test/users/bob')
@@ -127,7 +127,7 @@ test('the gateway reads a code out of an answer with a signature and a quotation
   expect(confirmed.text).toContain('Done: @bob@gotosocial.test is linked')
 })
 
-describe('words that are no command', () => {
+describe('text that is not a command', () => {
   test.each(['please link alice@alice.test', 'linked?? to what', 'unlink', 'I forget me'])(
     '"%s" goes to the agent',
     async text => {
@@ -135,11 +135,11 @@ describe('words that are no command', () => {
     },
   )
 
-  test('a word that looks like a code goes to the agent while the gateway awaits none', async () => {
+  test('goes to the agent if it looks like a code while the gateway expects none', async () => {
     expect(readConfided((await people.dm('SHARP-KNEES', { from: 'alice@snac.test' })).text)).toBeDefined()
   })
 
-  test('commands go to an agent that links nobody', async () => {
+  test('goes to the agent, like commands, if the agent links nobody', async () => {
     expect(readConfided((await people.dm('linked', { to: 'plain' })).text)).toBeDefined()
   })
 })

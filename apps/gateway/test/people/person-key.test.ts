@@ -44,7 +44,7 @@ function read({ text }: { readonly text: string }): Told {
 const account = { via: 'activitypub', address: '@alice@mastodon.test' }
 const mailbox = { via: 'email', address: '@alice@alice.test' }
 
-test('an agent knows a person by one key from linked addresses, and hears of the link and its end', async () => {
+test('an agent sees one key for a person with linked addresses, and learns of the link and its end', async () => {
   const [byPost, byMail] = [read(await people.dm('hello')), read(await people.write('hello'))]
   expect(byPost).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/), addresses: [account], isPublic: false })
   expect(byMail).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/), addresses: [mailbox] })
@@ -77,7 +77,7 @@ test('an agent knows a person by one key from linked addresses, and hears of the
   expect(after.id).toBe(byMail.id)
 })
 
-test('an agent that shares the conversations sees all addresses, and hears of no link that it does not receive', async () => {
+test('an agent that shares conversations sees all addresses, but no notice of links that it does not receive', async () => {
   await people.linkMail('alice@alice.test', { to: 'shared' })
   const reply = read(await people.write('hello', { to: 'shared' }))
   expect(reply.addresses).toEqual([account, mailbox])
@@ -85,7 +85,7 @@ test('an agent that shares the conversations sees all addresses, and hears of no
   expect(JSON.stringify(messages)).not.toContain('urn:postern:link:shared')
 })
 
-test('nothing is the key of a sender without a proof', async () => {
+test('a sender without a proof has no key', async () => {
   expect(read(await people.write('hello', { sign: false }))).not.toHaveProperty('id')
 })
 

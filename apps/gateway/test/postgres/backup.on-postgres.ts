@@ -28,7 +28,7 @@ async function findAdvice(config: string, command: 'backup' | 'restore'): Promis
   return /^ {2}(pg_.*)$/m.exec(text)?.[1] ?? ''
 }
 
-test('the commands that the CLI advises back up a database at work, and restore it', async () => {
+test('the commands that the CLI prints back up and restore a database in use', async () => {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
   await cluster.start()
   pair = await openPair(cluster.url, { echo: { use: 'builtin:echo' } })

@@ -43,7 +43,7 @@ async function openDatabase(server: Cluster): Promise<{ readonly url: string; fi
   }
 }
 
-test('gateways answer 1,500 messages once and in order, whether they die or pause, the server restarts or cuts connections, or its disk is full', {
+test('gateways answer 1,500 messages once and in order despite crashes, pauses, server restarts, cut connections and a full disk', {
   timeout: 900_000,
 }, async () => {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })

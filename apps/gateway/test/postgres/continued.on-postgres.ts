@@ -41,11 +41,11 @@ async function startGateway(agent: keyof typeof dyingAgents) {
 }
 
 test.each(deathSteps)(
-  'a gateway that dies %s knows nothing of the message, and answers it once when it comes again',
+  'a gateway that dies %s has not stored the message, and answers it once when it comes again',
   async step => checkLostMessage(await startGateway('dying'), files, step),
 )
 
-test('for an hour after its death, a gateway stores messages before agents get them', async () => {
+test('in the hour after a crash, a gateway stores messages before agents get them', async () => {
   const gateway = await startGateway('dying')
   await checkLostMessage(gateway, files, 'before the agent answers')
   await checkKeptMessage(gateway, files)
@@ -54,7 +54,7 @@ test('for an hour after its death, a gateway stores messages before agents get t
 test('with `before_agent`, a gateway that dies before the agent answers has stored the message', async () =>
   checkKeptMessage(await startGateway('careful'), files))
 
-test('two gateways that get a message at the same moment store and answer it once', async () => {
+test('two gateways that receive a message simultaneously store and answer it once', async () => {
   const pair = await openPair(makeStore(), dyingAgents, [{ default_agent: 'dying' }, { default_agent: 'dying' }])
   onTestFinished(pair.close)
   const ids = Array.from({ length: 20 }, (_, at) => `twice ${at}`)

@@ -15,7 +15,7 @@ afterEach(async () => {
 
 const isOf = (id: string, kind: string) => (event: OperatorEvent) => event.kind === kind && event.data.id === id
 
-test('a reader hears at each gateway what happens at the other, and goes on at either of them', {
+test('a reader receives events of both gateways from either, and can continue at the other', {
   timeout: 180_000,
 }, async () => {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })

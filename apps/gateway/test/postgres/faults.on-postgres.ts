@@ -30,7 +30,7 @@ async function openGateway(): Promise<{ readonly pair: Pair; readonly cluster: C
   return { pair, cluster }
 }
 
-test('gateways serve again after the server restarts several times under load; they lose nothing and answer nothing twice', {
+test('gateways recover after several server restarts under load, and lose or repeat no answer', {
   timeout: 400_000,
 }, async () => {
   const { pair, cluster } = await openGateway()
@@ -45,7 +45,7 @@ test('gateways serve again after the server restarts several times under load; t
   await checkAnswers([load], pair.gateways[0], cluster.url)
 })
 
-test('gateways reconnect after the server cuts their connections under load; they lose nothing and answer nothing twice', {
+test('gateways recover after the server cuts their connections under load, and lose or repeat no answer', {
   timeout: 400_000,
 }, async () => {
   const { pair, cluster } = await openGateway()
@@ -59,7 +59,7 @@ test('gateways reconnect after the server cuts their connections under load; the
   await checkAnswers([load], pair.gateways[1], cluster.url)
 })
 
-test('a gateway that pauses for a minute and a half under load does not hold the other one up, and serves again by itself', {
+test('a gateway that pauses for ninety seconds under load does not delay the other one, and recovers by itself', {
   timeout: 500_000,
 }, async () => {
   const { pair, cluster } = await openGateway()
@@ -95,7 +95,7 @@ async function pauseInTransaction(gateway: PairedGateway, isHeld: () => Promise<
   }, 100_000)
 }
 
-test('a gateway that pauses in the middle of a transaction loses it and its locks within seconds, and serves again by itself', {
+test('a gateway that pauses within a transaction loses it and its locks in seconds, and recovers by itself', {
   timeout: 300_000,
 }, async () => {
   const { pair, cluster } = await openGateway()
@@ -115,7 +115,7 @@ test('a gateway that pauses in the middle of a transaction loses it and its lock
   await load.end()
 })
 
-test('on a full disk of the server both gateways answer /readyz with 503, and serve again once the disk has space', {
+test('both gateways answer /readyz with 503 while the server’s disk is full, and recover afterwards', {
   timeout: 240_000,
 }, async () => {
   const disk = mountSmallDisk(48)

@@ -32,7 +32,7 @@ async function openGateway(): Promise<{ readonly pair: Pair; readonly cluster: C
   return { pair, cluster }
 }
 
-test('two gateways at one database answer 500 messages, each once, those of one conversation in their order', {
+test('two gateways on one database answer 500 messages once each, and each conversation in order', {
   timeout: 240_000,
 }, async () => {
   const { gateways } = (await openGateway()).pair
@@ -63,7 +63,7 @@ test('two gateways at one database answer 500 messages, each once, those of one 
   }
 })
 
-test('a gateway takes over the turn of one that died in the middle of it, and answers once', {
+test('a gateway takes over the turn of a gateway that died within it, and answers once', {
   timeout: 240_000,
 }, async () => {
   const { pair } = await openGateway()
@@ -103,7 +103,7 @@ async function expectKept({ gateways: [one, two], directory }: Awaited<ReturnTyp
   return two
 }
 
-test('a gateway whose clock is 61 seconds ahead leaves a turn to the one that runs it', {
+test('a gateway whose clock is 61 seconds ahead does not take a turn that another one runs', {
   timeout: 120_000,
 }, async () => {
   const clocks = await openClocks([undefined, pathToFileURL(join(import.meta.dirname, 'clock-ahead.ts')).href])
@@ -115,7 +115,7 @@ test('a gateway whose clock is 61 seconds ahead leaves a turn to the one that ru
 test.each([
   ['has just slept for 200 seconds', '', 0],
   ['was paused for 200 seconds, unknown to its clocks,', '?paused', 5_000],
-])('a gateway whose machine %s keeps the turns that it takes', { timeout: 120_000 }, async (_state, kind, waitMs) => {
+])('a gateway whose machine %s keeps its turns', { timeout: 120_000 }, async (_state, kind, waitMs) => {
   const clocks = await openClocks([`${pathToFileURL(join(import.meta.dirname, 'clock-slept.ts')).href}${kind}`])
   const [one] = clocks.gateways
   one.pause()
@@ -124,7 +124,7 @@ test.each([
   await expectKept(clocks)
 })
 
-test('two gateways that die 30 times under 2,000 messages lose none, answer none twice and keep the order', {
+test('two gateways that die 30 times under 2,000 messages lose none, answer none twice, and keep the order', {
   timeout: 600_000,
 }, async () => {
   const { pair, cluster } = await openGateway()
@@ -141,7 +141,7 @@ test('two gateways that die 30 times under 2,000 messages lose none, answer none
   await checkAnswers([load], gateways[1], cluster.url)
 })
 
-test('two gateways keep text that looks like half of a character, and replace a half itself', {
+test('two gateways keep text that looks like half a character, and replace a lone surrogate', {
   timeout: 120_000,
 }, async () => {
   const { gateways } = (await openGateway()).pair
@@ -161,7 +161,7 @@ test('two gateways keep text that looks like half of a character, and replace a 
   }
 })
 
-test('while the server is away, gateways tell senders to come back; afterwards they answer all that they acknowledged', {
+test('gateways tell senders to retry while the server is away, and later answer all acknowledged messages', {
   timeout: 240_000,
 }, async () => {
   const { pair, cluster } = await openGateway()
@@ -207,7 +207,7 @@ test('while the server is away, gateways tell senders to come back; afterwards t
   expect(text).toBe(`${acknowledged.length}|${acknowledged.length}`)
 })
 
-test('a gateway notices within seconds that its server has fallen silent, and refuses messages until the server answers again', {
+test('a gateway notices within seconds that its server is silent, and refuses messages until it answers again', {
   timeout: 240_000,
 }, async () => {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
@@ -231,7 +231,7 @@ test('a gateway notices within seconds that its server has fallen silent, and re
   await wire.close()
 })
 
-test('a gateway of an earlier release ends with a sentence once a newer one has changed the tables', {
+test('a gateway of an earlier release exits with an explanation once a newer one has changed the tables', {
   timeout: 120_000,
 }, async () => {
   const { pair, cluster } = await openGateway()
@@ -242,7 +242,9 @@ test('a gateway of an earlier release ends with a sentence once a newer one has 
   expect(await one.ended()).toEqual({ code: 1, printed: expect.stringMatching(/^store: a newer release has changed/m) })
 })
 
-test('a gateway that cannot start says why and ends, though the database is there', { timeout: 60_000 }, async () => {
+test('a gateway that cannot start says why and exits, although the database is available', {
+  timeout: 60_000,
+}, async () => {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
   await cluster.start()
   const opening = openPair(cluster.url, { nobody: { use: './nowhere.ts' } })

@@ -105,7 +105,7 @@ const isPausedAt = async ({ ask }: PairedGateway) => {
   return agents.find(({ name }) => name === 'held')?.is_paused
 }
 
-test('a pause and its end hold at the gateway that works', async () => {
+test('a pause and its end reach the working gateway', async () => {
   await setPaused('pause')
   await eventually(() => isPausedAt(worker), secondsMs)
   const { objectId } = await post('held', 'waits for the agent')
@@ -115,7 +115,7 @@ test('a pause and its end hold at the gateway that works', async () => {
   await simulation.fediverse.awaitReply(objectId, 30_000)
 })
 
-test('a turn whose message changes ends at once, and the agent gets the new words', async () => {
+test('an edit ends a running turn at once, and the agent gets the new text', async () => {
   const { objectId, activity } = await postHeld('held', 'misspelt')
   const object = { ...(activity.object as object), content: '<p>well spelt</p>', contentMap: undefined }
   await simulation.fediverse.send({ to: '@held@agents.test', type: 'Update', object })
@@ -124,7 +124,7 @@ test('a turn whose message changes ends at once, and the agent gets the new word
   expect(JSON.stringify(answer)).toContain('heard well spelt')
 })
 
-test('a turn ends whose author deletes the message, and nothing answers it', async () => {
+test('a deletion ends a running turn without an answer', async () => {
   const { objectId } = await postHeld('held', 'regretted')
   await simulation.fediverse.send({
     to: '@held@agents.test',
@@ -166,7 +166,7 @@ test('an answer to a question of the agent reaches it', async () => {
   await eventually(async () => JSON.stringify(answersTo(objectId)).includes('decided: granted'))
 })
 
-test('an agent signs with its new keys alone after its operator has revoked the former ones', async () => {
+test('an agent signs only with its new keys after its operator has revoked the old ones', async () => {
   const keyAt = async ({ url }: PairedGateway) => {
     const answer = await fetch(`${url}/agents/held`, { headers: { accept: 'application/activity+json' } })
     return ((await answer.json()) as { readonly publicKey: { readonly id: string } }).publicKey.id

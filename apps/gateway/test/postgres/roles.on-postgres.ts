@@ -22,7 +22,7 @@ afterAll(async () => {
   await cluster.remove()
 })
 
-test('a caller of the gateway that takes messages in gets the answer of the one that works', async () => {
+test('a caller of the ingress gateway gets the answer of the working gateway', async () => {
   const [ingress] = pair.gateways
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, index) => ingress.send({ id: `call-${index}`, text: `hello ${index}` })),
@@ -33,7 +33,7 @@ test('a caller of the gateway that takes messages in gets the answer of the one 
   }
 }, 60_000)
 
-test('the gateway that works sends callers elsewhere, and shows documents', async () => {
+test('the working gateway refuses calls with a reference to others, and serves documents', async () => {
   const [, worker] = pair.gateways
   const refusal = await worker.send({ id: 'refused', text: 'hello' })
   expect(refusal).toMatchObject({ status: 503, retryAfter: '5' })
@@ -42,7 +42,7 @@ test('the gateway that works sends callers elsewhere, and shows documents', asyn
   expect((await worker.probe('/readyz')).status).toBe(200)
 })
 
-test('the gateway that takes messages in keeps them while no other one works, and answers none itself', async () => {
+test('the ingress gateway stores messages while no gateway works, and answers none itself', async () => {
   const [ingress, worker] = pair.gateways
   await worker.kill()
   for (let index = 0; index < 10; index += 1) {

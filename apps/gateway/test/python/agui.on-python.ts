@@ -28,7 +28,7 @@ const say = (to: string, text: string, overrides: object = {}) =>
   gateway.simulation.send({ via: 'a2a', to, text, ...overrides })
 
 describe('a Pydantic AI agent behind AG-UI', () => {
-  test('answers by mail and on the fediverse, and gets the earlier words', async () => {
+  test('answers by mail and on the fediverse, with the earlier messages', async () => {
     const first = await say('shop', 'hello', { via: 'email' })
     expect(first.reply?.text).toContain('You said 1 things, the last one was: hello')
     const second = await say('shop', 'and again', { via: 'email', thread: first.thread })
@@ -37,7 +37,7 @@ describe('a Pydantic AI agent behind AG-UI', () => {
     expect(post.reply?.text).toContain('You said 1 things')
   })
 
-  test('calls its own tool, which the record of the message shows', async () => {
+  test('calls its own tool, and the record of the message shows the call', async () => {
     const { reply } = await say('shop', 'What is in stock?')
     expect(reply?.text).toBe('There are 4 left.')
     const [message] = await gateway.messages()
@@ -46,7 +46,7 @@ describe('a Pydantic AI agent behind AG-UI', () => {
     })
   })
 
-  test('that fails, or is missing, is a failed turn, and the sender learns nothing of the reason', async () => {
+  test('fails the turn if it raises or is missing, and the sender learns no reason', async () => {
     for (const agent of ['broken', 'lost']) {
       const { status, reply } = await say(agent, 'hello')
       expect(status).toBe('failed')

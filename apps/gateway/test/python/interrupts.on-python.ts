@@ -91,7 +91,7 @@ describe('a question of LangGraph', () => {
     ['text', '"quoted"', `node got '"quoted"'`],
     ['order', '{"number": 4711}', "node got {'number': 4711}"],
     ['checked-order', '{"number": 4711}', 'node got Order(number=4711)'],
-  ] as const)('receives the text of a mail in the form of its schema (%s, %s)', async (graph, text, said) => {
+  ] as const)('receives the text of a mail in the format of its schema (%s, %s)', async (graph, text, said) => {
     const result = await mail(graph, 'hello')
     expect(result.reply?.text).toMatch(/^(What is your name|Which order)\?/)
     expect((await mail(graph, text, result.thread)).reply?.text).toContain(said)
@@ -125,7 +125,7 @@ describe('a question of LangGraph', () => {
       /'L', two got \{'__agui_cancelled__'/,
     ],
     ['approval', [{ status: 'cancelled' }], /node got \{'__agui_cancelled__': True/],
-  ] as const)('is resumed with a cancellation by a person (%s)', async (graph, entries, said) => {
+  ] as const)('resumes with a cancellation by a person (%s)', async (graph, entries, said) => {
     const threadId = uniqueName('thread')
     let reply = await chat(graph, threadId, { text: 'hello' })
     for (const entry of entries) {
@@ -138,23 +138,26 @@ describe('a question of LangGraph', () => {
     ['text', /node got \{'__agui_cancelled__': True/],
     ['together', /'__agui_cancelled__'.*two got \{'__agui_cancelled__'/],
     ['checked-approval', /approved=False/],
-  ] as const)('is resumed when an A2A client cancels the task (%s)', async (graph, said) => {
+  ] as const)('resumes when an A2A client cancels the task (%s)', async (graph, said) => {
     const { id } = await call(graph, [{ text: 'hello' }])
     expect((await callMethod(graph, 'CancelTask', { id })).status.state).toBe('TASK_STATE_CANCELED')
     await expect.poll(() => readNewestAnswer()).toMatch(said)
   })
 
-  test.each(['together', 'together-outcome'] as const)('gets its own answer beside another one (%s)', async graph => {
-    const threadId = uniqueName('thread')
-    const first = await chat(graph, threadId, { text: 'hello' })
-    expect(first.interrupts).toMatchObject([{ message: 'Which size?' }])
-    const second = await chat(graph, threadId, { resume: answerOf(first, 'L') })
-    expect(second.interrupts).toMatchObject([{ message: '- amount: 20\n- currency: EUR' }])
-    const finalReply = await chat(graph, threadId, { resume: answerOf(second, false) })
-    expect(finalReply).toMatchObject({ said: "one got 'L', two got False", outcome: { type: 'success' } })
-  })
+  test.each(['together', 'together-outcome'] as const)(
+    'gets its own answer when another question is open (%s)',
+    async graph => {
+      const threadId = uniqueName('thread')
+      const first = await chat(graph, threadId, { text: 'hello' })
+      expect(first.interrupts).toMatchObject([{ message: 'Which size?' }])
+      const second = await chat(graph, threadId, { resume: answerOf(first, 'L') })
+      expect(second.interrupts).toMatchObject([{ message: '- amount: 20\n- currency: EUR' }])
+      const finalReply = await chat(graph, threadId, { resume: answerOf(second, false) })
+      expect(finalReply).toMatchObject({ said: "one got 'L', two got False", outcome: { type: 'success' } })
+    },
+  )
 
-  test('comes once more after an error, and then the turn has failed', async () => {
+  test('returns once after an error, and then the turn fails', async () => {
     const { reply, thread } = await mail('fail', 'hello')
     expect(reply?.text).toContain('Which order?')
     expect((await mail('fail', '4711', thread)).reply?.text).toMatch(/Please answer again.\s+Which order\?/)
@@ -186,7 +189,7 @@ describe('a question of LangGraph with a boolean `approved`', () => {
   test.each([
     [{ status: 'resolved', payload: { approved: true } }, 'node got Approval(approved=True)'],
     [{ status: 'cancelled' }, 'node got Approval(approved=False)'],
-  ])('passes the check of LangGraph: %j', async (entry, text) => {
+  ])('passes LangGraph’s own check: %j', async (entry, text) => {
     const threadId = uniqueName('thread')
     const question = await chat('checked-approval', threadId, { text: 'refund' })
     expect(question.interrupts).toMatchObject([{ message: 'Refund 20 euros?' }])
@@ -197,7 +200,7 @@ describe('a question of LangGraph with a boolean `approved`', () => {
   })
 })
 
-describe('calls that LangChain wants reviewed', () => {
+describe('LangChain calls that wait for a review', () => {
   const decideAll = async (graph: Graph, ...decisions: readonly boolean[]) => {
     const threadId = uniqueName('thread')
     let reply = await chat(graph, threadId, { text: 'refund' })

@@ -40,7 +40,7 @@ const say = (to: string, text: string, overrides: object = {}) =>
   gateway.simulation.send({ via: 'email', to, text, ...overrides })
 
 describe('the example langgraph-python', () => {
-  test('calls its tool, and knows the earlier words', async () => {
+  test('calls its tool, and knows the earlier messages', async () => {
     const { reply, thread } = await say('guide', 'What is the weather in Oslo?')
     expect(reply?.text).toMatch(/^The tool says \{"city": ?"Oslo", ?"celsius": ?18, ?"sky": ?"clear"\}/)
     expect((await say('guide', 'and now?', { thread })).reply?.text).toContain('You said "and now?')

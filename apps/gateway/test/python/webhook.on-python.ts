@@ -47,7 +47,7 @@ const say = (to: string, text: string, overrides: object = {}) =>
   gateway.simulation.send({ via: 'a2a', to, text, ...overrides })
 
 describe('an agent in Python', () => {
-  test('from the README answers by its ASGI server, over every channel with a proof', async () => {
+  test('from the README answers through its ASGI server, over every channel with a proof', async () => {
     const [post, mail, call] = await Promise.all(
       (['activitypub', 'email', 'a2a'] as const).map(via => say('asgi', 'häl*lo*', { via })),
     )
@@ -56,7 +56,7 @@ describe('an agent in Python', () => {
     expect(call?.reply?.text).toBe('Who are you? You said: häl*lo*')
   })
 
-  test('runs in FastAPI, and decides by the identity of the sender', async () => {
+  test('runs in FastAPI, and decides by the sender’s identity', async () => {
     const result = await say('fastapi', 'order 4711', { via: 'email' })
     expect(result.reply?.text).toContain('Order 4711 is on its way.')
     const stranger = await say('fastapi', 'order 4711')
@@ -67,7 +67,7 @@ describe('an agent in Python', () => {
     expect(await (await fetch(`${servers.fastapi.url}/orders/4712`)).json()).toMatchObject({ number: '4712' })
   })
 
-  test('answers by its WSGI server with a whole reply, and gets the past', async () => {
+  test('answers through its WSGI server with a complete reply, and gets the history', async () => {
     const first = await say('wsgi', 'one', { via: 'email' })
     expect(first.reply?.text).toMatch(/ by email after \[\]/)
     const next = await say('wsgi', 'two', { via: 'email', thread: first.thread })
@@ -78,7 +78,7 @@ describe('an agent in Python', () => {
     })
   })
 
-  test('gets another call when it asks for one, with the same id, and none after a final failure', async () => {
+  test('gets another call with the same id when it asks for one, and none after a final failure', async () => {
     const before = await say('wsgi', 'calls')
     const secondResult = await say('wsgi', 'later')
     expect(secondResult.reply?.text).toMatch(/ by a2a after \[\]$/)
@@ -98,7 +98,7 @@ describe('an agent in Python', () => {
   test.each([
     ['forged', 'asgi'],
     ['forged_wsgi', 'wsgi'],
-  ] as const)('refuses calls of a gateway that has another secret (%s)', async (agent, server) => {
+  ] as const)('refuses calls of a gateway with another secret (%s)', async (agent, server) => {
     const { status, reply } = await say(agent, 'hello')
     expect(status).toBe('failed')
     expect(reply?.text ?? '').not.toContain('You said')

@@ -32,7 +32,7 @@ async function ask(path: string): Promise<number> {
   return (await fetch(gateway.url() + path, { headers })).status
 }
 
-test('the list has failures outside the channels with path and reason, but no unknown paths', async () => {
+test('the list has failures outside the channels with path and reason, without unknown paths', async () => {
   const restore = breakTables('requirements', 'secrets')
   const paths = ['/operator/api/requirements?limit=7', '/.well-known/webfinger?resource=acct:nobody@agents.test']
   const failingPaths = [
@@ -69,7 +69,7 @@ test('the list has failures outside the channels with path and reason, but no un
   expect(await Promise.all(paths.map(ask))).toEqual([200, 404])
 })
 
-test('the list leaves out a probe of a gateway that is not ready, which asks every few seconds', async () => {
+test('the list omits readiness probes of a gateway that is not ready', async () => {
   const before = (await listRefusals('&channel=gateway')).length
   const restore = breakTables('blobs')
   expect(await ask('/readyz')).toBe(503)

@@ -42,7 +42,7 @@ describe.each(channels)('the record of a message by %s', (via, kinds, keyed, ori
     next = await showSettled(second.id)
   })
 
-  test('has each check with its verdict and time, and where its key came from', () => {
+  test('has each check with its verdict, its time and the source of its key', () => {
     const steps = record.trace?.steps ?? []
     expect(steps.map(({ kind }) => kind)).toEqual(expect.arrayContaining([...kinds]))
     const step = steps.find(({ kind }) => kind === keyed)
@@ -52,14 +52,14 @@ describe.each(channels)('the record of a message by %s', (via, kinds, keyed, ori
     expect(cachedStep).toMatchObject({ key_from: 'cache', key_digest: step?.key_digest })
   })
 
-  test('keeps the public key of then, once', async () => {
+  test('keeps the public key of that time, once', async () => {
     const digest = record.trace?.steps.find(({ kind }) => kind === keyed)?.key_digest ?? ''
     const key = await gateway.gateway().store.findProofKey(digest)
     expect(key?.material).toMatch(/PUBLIC KEY|"kty"|p=/)
     expect(key?.material).not.toMatch(/PRIVATE|"d":/)
   })
 
-  test('goes on in the order of time, to the last attempt', () => {
+  test('lists its events in the order of time, to the last attempt', () => {
     const { trace, turn, deliveries } = record
     const [attempt] = turn?.attempts ?? []
     const times = [
@@ -85,7 +85,7 @@ describe.each(channels)('the record of a message by %s', (via, kinds, keyed, ori
     }
   })
 
-  test('is a waterfall in the terminal', () => {
+  test('prints as a waterfall in the terminal', () => {
     const text = formatRecord(record)
     const rows = text.slice(text.indexOf('waterfall\n'), text.indexOf('\nanswered\n')).split('\n')
     const names = rows.slice(2).map(row => row.trim().split(/ {2,}/)[0])
@@ -93,7 +93,7 @@ describe.each(channels)('the record of a message by %s', (via, kinds, keyed, ori
     expect(names.indexOf('received')).toBeLessThan(names.indexOf('agent'))
   })
 
-  test('builds the input of the agent again, to the last letter', async () => {
+  test('rebuilds the agent’s input exactly', async () => {
     const rebuilt = await rebuild(next)
     expect(rebuilt).toMatchObject({ isExact: true, changes: [] })
     expect(rebuilt.message.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
@@ -110,7 +110,7 @@ async function rebuild({ number, turn }: MessageRecord) {
   return rebuildGiven(storedTurn, recordedInput, { turnContext, running })
 }
 
-test('the input of an agent changes when its author takes a word back, and the record says which', async () => {
+test('the agent’s input changes when an author deletes a message, and the record names it', async () => {
   const first = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'soon taken back' })
   const before = await showSettled(first.id)
   const second = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'later', thread: first.thread })
@@ -135,7 +135,7 @@ function readAuthorship(number: number): { readonly principal: string; readonly 
   }
 }
 
-test('an agent that throws leaves its error with file and line for the operator, and nothing for the peer', async () => {
+test('an agent that throws leaves its error with file and line for the operator, and nothing for the sender', async () => {
   const { id, reply } = await gateway.simulation.send({ via: 'a2a', to: 'thrower', text: 'seventeen' })
   const record = await showSettled(id)
   const [attempt] = record.turn?.attempts ?? []
@@ -157,7 +157,7 @@ describe('a refused or deferred message', () => {
     ['email', 'forged', { endpoint: 'SMTP', status: 550, code: 'forbidden' }, /^@alice@alice\.test$/],
     ['email', 'key_host_down', { endpoint: 'SMTP', status: 451, code: 'unavailable' }, /@/],
   ] as const)(
-    'by %s (%s) leaves its endpoint, its status and its claimed sender',
+    'by %s (%s) has a record of its endpoint, its status and its claimed sender',
     async (via, fault, expectedFields, sender) => {
       const { fediverse, a2a, mail } = gateway.simulation
       if (via === 'activitypub') await fediverse.deliver({ to: '@echo@agents.test', text: 'x', fault })
@@ -170,20 +170,20 @@ describe('a refused or deferred message', () => {
     },
   )
 
-  test('of one request is one', async () => {
+  test('has one record for one request', async () => {
     const before = (await listRefusals()).length
     await gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', text: 'x', fault: 'unsigned' })
     expect(await listRefusals()).toHaveLength(before + 1)
   })
 
-  test('by the chat, too', async () => {
+  test('has a record in the chat too', async () => {
     const headers = { 'content-type': 'application/json', accept: 'text/event-stream' }
     const answer = await fetch(`${gateway.url()}/api/v1/agents/echo/runs`, { method: 'POST', headers, body: '{}' })
     const [newest] = await listRefusals()
     expect(newest).toMatchObject({ via: 'web', status: answer.status, agent: 'echo', from: '127.0.0.1' })
   })
 
-  test('leaves a record even where no channel looks at it', async () => {
+  test('has a record even if no channel handles it', async () => {
     const answer = await fetch(`${gateway.url()}/api/v1/agents/echo/runs/none/cancel`, { method: 'POST' })
     const [newest] = await listRefusals()
     expect(newest).toMatchObject({ via: 'web', status: answer.status, endpoint: expect.stringContaining('/cancel') })
@@ -199,7 +199,7 @@ const recordColumns = {
   refusals: '*',
 }
 
-test('no secret is in the record: no token, no password, no private key', async () => {
+test('no record contains a secret: a token, password or private key', async () => {
   const token = await gateway.simulation.a2a.token()
   const headers = {
     'content-type': 'application/json',

@@ -36,8 +36,8 @@ async function awaitDeliveries(): Promise<void> {
   await eventually(async () => (await gateway.deliveries()).every(({ state }) => state === 'sent'))
 }
 
-describe('--commit, of a mail', () => {
-  test('that had no answer: the new one arrives in the thread, once, dated today', async () => {
+describe('replay --commit for a mail', () => {
+  test('without an answer delivers the new one in the thread, once, dated today', async () => {
     const id = await mailUnanswered()
     const before = Date.now() - 1_000
     const { json } = await replayOne(gateway, id, changedAgent)
@@ -51,7 +51,7 @@ describe('--commit, of a mail', () => {
     expect(listReplies(id)).toHaveLength(1)
   })
 
-  test('goes on with its thread: a reply of the sender comes into the same conversation', async () => {
+  test('continues its thread, so that a reply of the sender joins the same conversation', async () => {
     const id = await mailUnanswered()
     await replayOne(gateway, id, changedAgent)
     const { messageId = '' } = await gateway.simulation.mail.awaitReply(id, 30_000)
@@ -64,7 +64,7 @@ describe('--commit, of a mail', () => {
     expect(JSON.stringify(followed.response?.parts)).toContain('6 characters after 2 turns')
   })
 
-  test('asked for several times at once: one answer leaves', async () => {
+  test('sends one answer for several simultaneous commands', async () => {
     const id = await mailUnanswered()
     const all = await Promise.all([1, 2, 3, 4].map(() => replayOne(gateway, id, changedAgent)))
     expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200])
@@ -74,7 +74,7 @@ describe('--commit, of a mail', () => {
     expect(listReplies(id)).toHaveLength(1)
   })
 
-  test('with an answer: nothing leaves, because nobody can change a mail', async () => {
+  test('with an answer sends nothing, because nobody can change a mail', async () => {
     const { mail } = await gateway.simulation.mail.deliver({ to: 'desk@agents.test', text: 'hello' })
     await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const { json } = await replayOne(gateway, mail.messageId, changedAgent)
@@ -83,7 +83,7 @@ describe('--commit, of a mail', () => {
     expect(listReplies(mail.messageId)).toHaveLength(1)
   })
 
-  test('after a restart: an earlier answer stays', async () => {
+  test('keeps an earlier answer, also after a restart', async () => {
     const id = await mailUnanswered()
     await replayOne(gateway, id, changedAgent)
     await gateway.simulation.mail.awaitReply(id, 30_000)
@@ -94,10 +94,10 @@ describe('--commit, of a mail', () => {
   })
 })
 
-describe('--commit --again', () => {
+describe('replay --commit --again', () => {
   const answerAgain = { ...changedAgent, again: true }
 
-  test('sends a further mail where the answer has failed, once', async () => {
+  test('sends another mail if the delivery of the answer has failed, once', async () => {
     const { mail } = await gateway.simulation.mail.deliver({ to: 'broken@agents.test', text: 'seventeen' })
     const id = mail.messageId
     await eventually(async () => listReplies(id).length === 1)
@@ -112,7 +112,7 @@ describe('--commit --again', () => {
     expect(listReplies(id)).toHaveLength(2)
   })
 
-  test('sends a further post where the answer has failed, beside the first one', async () => {
+  test('sends another post if the delivery of the answer has failed, beside the first one', async () => {
     const { objectId } = await gateway.simulation.fediverse.deliver({ to: '@broken@agents.test', text: 'seventeen' })
     const id = `${objectId}/activity`
     await eventually(async () => (await gateway.show(id)).state === 'failed')
@@ -123,7 +123,7 @@ describe('--commit --again', () => {
     expect((await gateway.show(id)).response).toEqual(before)
   })
 
-  test('leaves an answer alone that has not failed, and the one of a call', async () => {
+  test('keeps an answer that has not failed, and the answer to a call', async () => {
     const { mail } = await gateway.simulation.mail.deliver({ to: 'desk@agents.test', text: 'hello' })
     await eventually(async () => (await gateway.show(mail.messageId)).state === 'answered')
     expect((await replayOne(gateway, mail.messageId, answerAgain)).json.queued).toEqual({
@@ -138,8 +138,8 @@ describe('--commit --again', () => {
   })
 })
 
-describe('--commit, of a message of the chat', () => {
-  test('without an answer: the new one is in its history once, and listeners of the gateway hear of it', async () => {
+describe('replay --commit for a chat message', () => {
+  test('without an answer adds the new one to the history once, and live readers receive it', async () => {
     const [threadId, id] = ['quiet', 'quiet-1']
     await web.say('say nothing', { threadId, id })
     const events = await openEvents(gateway.url(), { token: operatorToken, query: '?channel=web' })
@@ -160,7 +160,7 @@ describe('--commit, of a message of the chat', () => {
     expect(JSON.stringify(sentEvents)).toContain('8 characters after 2 turns')
   })
 
-  test('with an answer: its history stays', async () => {
+  test('with an answer keeps the history unchanged', async () => {
     const threadId = 'loud'
     await web.say('hello', { threadId, id: 'loud-1' })
     const before = await web.readHistory(threadId)
@@ -170,7 +170,7 @@ describe('--commit, of a message of the chat', () => {
   })
 })
 
-test('why and the lists tell that a replay has answered, and where', async () => {
+test('why and the lists show that a replay has answered, and where', async () => {
   const id = await mailUnanswered()
   const { number } = await gateway.show(id)
   expect((await awaitReason(gateway, id, 'agent_silent')).message).toBe(number)

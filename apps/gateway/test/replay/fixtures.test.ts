@@ -91,7 +91,7 @@ async function replay(channel: string) {
   return { same: reports.filter(({ outcome }) => outcome === 'same').length, changed: changedReports, skipped }
 }
 
-test('a replay of unchanged code shows no difference over every activity of the fixtures', async () => {
+test('a replay with unchanged code shows no difference for every activity of the fixtures', async () => {
   for (const activity of readActivities()) await postActivity(activity)
   const { same, changed, skipped } = await replay('activitypub')
   expect(changed).toEqual([])
@@ -101,7 +101,7 @@ test('a replay of unchanged code shows no difference over every activity of the 
   expect(same).toBeGreaterThan(60)
 })
 
-test('a replay of unchanged code shows no difference over every mail of the fixtures', async () => {
+test('a replay with unchanged code shows no difference for every mail of the fixtures', async () => {
   const envelope = { from: 'alice@alice.test', to: ['echo@agents.test'] }
   for (const octets of readMails()) {
     const mail = { octets, messageId: '', envelope, ip: '127.0.0.1', helo: 'mx.alice.test' }
@@ -113,7 +113,7 @@ test('a replay of unchanged code shows no difference over every mail of the fixt
   expect(same).toBeGreaterThan(150)
 })
 
-test('a replay of unchanged code shows no difference over every A2A call of the fixtures', async () => {
+test('a replay with unchanged code shows no difference for every A2A call of the fixtures', async () => {
   const token = await gateway.simulation.a2a.token({ sub: 'alice' })
   const headers = { 'a2a-version': '1.0', 'content-type': 'application/json' }
   const calls = readCalls().map(text => ({ method: 'POST', path: '/a2a', headers, json: JSON.parse(text) as unknown }))
@@ -124,7 +124,7 @@ test('a replay of unchanged code shows no difference over every A2A call of the 
   expect(same).toBeGreaterThan(7)
 })
 
-test('a replay of unchanged code shows no difference over every chat run of the fixtures', async () => {
+test('a replay with unchanged code shows no difference for every chat run of the fixtures', async () => {
   for (const seed of readSeedRequests('web')) await postSeed(seed, 'token-of-ann-for-the-tests')
   const { same, changed, skipped } = await replay('web')
   expect(changed).toEqual([])

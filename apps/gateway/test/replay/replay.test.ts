@@ -45,8 +45,8 @@ async function findNumber(id: string): Promise<number> {
   return (await gateway.show(id)).number
 }
 
-describe('a replay with the code that ran', () => {
-  test('shows no difference in conversations of mail, fediverse, A2A and chat, and changes nothing', async () => {
+describe('a replay with the original code', () => {
+  test('shows no difference for conversations of mail, fediverse, A2A and chat, and changes nothing', async () => {
     for (const via of ['activitypub', 'a2a', 'email'] as const) {
       const { thread } = await send(via, `first by ${via}`)
       await send(via, 'second', thread)
@@ -87,7 +87,7 @@ describe('a replay with the code that ran', () => {
     }
   })
 
-  test('accepts a Message-ID with angle brackets, as in the header, and without them', async () => {
+  test('accepts a Message-ID with or without angle brackets', async () => {
     const { id } = await send('email', 'named in two ways')
     const bare = id.replace(/^<|>$/g, '')
     for (const reference of [bare, `<${bare}>`]) {
@@ -95,7 +95,7 @@ describe('a replay with the code that ran', () => {
     }
   })
 
-  test('has the addresses and words of a chat as they came, with the tokens that the stored request leaves out', async () => {
+  test('keeps the addresses and text of a chat, with the tokens that the stored request omits', async () => {
     const image = (value: string) => ({ type: 'image', source: { type: 'url', value, mimeType: 'image/png' } })
     const text = 'see https://files.example/list?token=first'
     const content = [
@@ -118,7 +118,7 @@ describe('a replay with the code that ran', () => {
     ])
   })
 
-  test('at the time of today a signature of then is too old', async () => {
+  test('finds an old signature expired when it uses today’s time', async () => {
     const { id } = await send('activitypub', 'will be old')
     const { system } = gateway.gateway()
     const { now } = system
@@ -144,7 +144,7 @@ describe('a replay with the code that ran', () => {
 describe('a replay with a changed agent', () => {
   const otherParts = [{ kind: 'text', mime: 'text/markdown', content: 'In other words' }]
 
-  test('shows what it would say and what would leave, and stores and sends nothing', async () => {
+  test('shows the new answer and its deliveries, without storing or sending', async () => {
     const sentMessages = await Promise.all([send('activitypub', 'hello'), send('email', 'hello'), send('a2a', 'hello')])
     const before = await takeStock()
     for (const { id } of sentMessages) {
@@ -161,7 +161,7 @@ describe('a replay with a changed agent', () => {
     expect(await takeStock()).toEqual(before)
   })
 
-  test('--commit changes the post that was the answer, once', async () => {
+  test('changes the post that was the answer with --commit, once', async () => {
     const { id } = await send('activitypub', 'to be corrected')
     const before = await takeStock()
     const { json } = await replayOne(gateway, id, { use: changedModule, commit: true })
@@ -181,7 +181,7 @@ describe('a replay with a changed agent', () => {
     expect(after.posts).toBe(before.posts + 1)
   })
 
-  test('--commit leaves the answer to a call alone', async () => {
+  test('keeps the answer to a call with --commit', async () => {
     const { id } = await send('a2a', 'said is said')
     const before = await gateway.show(id)
     const { json } = await replayOne(gateway, id, { use: changedModule, commit: true })
@@ -189,7 +189,7 @@ describe('a replay with a changed agent', () => {
     expect((await gateway.show(id)).response).toEqual(before.response)
   })
 
-  test('--commit gives a message without an answer its first one, and no second', async () => {
+  test('gives a message without an answer its first one with --commit, and no second', async () => {
     const { objectId } = await gateway.simulation.fediverse.deliver({ to: '@desk@agents.test', text: 'say nothing' })
     const id = `${objectId}/activity`
     await eventually(async () => (await gateway.show(id)).state === 'ignored')
@@ -202,7 +202,7 @@ describe('a replay with a changed agent', () => {
     expect(second.json.queued).toEqual({ kind: 'nothing', reason: 'an earlier replay has answered the message' })
   })
 
-  test('loads its file anew each time', async () => {
+  test('loads the agent’s file anew each time', async () => {
     const { id } = await send('a2a', 'edited twice')
     const file = join(import.meta.dirname, `../agents/replayed/temporary-${process.pid}.ts`)
     try {
@@ -250,8 +250,8 @@ describe('a replay with a changed agent', () => {
   }
 })
 
-describe('a range', () => {
-  test('has the messages of its channel, agent and time, page by page, newest first', async () => {
+describe('a replay of a range', () => {
+  test('covers the messages of its channel, agent and time, page by page, newest first', async () => {
     const since = new Date().toISOString()
     const ids: string[] = []
     for (const via of ['a2a', 'email', 'a2a', 'a2a'] as const) ids.push((await send(via, 'in the range')).id)
@@ -273,7 +273,7 @@ describe('a range', () => {
     [{ colour: 'red' }, /colour/],
     [{ use: changedModule }, /name it as "agent"/],
     [{ commit: true }, /commit/],
-  ])('with %j fails', async (body, detail) => {
+  ])('fails with %j', async (body, detail) => {
     const { status, json } = await post<object>(gateway, '/replay', body)
     expect({ status, detail: json.detail }).toEqual({ status: 400, detail: expect.stringMatching(detail) })
   })
@@ -301,7 +301,7 @@ describe('postern replay', () => {
     return { text: lines.join('\n'), exitCode }
   }
 
-  test('prints what a changed agent would say, and ends with 1', async () => {
+  test('prints the answer of a changed agent, and exits with 1', async () => {
     const { id } = await send('a2a', 'hello')
     const { text, exitCode } = await run(output => printReplay(output, id, { agent: changedModule }))
     expect(text).toMatch(
@@ -310,7 +310,7 @@ describe('postern replay', () => {
     expect(exitCode).toBe(1)
   })
 
-  test('counts a range, and ends with 0 when nothing differs', async () => {
+  test('counts the messages of a range, and exits with 0 when nothing differs', async () => {
     const since = new Date().toISOString()
     await send('email', 'hello')
     const { text, exitCode } = await run(output => printReplays(output, { since, channel: 'email' }))
@@ -318,14 +318,14 @@ describe('postern replay', () => {
     expect(exitCode).toBeUndefined()
   })
 
-  test('does not commit a range', async () => {
+  test('cannot commit a range', async () => {
     const committing = run(output => printReplays(output, { commit: true }))
     await expect(committing).rejects.toThrow('--commit is for one message')
   })
 })
 
-describe('a replay of a turn that called a sibling', () => {
-  test('reports the skipped call, and does not count it as a different answer', async () => {
+describe('a replay of a turn that called another local agent', () => {
+  test('reports the skipped call, which is not a different answer', async () => {
     const { id } = await gateway.simulation.send({ via: 'a2a', to: 'courier', text: 'call:@desk@agents.test hello' })
     expect(JSON.stringify((await gateway.show(id)).response)).toContain('5 characters')
     const before = await takeStock()
@@ -336,7 +336,7 @@ describe('a replay of a turn that called a sibling', () => {
     expect((await takeStock()).messages).toHaveLength(before.messages.length)
   })
 
-  test('calls it anew with --call', async () => {
+  test('repeats the call with --call', async () => {
     const { id } = await gateway.simulation.send({ via: 'a2a', to: 'courier', text: 'call:@desk@agents.test again' })
     const before = await takeStock()
     const { json } = await replayOne(gateway, id, { call: true })
@@ -346,7 +346,7 @@ describe('a replay of a turn that called a sibling', () => {
   })
 })
 
-test('the replay calls an agent on another host only on request', async () => {
+test('a replay calls an agent on another host only on request', async () => {
   const { id } = await send('a2a', 'hello')
   let calls = 0
   const server = createServer((_, answer) => {

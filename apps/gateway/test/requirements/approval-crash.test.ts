@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => setup.close())
 
-test('a gateway that dies while an approved tool starts or runs has run it at most once, and admits an unknown result (E-39)', {
+test('a gateway that dies around an approved tool call has run it at most once, and admits an unknown result (E-39)', {
   timeout: 240_000,
 }, async () => {
   const { simulation, gateway, url } = setup

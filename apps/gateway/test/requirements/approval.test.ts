@@ -111,7 +111,7 @@ async function openTill(agent: (typeof agents)[number]): Promise<HttpAgent> {
 }
 
 test.each(agents)(
-  'a yes in the web chat runs the tool of %s once, with its result for the model (C-23, C-24, E-38, E-39)',
+  'an approval in the web chat runs the tool of %s once, with its result for the model (C-23, C-24, E-38, E-39)',
   async agent => {
     const chat = await openTill(agent)
     const { events, interrupt } = await askForRefund(chat)
@@ -135,14 +135,14 @@ test.each(agents)(
   },
 )
 
-test.each(agents)('the file of a call that waited is in the answer of %s', async agent => {
+test.each(agents)('the answer of %s contains the file of a call that waited', async agent => {
   const chat = await openTill(agent)
   const { interrupt } = await askForRefund(chat, 'refund order receipt, please')
   const { text } = await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
   expect(text).toMatch(/^\[receipt\.txt\]\(https:.*\)\n\nThe till says refunded:receipt$/)
 })
 
-test.each(agents)('a no never runs the tool of %s, and its model learns of it (C-24, E-39)', async agent => {
+test.each(agents)('a declined tool of %s never runs, and its model learns of it (C-24, E-39)', async agent => {
   const chat = await openTill(agent)
   const { interrupt } = await askForRefund(chat)
   const { events, text } = await run(chat, { interrupt: interrupt.id, payload: { approved: false } })
@@ -159,7 +159,7 @@ interface Envelope {
 }
 
 test.each(agents)(
-  'as envelopes of %s, the waiting call stands in place of the result, and the result behind the decision (E-38)',
+  'in envelopes of %s, the waiting call stands for the result, which follows after the decision (E-38)',
   async agent => {
     const chat = await openTill(agent)
     const { interrupt } = await askForRefund(chat)
@@ -198,7 +198,7 @@ test.each(agents)(
   },
 )
 
-test.each(agents)('further words to %s never run an undecided call, and the model knows', async agent => {
+test.each(agents)('further messages to %s never run an undecided call, and the model knows it', async agent => {
   const chat = await openTill(agent)
   const { interrupt } = await askForRefund(chat)
   // The client itself would wait for the decision.
@@ -210,7 +210,7 @@ test.each(agents)('further words to %s never run an undecided call, and the mode
   expect(newRings()).toEqual(['begun 17', 'done 17'])
 })
 
-test.each(agents)('a yes by the link in a mail lets %s go on by mail, once (E-39)', async agent => {
+test.each(agents)('an approval by the link in a mail lets %s continue by mail, once (E-39)', async agent => {
   const { mail } = swarm.gateway.simulation
   const receipt = await mail.deliver({ to: `${agent}@agents.test`, text: agent === 'desk' ? 'My money' : 'please' })
   const first = await mail.awaitReply(receipt.mail.messageId, 30_000)
@@ -236,7 +236,7 @@ test.each(agents)('a yes by the link in a mail lets %s go on by mail, once (E-39
   expect(newRings()).toEqual(isGranted ? ['begun 17', 'done 17'] : [])
 })
 
-test('a chat shows the speaker and each change of speaker; messages have the name of their speaker (W-31)', async () => {
+test('a chat shows each change of speaker, and messages have their speaker’s name (W-31)', async () => {
   const chat = openChat('desk')
   const { events } = await run(chat, 'I want my money back')
   expect(find(events, 'STATE_SNAPSHOT')).toMatchObject([{ snapshot: { activeAgent: 'triage', navigationStack: [] } }])
@@ -262,7 +262,7 @@ test('a chat shows the speaker and each change of speaker; messages have the nam
   expect(find(next, 'STATE_DELTA')).toEqual([])
 })
 
-test('a reader with access to traces sees the actions, each with the name of its agent (S-34)', async () => {
+test('a reader with access to traces sees the actions with their agents (S-34)', async () => {
   const chat = openChat('desk')
   await run(chat, 'I want my money back')
   const read = async (query: string) => {
@@ -284,29 +284,26 @@ test('a reader with access to traces sees the actions, each with the name of its
   ])
 })
 
-test.each(agents)(
-  'nothing of waiting and decided calls of %s stays when the gateway forgets their sender',
-  async agent => {
-    const { mail } = swarm.gateway.simulation
-    const from = `${name('patron')}@alice.test`
-    const write = async (text: string, inReplyTo?: string) => {
-      const receipt = await mail.deliver({ from, to: `${agent}@agents.test`, text, inReplyTo })
-      return mail.awaitReply(receipt.mail.messageId, 30_000)
-    }
-    const order = name(`durian${agent}`).replace('-', '')
-    const firstMessage = agent === 'desk' ? (await write('My money')).messageId : undefined
-    const askedMail = await write(`order ${order}a, please`, firstMessage)
-    expect((await decide(swarm.gateway, findActionPath(askedMail.text ?? ''), 'grant')).status).toBe(200)
-    await eventually(async () => mail.received.some(({ text }) => text?.includes(`refunded:${order}a`)))
-    await write(`order ${order}b, please`, firstMessage)
-    const traces = () => listTraces(swarm.gateway.dataDir, order)
-    expect(traces()).toEqual(expect.arrayContaining(['messages', 'records']))
-    await swarm.operate('/people/forget', { address: from })
-    expect(traces()).toEqual([])
-  },
-)
+test.each(agents)('the gateway deletes waiting and decided calls of %s when it forgets their sender', async agent => {
+  const { mail } = swarm.gateway.simulation
+  const from = `${name('patron')}@alice.test`
+  const write = async (text: string, inReplyTo?: string) => {
+    const receipt = await mail.deliver({ from, to: `${agent}@agents.test`, text, inReplyTo })
+    return mail.awaitReply(receipt.mail.messageId, 30_000)
+  }
+  const order = name(`durian${agent}`).replace('-', '')
+  const firstMessage = agent === 'desk' ? (await write('My money')).messageId : undefined
+  const askedMail = await write(`order ${order}a, please`, firstMessage)
+  expect((await decide(swarm.gateway, findActionPath(askedMail.text ?? ''), 'grant')).status).toBe(200)
+  await eventually(async () => mail.received.some(({ text }) => text?.includes(`refunded:${order}a`)))
+  await write(`order ${order}b, please`, firstMessage)
+  const traces = () => listTraces(swarm.gateway.dataDir, order)
+  expect(traces()).toEqual(expect.arrayContaining(['messages', 'records']))
+  await swarm.operate('/people/forget', { address: from })
+  expect(traces()).toEqual([])
+})
 
-test('nor when it forgets a person in the chat', async () => {
+test('the gateway deletes waiting and decided calls when it forgets a person in the chat', async () => {
   const chat = await openTill('desk')
   const { interrupt } = await askForRefund(chat, 'order longan1, please')
   await run(chat, { interrupt: interrupt.id, payload: { approved: true } })

@@ -27,7 +27,7 @@ function awaitDecision(message: string): Promise<string> {
   return eventually(async () => gateway.simulation.mail.received.find(({ text }) => text?.includes(message))?.text)
 }
 
-test('a person gives consent to a mail on the page, and the agent goes on by mail (MN-7, MN-7.2)', async () => {
+test('a person consents to a mail on its page, and the agent continues by mail (MN-7, MN-7.2)', async () => {
   const { mail, reply, path } = await askByMail({ subject: 'A cake' })
   expect(reply.text).toContain('May I hand your order on to the <baker>?')
   expect(reply.text).toContain('Yes, hand it on: https://agents.test/actions/')
@@ -56,7 +56,7 @@ test('a person gives consent to a mail on the page, and the agent goes on by mai
   expect(second?.inReplyTo).toBe(mail.messageId.replace(/[<>]/g, ''))
 })
 
-test('looking at the link decides nothing, however often and by whatever method', async () => {
+test('a request for the link decides nothing, with any method', async () => {
   const { path } = await askByMail()
   const before = (await gateway.messages()).length
   for (const method of ['GET', 'HEAD', 'GET', 'OPTIONS']) {
@@ -70,7 +70,7 @@ test('looking at the link decides nothing, however often and by whatever method'
   expect(await awaitDecision('decided: consent_required declined by link')).toContain('said: Not agreed: Your order')
 })
 
-test('one of two decisions at once counts', async () => {
+test('one of two simultaneous decisions counts', async () => {
   const { mail, path } = await askByMail()
   const before = (await gateway.messages()).length
   const answers = await Promise.all(['grant', 'decline', 'grant'].map(decision => decide(gateway, path, decision)))
@@ -86,7 +86,7 @@ test('one of two decisions at once counts', async () => {
   expect(ofThread()).toHaveLength(2)
 })
 
-test("the operator sees the requirement without its state and link, and so does the agent's history", async () => {
+test('neither the operator nor the agent’s history sees the state and link of a requirement', async () => {
   const { mail, path } = await askByMail()
   const state = path.slice('/actions/'.length)
   const record = await gateway.show(mail.messageId.replace(/[<>]/g, ''))
@@ -103,7 +103,7 @@ test("the operator sees the requirement without its state and link, and so does 
   expect(JSON.stringify(resolvedRecord.message.history)).toContain('consent_required')
 })
 
-test('a link goes to who asked alone, though others are in copy', async () => {
+test('a link goes only to the person who asked, and not to those in copy', async () => {
   const before = gateway.simulation.mail.received.length
   const { mail, reply, path } = await askByMail({ cc: ['bob@nodmarc.test', 'shop@agents.test'] })
   expect(reply.envelope.to).toEqual(['alice@alice.test'])
@@ -118,7 +118,7 @@ test('a link goes to who asked alone, though others are in copy', async () => {
   )
 })
 
-test('a requirement that no agent made is unknown, whatever it looks like', async () => {
+test('a made-up requirement is unknown, whatever its form', async () => {
   const texts = await Promise.all(
     ['f'.repeat(43), 'short', 'a%2Fb', 'f'.repeat(4_000)].map(async state => {
       const answer = await fetch(`${gateway.url()}/actions/${state}`)
@@ -130,7 +130,7 @@ test('a requirement that no agent made is unknown, whatever it looks like', asyn
   expect(new Set(texts).size).toBe(1)
 })
 
-test('an agent that leads people to another origin fails, and they get no link (MN-7.1)', async () => {
+test('an agent whose requirement leads to another origin fails, and the person gets no link (MN-7.1)', async () => {
   const { mail } = await gateway.simulation.mail.deliver({ to: 'shop@agents.test', text: 'elsewhere please' })
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.text).toContain('Sorry, this could not be answered.')
@@ -140,7 +140,7 @@ test('an agent that leads people to another origin fails, and they get no link (
   )
 })
 
-test('a state that an agent made up is not the one that counts', async () => {
+test('the gateway replaces a state that an agent made up', async () => {
   const { mail } = await gateway.simulation.mail.deliver({ to: 'shop@agents.test', text: 'forged please' })
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   expect(findActionPath(reply.text ?? '')).not.toContain('f'.repeat(43))

@@ -38,7 +38,7 @@ const answersTo = (objectId: string) =>
     return note?.inReplyTo === objectId && note.content?.includes('decided: consent_required granted by link, my state')
   })
 
-test('a gateway that dies during a decision decides it once, and the agent learns of it once (MN-7.2)', {
+test('a gateway that dies during a decision makes it once, and the agent learns of it once (MN-7.2)', {
   timeout: 240_000,
 }, async () => {
   const queries: string[] = []

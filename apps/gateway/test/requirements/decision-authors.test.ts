@@ -31,7 +31,7 @@ const readersByFormat: Readonly<Record<string, (message: Row) => unknown>> = {
 }
 
 test.each(tillAgents)(
-  'a decision of an operator for %s has their name in every export, and comes back as it was',
+  'an operator’s decision for %s has their name in every export, and imports unchanged',
   async agent => {
     const { objectId, waiting } = await setup.askForRefund(agent)
     const chat = openChat(`${gateway().url()}/api/v1/operator/runs`, evesToken, `approval:${waiting.id}`)
@@ -55,7 +55,7 @@ test.each(tillAgents)(
   },
 )
 
-test('a chat tells it apart from the words of its owner, and does not say which operator it was', async () => {
+test('a chat distinguishes an operator’s decision from its owner’s text, without naming the operator', async () => {
   const chat = openChat(`${gateway().url()}/api/v1/agents/shop/runs`, annsToken)
   chat.addMessage({ id: newName('msg'), role: 'user', content: 'My money, please' })
   await runChat(chat)

@@ -34,7 +34,7 @@ async function askInPublic(text: string) {
 
 const alice = 'https://mastodon.test/users/alice'
 
-test('a refusal over ActivityPub comes in words, to its own sender (MN-7.1)', async () => {
+test('an ActivityPub sender gets a refusal as a direct reply in words (MN-7.1)', async () => {
   const { note } = await askInPublic('refuse please')
   expect(note.content).toContain('Not today.')
   expect(note.content).not.toContain('/actions/')
@@ -43,7 +43,7 @@ test('a refusal over ActivityPub comes in words, to its own sender (MN-7.1)', as
   expect(await gateway.show(`#${message?.message}`)).toMatchObject({ response: { status: 'rejected' } })
 })
 
-test('a requirement over ActivityPub is a direct reply to the sender alone, even to a public question', async () => {
+test('an ActivityPub sender gets a requirement as a direct reply to them alone, even for a public question', async () => {
   const { note, inbox, objectId } = await askInPublic('consent please')
   expect({ to: note.to, cc: note.cc }).toEqual({ to: [alice], cc: [] })
   expect(note.tag).toMatchObject([{ type: 'Mention', href: alice }])
@@ -58,7 +58,7 @@ test('a requirement over ActivityPub is a direct reply to the sender alone, even
 })
 
 test.each(['public', 'direct'] as const)(
-  'after interim words in a %s conversation, only a direct one gets a link',
+  'a requirement after interim posts in a %s conversation only has a link if it is direct',
   async visibility => {
     const receipt = await gateway.simulation.fediverse.deliver({
       to: '@shop@agents.test',
@@ -75,14 +75,14 @@ test.each(['public', 'direct'] as const)(
   },
 )
 
-test('an unknown kind stays, shows its words, and is never a success', async () => {
+test('a requirement of an unknown kind stays open with its text, and is never a success', async () => {
   const response = await askShop(gateway, 'unknown please')
   expect(response.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   expect(policyOf(response)).toEqual({ kind: 'dance_first', message: 'Dance.' })
   expect(wordsOf(response)).toContain('Dance.')
 })
 
-test('A2A AUTH-INTASK: a caller without the needed proof learns so and how in the task, and may go on with it (MN-6.1)', async () => {
+test('an A2A caller without the needed proof learns how to give it in the task, and can continue (A2A AUTH-INTASK, MN-6.1)', async () => {
   const response = await askShop(gateway, 'login please')
   expect(response.task?.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
   expect(policyOf(response)).toMatchObject({
@@ -106,7 +106,7 @@ test('A2A AUTH-INTASK: a caller without the needed proof learns so and how in th
   expect(followed.task).toMatchObject({ id: taskId, status: { state: 'TASK_STATE_COMPLETED' } })
 })
 
-test('the operator lets somebody in from the terminal, and consents for nobody', async () => {
+test('the operator grants access from the terminal, and cannot consent for others', async () => {
   const response = await askShop(gateway, 'login please')
   const id = String(policyOf(response).requirement)
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
@@ -131,7 +131,7 @@ test('the operator lets somebody in from the terminal, and consents for nobody',
   )
 })
 
-test('in dev mode a click makes a payment, by a receipt like any other', async () => {
+test('in dev mode a click pays, with a receipt like any other', async () => {
   const response = await askShop(gateway, 'pay please')
   const page = new URL(String(policyOf(response).url)).pathname
   expect(await (await fetch(gateway.url() + page)).text()).toContain('Pay (test)')
@@ -141,7 +141,7 @@ test('in dev mode a click makes a payment, by a receipt like any other', async (
   expect((await decide(gateway, page, 'pay_test')).status).toBe(409)
 })
 
-test('a stream contains no requirement before a person can decide it', async () => {
+test('a stream shows a requirement only once a person can decide it', async () => {
   const authorization = `Bearer ${await gateway.simulation.a2a.token({ sub: 'carol' })}`
   const message = { messageId: 'streamed', role: 'ROLE_USER', parts: [{ text: 'consent please' }] }
   const answer = await fetch(`${gateway.url()}/agents/shop/a2a`, {
@@ -157,7 +157,7 @@ test('a stream contains no requirement before a person can decide it', async () 
   expect((await decide(gateway, path, 'decline')).status).toBe(200)
 })
 
-test('over every channel the operator sees no state and no link', async () => {
+test('the operator sees no state and no link, over every channel', async () => {
   const records = await Promise.all((await gateway.messages()).map(({ message }) => gateway.show(`#${message}`)))
   const recordedText = JSON.stringify([
     records,

@@ -34,7 +34,7 @@ async function grantWaiting(): Promise<string> {
   return text
 }
 
-test.each(['activitypub', 'email', 'a2a'] as const)('by %s the sender of a message reads that they wait', async via => {
+test.each(['activitypub', 'email', 'a2a'] as const)('the sender of a message by %s learns that it waits', async via => {
   const { id } = await gateway.simulation.send({ via, to: 'chat', text: 'doubt', timeoutMs: 30_000 })
   const { response } = await gateway.show(id)
   expect(JSON.stringify(response)).toContain(waits)
@@ -46,7 +46,7 @@ test.each(['activitypub', 'email', 'a2a'] as const)('by %s the sender of a messa
   expect((await gateway.show(decisionSummary.id)).message.policy_resolution).toMatchObject({ data: { note: 'fraud' } })
 })
 
-test('in a chat neither the run nor the history has the question, and the words for the sender are there', async () => {
+test('a chat shows its person that they wait, and neither the run nor the history has the question', async () => {
   const chat = openChat(`${gateway.url()}/api/v1/agents/chat/runs`, 'token-of-ann-for-the-tests')
   const events: unknown[] = []
   chat.subscribe({ onEvent: ({ event }) => void events.push(event) })

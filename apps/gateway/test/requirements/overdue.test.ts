@@ -37,7 +37,7 @@ async function listOpen(): Promise<readonly Waiting[]> {
 }
 
 test.each(tillAgents)(
-  'who asked %s on the fediverse hears of it once, in its thread; the wait closes for every operator',
+  'a fediverse person who asked %s learns once in the thread that time is over, and the wait closes for operators',
   async agent => {
     const { objectId, waiting } = await setup.askForRefund(agent)
     await eventually(async () => setup.answersTo(objectId).some(answer => answer.includes(late)))
@@ -61,7 +61,7 @@ test.each(tillAgents)(
 )
 
 // Each of these tests asks for something else, and they wait concurrently.
-test.concurrent('a person who asked by mail hears it by mail', async () => {
+test.concurrent('a person who asked by mail learns by mail that time is over', async () => {
   const { mail } = gateway().simulation
   const receipt = await mail.deliver({ from: eve, to: 'shop@agents.test', text: 'My money back, please' })
   await mail.awaitReply(receipt.mail.messageId, 30_000)
@@ -69,7 +69,7 @@ test.concurrent('a person who asked by mail hears it by mail', async () => {
   expect(letter.envelope.to).toEqual([eve])
 })
 
-test.concurrent('the task of a caller over A2A goes on to its end', async () => {
+test.concurrent('the task of an A2A caller ends when time is over', async () => {
   const response = await askShop(gateway(), 'My money, please')
   expect(response.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   const task = await eventually(async () => {
@@ -80,7 +80,7 @@ test.concurrent('the task of a caller over A2A goes on to its end', async () => 
 })
 
 test.concurrent.each(tillAgents)(
-  'the interrupt of a chat with %s says until when; the next run then tells its result',
+  'a chat interrupt of %s names its deadline, and the next run then reports its result',
   async agent => {
     const chat = openChat(`${gateway().url()}/api/v1/agents/${agent}/runs`, annsToken)
     chat.addMessage({ id: newName('msg'), role: 'user', content: 'My money, please' })
@@ -97,7 +97,7 @@ test.concurrent.each(tillAgents)(
   },
 )
 
-test('a gateway that was off at the end of the time tells it when it is back', async () => {
+test('a gateway that was off at a deadline reports it after its start', async () => {
   await gateway().restart(seconds(8))
   const { objectId, waiting } = await setup.askForRefund('shop')
   await gateway().gateway().stop()
@@ -107,7 +107,7 @@ test('a gateway that was off at the end of the time tells it when it is back', a
   await eventually(async () => setup.answersTo(objectId).some(answer => answer.includes(late)))
 })
 
-test('a sender without access any more hears nothing, and nothing waits', async () => {
+test('a sender who lost access learns nothing, and nothing waits', async () => {
   await gateway().restart(seconds(8))
   const { objectId, waiting } = await setup.askForRefund('shop')
   const before = setup.answersTo(objectId).length

@@ -69,7 +69,7 @@ async function countMessages(): Promise<number> {
   return (await gateway.messages()).length
 }
 
-test('a required payment makes a task input-required, with everything that the caller needs to pay (MN-7.1)', async () => {
+test('a required payment makes a task input-required, with all data for the payment (MN-7.1)', async () => {
   const response = await askToPay()
   expect(response.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   const policy = policyOf(response)
@@ -85,7 +85,7 @@ test('a required payment makes a task input-required, with everything that the c
   expect(wordsOf(response)).toContain('A cake is not for nothing.')
 })
 
-test('a receipt continues the task and counts once; a retry of the call gets the same answer (MN-7.2)', async () => {
+test('a receipt continues the task once, and a repeated call gets the same answer (MN-7.2)', async () => {
   const response = await askToPay()
   const receipt = signReceipt(policyOf(response), { reference: 'invoice 12' })
   const paidResponse = await payTask(response, receipt, { messageId: 'paying-1' })
@@ -115,7 +115,7 @@ test('a receipt continues the task and counts once; a retry of the call gets the
 type Changes = Readonly<Record<string, unknown>>
 const past = Math.floor(Date.now() / 1000) - 3_600
 
-describe('the gateway refuses a receipt for something else, and the requirement stays open', () => {
+describe('the gateway refuses a receipt, and the requirement stays open,', () => {
   test.each<[string, Changes, number, string, string]>([
     ['another amount', { amount: '0.45' }, 403, 'amount', 'is not what was required'],
     ['an amount that is no number', { amount: '4.5.0' }, 403, 'amount', 'is not what was required'],
@@ -126,7 +126,7 @@ describe('the gateway refuses a receipt for something else, and the requirement 
     ['a time that is over', { iat: past, exp: past + 60 }, 401, 'exp', 'is over'],
     ['a time yet to come', { iat: past + 7_200 }, 401, 'iat', 'is yet to come'],
     ['no jti', { jti: undefined }, 200, 'jti', 'is missing or not well formed'],
-  ])('%s', async (_, changes, status, name, description) => {
+  ])('when it is for %s', async (_, changes, status, name, description) => {
     const response = await askToPay()
     const before = await countMessages()
     const refusal = await payTask(response, signReceipt(policyOf(response), changes))
@@ -139,14 +139,14 @@ describe('the gateway refuses a receipt for something else, and the requirement 
     expect(paidResponse.task?.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
-  test('a signature of somebody else', async () => {
+  test('when somebody else signed it', async () => {
     const response = await askToPay()
     const forgedText = signReceipt(policyOf(response), {}, { key: strangersKey })
     const message = "Cannot take receipt: signature is not the payment provider's"
     expect(await payTask(response, forgedText)).toMatchObject({ status: 401, error: { message } })
   })
 
-  test('no signature, or another kind of token', async () => {
+  test('when it has no signature, or another kind of token', async () => {
     const response = await askToPay()
     const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
     const unsigned = `${encode({ alg: 'none', typ: 'receipt+jwt' })}.${encode(policyOf(response))}.AA`
@@ -158,7 +158,7 @@ describe('the gateway refuses a receipt for something else, and the requirement 
     )
   })
 
-  test('none at all, or one where nobody has to pay', async () => {
+  test('when it is missing, or nobody has to pay', async () => {
     const response = await askToPay()
     const missing = [{ field: field('receipt'), description: 'is missing' }]
     expect(await payTask(response, undefined)).toMatchObject({ status: 403, error: { violations: missing } })
@@ -169,7 +169,7 @@ describe('the gateway refuses a receipt for something else, and the requirement 
     expect(await askShop(gateway, 'yes', { taskId, resolution })).toMatchObject({ error: { violations: wrong } })
   })
 
-  test('one that has paid already', async () => {
+  test('when it has already paid', async () => {
     const [first, second] = [await askToPay(), await askToPay()]
     const jti = 'the-same'
     expect((await payTask(first, signReceipt(policyOf(first), { jti }))).error).toBeUndefined()
@@ -180,7 +180,7 @@ describe('the gateway refuses a receipt for something else, and the requirement 
   })
 })
 
-describe('a decision counts only for its own requirement', () => {
+describe('a decision', () => {
   const refusal = (description: string) => ({
     status: 403,
     error: {
@@ -189,7 +189,7 @@ describe('a decision counts only for its own requirement', () => {
     },
   })
 
-  test('a requirement of another principal is not known to the caller', async () => {
+  test('is unknown to a caller for a requirement of another principal', async () => {
     const response = await askToPay()
     const receipt = signReceipt(policyOf(response))
     const before = await countMessages()
@@ -199,7 +199,7 @@ describe('a decision counts only for its own requirement', () => {
     expect(await countMessages()).toBe(before)
   })
 
-  test('a caller without credentials decides nothing', async () => {
+  test('needs a caller with credentials', async () => {
     const response = await askShop(gateway, 'consent please', { sub: null })
     const resolution = { in_reply_to_state: policyOf(response).state }
     const answer = await askShop(gateway, 'yes', { taskId: response.task?.id ?? '', resolution, sub: null })
@@ -211,7 +211,7 @@ describe('a decision counts only for its own requirement', () => {
     })
   })
 
-  test('not in another context, nor in another task of the same context', async () => {
+  test('does not count in another context, nor in another task of the same context', async () => {
     const response = await askToPay()
     const otherResponse = await askToPay()
     const receipt = signReceipt(policyOf(response))
@@ -224,7 +224,7 @@ describe('a decision counts only for its own requirement', () => {
     expect(inContext.task?.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
-  test('not as another kind, nor of a state nobody issued', async () => {
+  test('does not count as another kind, nor for a made-up state', async () => {
     const response = await askToPay()
     const { state } = policyOf(response)
     const taskId = response.task?.id ?? ''
@@ -238,7 +238,7 @@ describe('a decision counts only for its own requirement', () => {
     )
   })
 
-  test('not once its task has ended', async () => {
+  test('does not count after its task has ended', async () => {
     const response = await askToPay()
     await callShop(gateway, 'CancelTask', { id: response.task?.id })
     const rejection = await payTask(response, signReceipt(policyOf(response)))
@@ -248,7 +248,7 @@ describe('a decision counts only for its own requirement', () => {
   })
 })
 
-test('the caller may give and refuse consent in the call', async () => {
+test('the caller may grant or refuse consent in the call', async () => {
   for (const outcome of ['granted', 'declined']) {
     const response = await askShop(gateway, 'consent please')
     const resolution = { in_reply_to_state: policyOf(response).state, outcome }
@@ -259,7 +259,7 @@ test('the caller may give and refuse consent in the call', async () => {
   }
 })
 
-test('a person pays at the provider and comes back, and a click alone pays nothing', async () => {
+test('a person pays at the provider and returns, while a click alone pays nothing', async () => {
   const response = await askToPay()
   const policy = policyOf(response)
   const path = new URL(String(policy.url)).pathname
@@ -290,7 +290,7 @@ test('a person pays at the provider and comes back, and a click alone pays nothi
   expect(await eventually(state)).toContain('decided: payment_required granted by receipt, my state')
 })
 
-test('the provider tells of a payment from server to server, once or twice', async () => {
+test('the provider may report a payment from server to server, once or twice', async () => {
   const response = await askToPay()
   const call = (body: string) => fetch(`${gateway.url()}/payments/callback`, { method: 'POST', body })
   const receipt = signReceipt(policyOf(response))

@@ -76,7 +76,7 @@ async function askInChat(text: string, payload?: object) {
   return outcomeOf(events)
 }
 
-test('an "always" of the chat token "ann" lets no API key "ann" through', async () => {
+test('a remembered approval of the chat token "ann" does not count for an API key "ann"', async () => {
   expect(await askInChat('order 1', { approved: true, remember: 'always' })).toMatchObject({ type: 'success' })
   expect(await askInChat('order 2')).toMatchObject({ type: 'success' })
   expect(readFileSync(till, 'utf8')).toContain('done 2')
@@ -93,7 +93,7 @@ test('the evidence names the kind of credential that proves a caller', async () 
   expect(proofs).toContainEqual(expect.objectContaining({ type: 'transport', credential: 'chat_token' }))
 })
 
-test('three spellings of a name are three people: limits count each, and forgetting one leaves the others', async () => {
+test('three spellings of a name are three people with separate limits, and forgetting one leaves the others', async () => {
   const host = new URL(swarm.gateway.simulation.a2a.issuerConfig.issuer).hostname
   const subjects = ['ann', `ann@${host}`, `ANN@${host}`]
   for (const sub of subjects) {

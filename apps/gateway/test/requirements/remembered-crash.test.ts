@@ -32,7 +32,7 @@ async function askFor(order: number) {
   return { objectId, path: findActionPath(JSON.stringify(activity.object)) }
 }
 
-test('a decision and its memory become durable together, or neither does (E-39)', {
+test('the store commits a decision and its memory together, or neither (E-39)', {
   timeout: 240_000,
 }, async () => {
   const { gateway, url } = setup
@@ -55,7 +55,7 @@ test('a decision and its memory become durable together, or neither does (E-39)'
   }
 })
 
-test('a remembered permission runs a tool once at most, though the gateway dies while it begins or runs (E-39)', {
+test('a remembered permission runs a tool at most once if the gateway dies around it (E-39)', {
   timeout: 240_000,
 }, async () => {
   const { gateway } = setup

@@ -126,7 +126,7 @@ async function revokeAll(agent: string): Promise<void> {
 const agents = ['shop', 'desk'] as const
 
 test.each(agents)(
-  'a yes for this conversation runs the tool of %s there from then on, and nowhere else, until its end (E-39)',
+  'an approval for this conversation runs the tool of %s there, until the approval ends (E-39)',
   async agent => {
     const till = await openTill({ agent })
     const { interrupt, said } = await till.decide({ approved: true, remember: 'conversation' })
@@ -153,7 +153,7 @@ test.each(agents)(
 )
 
 test.each(agents)(
-  'a yes from now on counts for %s in every conversation of its author, after a restart, and for nobody else (E-39)',
+  'a permanent approval counts for %s in every conversation of its author only, also after a restart (E-39)',
   async agent => {
     const first = await openTill({ agent })
     await first.decide({ approved: true, remember: 'always' })
@@ -179,7 +179,7 @@ test.each(agents)(
 )
 
 test.each(agents)(
-  'a no from now on refuses later calls of %s without a question, and its model learns of it (E-39)',
+  'a permanent refusal declines later calls of %s without a question, and its model learns of it (E-39)',
   async agent => {
     const till = await openTill({ agent })
     expect((await till.decide({ approved: false, remember: 'always' })).said).toContain('It was not allowed.')
@@ -195,7 +195,7 @@ test.each(agents)(
   },
 )
 
-test('a decision for a conversation counts more than one for all of them', async () => {
+test('a decision for one conversation overrides a decision for all', async () => {
   const till = await openTill({ agent: 'shop' })
   await till.decide({ approved: false, remember: 'conversation' })
   const otherTill = await openTill({ agent: 'shop' })
@@ -205,7 +205,7 @@ test('a decision for a conversation counts more than one for all of them', async
   await revokeAll('shop')
 })
 
-test('an invalid reach, or one that nobody offers, decides nothing', async () => {
+test('a decision with an invalid or unoffered scope decides nothing', async () => {
   for (const [agent, remember, words] of [
     ['shop', 'for ever', 'Cannot decide: "remember" must be "once", "conversation" or "always"'],
     ['strict', 'always', 'Cannot decide: this counts once, and is not remembered'],
@@ -223,7 +223,7 @@ test('an invalid reach, or one that nobody offers, decides nothing', async () =>
 const post = (path: string, form: Readonly<Record<string, string>>) =>
   fetch(swarm.gateway.url() + path, { method: 'POST', body: new URLSearchParams(form) })
 
-test('by the page that a mail leads to; the same page takes it back (E-39)', async () => {
+test('a person can make and withdraw a permanent decision on the page of a mail (E-39)', async () => {
   const { mail } = swarm.gateway.simulation
   const write = async (text: string) => {
     const receipt = await mail.deliver({ to: 'shop@agents.test', text })
@@ -273,7 +273,7 @@ test.each([
   expect(await listAll('shop')).toEqual([])
 })
 
-test('a decision does not count for those who write in the name of the person who made it', async () => {
+test('a decision does not count for those who write under its author’s name', async () => {
   const { mail } = swarm.gateway.simulation
   const from = 'ada@alice.test'
   const receipt = await mail.deliver({ from, to: 'shop@agents.test', text: 'order q1, please' })
@@ -296,7 +296,7 @@ test('a decision does not count for those who write in the name of the person wh
   await revokeAll('shop')
 })
 
-test('over the fediverse by the link of a direct post (E-39)', async () => {
+test('a person can make a permanent decision by the link of a direct fediverse post (E-39)', async () => {
   const { fediverse } = swarm.gateway.simulation
   const write = async (text: string) => {
     const { objectId } = await fediverse.deliver({ to: '@shop@agents.test', text, visibility: 'direct' })
@@ -313,7 +313,7 @@ test('over the fediverse by the link of a direct post (E-39)', async () => {
   await revokeAll('shop')
 })
 
-test('over A2A the caller says how far a decision counts, in its context or in all of theirs (E-39)', async () => {
+test('an A2A caller can decide for one context or for all (E-39)', async () => {
   const { gateway } = swarm
   const response = await askShop(gateway, 'order a1, please')
   const policy = policyOf(response)
@@ -344,7 +344,7 @@ test('over A2A the caller says how far a decision counts, in its context or in a
   await revokeAll('shop')
 })
 
-test('an operator’s word counts for later calls of the same tool, but not after changed arguments (E-39)', async () => {
+test('an operator’s decision counts for later calls of the same tool, but not after changed arguments (E-39)', async () => {
   const ann = await openTill({ agent: 'vault' })
   const { outcome } = await ann.run('refund order o1, please')
   const [interrupt] = outcome.interrupts ?? []
@@ -399,7 +399,7 @@ test('an operator’s word counts for later calls of the same tool, but not afte
   )
 })
 
-test('a person with a linked mailbox finds decisions by mail in their chat, and ends them; without the link they do not', async () => {
+test('a person with a linked mailbox can end mailed decisions in their chat, and cannot without the link', async () => {
   const { mail } = swarm.gateway.simulation
   const from = 'ann@alice.test'
   const till = await openTill({ agent: 'shop' })
@@ -423,7 +423,7 @@ test('a person with a linked mailbox finds decisions by mail in their chat, and 
   await revokeAll('shop')
 })
 
-test('an operator leaves no memory in the place of the person', async () => {
+test('an operator cannot store a permanent decision for a person', async () => {
   const till = await openTill({ agent: 'shop' })
   const { outcome } = await till.run('refund order 27, please')
   const id = outcome.interrupts?.[0]?.id
@@ -441,7 +441,7 @@ test('an operator leaves no memory in the place of the person', async () => {
   expect(await listAll('shop')).toEqual([])
 })
 
-test('nothing of it stays when the gateway forgets its author, nor after the end of its chat', async () => {
+test('the gateway deletes a permanent decision with its author or its chat', async () => {
   const till = await openTill({ agent: 'shop' })
   await till.decide({ approved: true, remember: 'conversation' })
   await ask(annsToken, urlOf('shop', `threads/${till.threadId}`), 'DELETE')

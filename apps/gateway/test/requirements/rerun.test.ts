@@ -66,7 +66,7 @@ async function printOf(id: string): Promise<string> {
   return lines.join()
 }
 
-test('a mail gets its answer once its decided turn runs again', async () => {
+test('a mail gets its answer after its decided turn runs again', async () => {
   const { mail } = await gateway.simulation.mail.deliver({ to: 'desk@agents.test', text: 'My money back, please' })
   const record = await rerunAnswered(await failDecided())
   expect(record.message.sender.address).toBe('@alice@alice.test')
@@ -78,7 +78,7 @@ test('a mail gets its answer once its decided turn runs again', async () => {
   expect(paidMail?.headers.get('references')?.join()).toContain(mail.messageId)
 })
 
-test('a post gets its answer once its decided turn runs again', async () => {
+test('a post gets its answer after its decided turn runs again', async () => {
   await gateway.simulation.fediverse.deliver({ to: '@desk@agents.test', text: 'My money back, please' })
   const record = await rerunAnswered(await failDecided())
   await eventually(async () =>
@@ -86,13 +86,13 @@ test('a post gets its answer once its decided turn runs again', async () => {
   )
 })
 
-test('the history of a chat has the answer once its decided turn runs again', async () => {
+test('a chat has the answer in its history after its decided turn runs again', async () => {
   await web.say('My money back, please', { threadId: 'refund', id: 'refund-1' })
   await rerunAnswered(await failDecided())
   expect(JSON.stringify(await web.readHistory('refund'))).toContain('Paid back, as it was granted.')
 })
 
-test('the operator reads that the caller of an ended task hears nothing of the answer', async () => {
+test('the operator learns that the caller of an ended task cannot get the answer', async () => {
   const { task } = await askShop(gateway, 'My money back, please')
   const id = await failDecided()
   expect(await printOf(id)).toContain('a caller who waits for it hears nothing')
@@ -100,7 +100,7 @@ test('the operator reads that the caller of an ended task hears nothing of the a
   expect(after.task?.status.state).toBe('TASK_STATE_FAILED')
 })
 
-test('the operator reads no such note for a chat, which has the answer in its history', async () => {
+test('the operator gets no such note for a chat, whose history has the answer', async () => {
   await web.say('My money back, please', { threadId: 'noted', id: 'noted-1' })
   expect(await printOf(await failDecided())).toMatch(/runs again as #\d+$/)
   await eventually(async () => JSON.stringify(await web.readHistory('noted')).includes('Paid back, as it was granted.'))

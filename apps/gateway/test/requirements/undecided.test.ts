@@ -30,7 +30,7 @@ async function awaitState(id: string | undefined, state: string) {
   })
 }
 
-test('a task over A2A ends when its caller lets the question go by', async () => {
+test('an A2A task ends when its caller lets a question expire', async () => {
   const response = await askShop(gateway, 'consent please')
   expect(response.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   const endedResponse = await awaitState(response.task?.id, 'TASK_STATE_COMPLETED')
@@ -43,7 +43,7 @@ test('a task over A2A ends when its caller lets the question go by', async () =>
   expect(late.error?.violations).toMatchObject([{ description: 'has expired' }])
 })
 
-test('a chat tells a person that they let its question go by, once', async () => {
+test('a chat tells a person once that a question has expired', async () => {
   const threadId = uniqueName('thread')
   const events = await web.say('consent please', { threadId })
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'interrupt' } })
@@ -54,7 +54,7 @@ test('a chat tells a person that they let its question go by, once', async () =>
   expect(await readToolRows()).toHaveLength(1)
 })
 
-test('a person who lets a question to their post go by hears no more of it', async () => {
+test('a person on the fediverse hears nothing about an expired question', async () => {
   const { objectId } = await gateway.simulation.fediverse.deliver({
     to: '@shop@agents.test',
     text: 'consent please',

@@ -29,12 +29,12 @@ test.each([
   ['a2a', 'nothing'],
   ['email', 'my bike'],
   ['web', 'nothing'],
-] as const)('an agent gets a message by %s with its kind, and of a mail the subject', async (via, subject) => {
+] as const)('an agent gets the kind of a message by %s, and the subject of a mail', async (via, subject) => {
   const { parts } = await gateway.send({ via, to: 'clerk', text: 'my bike' })
   expect(parts).toMatchObject([{ content: `message about ${subject}` }])
 })
 
-test('an agent hands on the parts that it got, and the answer of another agent as it is', async () => {
+test('an agent can pass on received parts and another agent’s answer unchanged', async () => {
   const { parts, status } = await gateway.send({ via: 'email', to: 'relay', text: 'my bike' })
   expect(status).toBe('answered')
   expect(parts).toMatchObject([{ kind: 'text', content: 'message about nothing' }])
@@ -45,7 +45,7 @@ test('an agent answers with one part', async () => {
   expect(parts).toMatchObject([{ kind: 'artifact', name: 'order.json', data: { order: 7 } }])
 })
 
-test('an agent’s type of a mail has what the channel gives, and no more', () => {
+test('an agent’s type of a mail has exactly what the channel gives', () => {
   // `npm run types` fails if only one of the two declarations changes.
   type Given = Pick<MailPart, Exclude<keyof MailPart, symbol | 'kind' | 'flags'>>
   expectTypeOf<Given>().toEqualTypeOf<MailDetails>()

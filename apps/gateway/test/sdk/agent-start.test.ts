@@ -28,7 +28,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const use = join(folder, 'desk.ts')
 
-test('startGateway() rejects when start() of an agent fails, and waits no longer than a second for one that goes on', async () => {
+test('startGateway() rejects when start() of an agent fails, and waits at most a second for one that keeps running', async () => {
   const endless = { use: './endless.ts' } as const
   const settings = { agents: { desk: { use: './desk.ts' }, endless } } as const
   const starting = startGateway({ folder, settings, log: 'silent' })
@@ -38,7 +38,7 @@ test('startGateway() rejects when start() of an agent fails, and waits no longer
   await gateway.stop()
 })
 
-test('a gateway whose agent fails to start says so in doctor and, where the agent is required, in /readyz, until it has started', async () => {
+test('doctor and /readyz report an agent that fails to start, until it has started', async () => {
   const agents = { desk: { use, required: true }, other: { use } }
   const gateway = await openTestGateway(() => ({ agents }))
   const findStarts = async () => {
@@ -65,7 +65,7 @@ test('a gateway whose agent fails to start says so in doctor and, where the agen
   await gateway.close()
 })
 
-test('restart() of a gateway of tests rejects when start() of an agent fails, and succeeds once it does not', async () => {
+test('restart() of a test gateway rejects when start() of an agent fails, and succeeds once it does not', async () => {
   writeFileSync(database, '')
   const settings = { agents: { desk: { use: './desk.ts' } } } as const
   const gateway = await startGateway({ folder, settings, log: 'silent' })

@@ -86,14 +86,14 @@ describe('a bot of Chat SDK', () => {
     ['activitypub', '@alice@mastodon.test'],
     ['email', 'alice@alice.test'],
     ['a2a', ''],
-  ] as const)('answers a message over %s, and knows who is proven', async (via, address) => {
+  ] as const)('answers a message over %s, and knows proven senders', async (via, address) => {
     const reply = await ask('hello', via)
     expect(reply).toMatch(/heard\W* hello from/)
     expect(reply).toContain(address)
     expect(reply).not.toContain('unverified')
   })
 
-  test('gets the next message of a thread that it follows, and the earlier words', async () => {
+  test('gets the next message of a thread that it follows, with the earlier messages', async () => {
     const first = await gateway.send({ via: 'email', to: 'bot', text: 'hello' })
     const { reply } = await gateway.send({ via: 'email', to: 'bot', text: 'and now', thread: first.thread })
     expect(reply?.text).toMatch(/heard\W* and now/)
@@ -108,7 +108,7 @@ describe('a bot of Chat SDK', () => {
     expect(await ask(text)).toMatch(pattern)
   })
 
-  test('that says nothing gives no answer', async () => {
+  test('sends no answer if it says nothing', async () => {
     expect(await ask('nothing')).toBeUndefined()
   })
 
@@ -116,7 +116,7 @@ describe('a bot of Chat SDK', () => {
     expect(await ask('fail')).toMatch(/^at the second try/)
   })
 
-  test('reads a file from the gateway, and not from the address that a peer names', async () => {
+  test('reads a file from the gateway, and not from the peer’s URL', async () => {
     const parts = [{ text: 'read' }, { raw: 'aGk=', filename: 'a.txt' }, { url: 'https://127.0.0.1:9/' }]
     const message = { messageId: 'read-1', role: 'ROLE_USER', parts }
     const answer = await fetch(`${gateway.url}/agents/bot/a2a/rest/message:send`, {
@@ -127,7 +127,7 @@ describe('a bot of Chat SDK', () => {
     expect(await answer.text()).toContain('hi https://127.0.0.1:9/')
   })
 
-  test('writes to a person later, beside any answer', async () => {
+  test('writes to a person later, besides any answer', async () => {
     await ask('hello', 'activitypub')
     const sentMessage = await threads.at(-1)?.post('one more thing')
     expect(sentMessage?.id).toMatch(/^[0-9a-f]{32}$/)
@@ -139,7 +139,7 @@ describe('a bot of Chat SDK', () => {
   })
 })
 
-test.each([' ', 'whsec_', 'whsec_%%%'])('the adapter does not start with the secret %j', empty => {
+test.each([' ', 'whsec_', 'whsec_%%%'])('the adapter refuses to start with the secret %j', empty => {
   expect(() => createPosternAdapter({ secret: empty })).toThrow(
     'The secret of the webhook agent must be some text, or "whsec_" followed by base64',
   )
@@ -150,7 +150,7 @@ test.each([
   [-290, false],
   [290, false],
   [310, true],
-])('the adapter takes a right signature within five minutes alone: at %i s', async (shift, isRefused) => {
+])('the adapter accepts a valid signature only within five minutes: at %i s', async (shift, isRefused) => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const [at, body] = [String(Math.trunc(Date.now() / 1000) + shift), '{}']
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
@@ -160,7 +160,7 @@ test.each([
   expect(status === 401).toBe(isRefused)
 })
 
-test('the adapter takes the scheme v1 alone, however right the octets are', async () => {
+test('the adapter accepts only the scheme v1, even with valid bytes', async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const [at, body] = [String(Math.trunc(Date.now() / 1000)), '{}']
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64')

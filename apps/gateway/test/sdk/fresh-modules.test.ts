@@ -47,7 +47,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('each gateway of a process loads its agents and their imports anew; a restart keeps conversations, address and token', async () => {
+test('each gateway of a process loads its agents and their imports anew, and a restart keeps its state', async () => {
   const { stdout } = await run(process.execPath, ['program.mjs'], { cwd: folder })
   expect(JSON.parse(stdout)).toEqual({
     said: [

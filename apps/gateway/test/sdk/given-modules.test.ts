@@ -16,7 +16,7 @@ async function open(options: StartGatewayOptions): Promise<StartedGateway> {
 }
 
 test.each([{}, { isolate: true }])(
-  'startGateway() takes an agent that the test has imported, also with %j',
+  'startGateway() accepts an agent that the test has imported, also with %j',
   async overrides => {
     const [find, close] = [vi.fn(() => 'on Monday'), vi.fn()]
     const agentModule = defineAgent({ handle: () => `It comes ${find()}.`, close })
@@ -33,7 +33,7 @@ test.each([{}, { isolate: true }])(
   },
 )
 
-test('startGateway() takes tools that the test has imported, by their path', async () => {
+test('startGateway() accepts tools that the test has imported, by their path', async () => {
   const model = await openExampleModel()
   ends.push(model.close)
   const run = vi.fn(({ city }: { readonly city: string }) => `rain in ${city}`)

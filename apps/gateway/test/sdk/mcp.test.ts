@@ -56,7 +56,7 @@ async function ask(name: string, input: object = {}) {
   return JSON.parse(textOf(answer))
 }
 
-test('every tool says what it does and what it takes', async () => {
+test('every tool describes its purpose and its input', async () => {
   const { tools } = await client.listTools()
   expect(tools.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['list_messages', 'show_message', 'why', 'list_refusals', 'list_deliveries', 'run_doctor']),
@@ -86,7 +86,7 @@ test('every tool says what it does and what it takes', async () => {
   })
 })
 
-test('a model of the operator gets no character of a peer that nobody sees', { timeout: 60_000 }, async () => {
+test('the operator’s model gets no invisible character of a peer', { timeout: 60_000 }, async () => {
   const text = 'Look \u{e0050}\u{e0041} \u202egpj \u001b[2J here'
   await ask('send_test_message', { via: 'a2a', to: 'echo', text })
   const listText = textOf(await call('list_messages', { limit: 1 }))
@@ -116,7 +116,7 @@ test('the server lists and shows a sent message, and why names its outcome', { t
   expect((await ask('list_deliveries')).items.length).toBeGreaterThan(0)
 })
 
-test('a coding agent sends files by their paths', { timeout: 60_000 }, async () => {
+test('a coding agent can send files by their paths', { timeout: 60_000 }, async () => {
   const path = join(elsewhere, 'plan.csv')
   writeFileSync(path, 'day,hour')
   const { reply } = await ask('send_test_message', { via: 'a2a', to: 'echo', text: 'See there.', files: [path] })
@@ -133,7 +133,7 @@ test('the server lists refused traffic with its reason', async () => {
   expect((await ask('list_refusals')).items[0]).toMatchObject({ via: 'activitypub' })
 })
 
-test('the doctor and the status come as the API has them', async () => {
+test('the doctor and status tools return what the API returns', async () => {
   expect(await ask('run_doctor')).toMatchObject({ gateway: 'running', findings: expect.any(Array) })
   expect(await ask('status')).toMatchObject({ dev: true, agents: 2 })
 })
@@ -144,19 +144,19 @@ test.each([
   ['show_message', {}, /^Cannot show message: "id" is missing/],
   ['show_message', { id: '999' }, /^Cannot show message: there is no message/],
   ['nothing', {}, /there is no such tool/],
-])('%s with %j fails in words that say what is wrong', async (name, input, pattern) => {
+])('%s with %j fails with an explanation', async (name, input, pattern) => {
   const answer = await call(name, input)
   expect(answer.isError).toBe(true)
   expect(textOf(answer)).toMatch(pattern)
 })
 
-test('a gateway that does not answer is an answer of the tool, and the server goes on', async () => {
+test('a tool reports a gateway that does not answer, and the server continues', async () => {
   const lostClient = await connect('http://127.0.0.1:9')
   for (const _ of [1, 2]) expect(textOf(await call('status', {}, lostClient))).toContain('127.0.0.1:9')
   await lostClient.close()
 })
 
-test('beside data that no gateway serves, tools that read and tools that write open no agent', {
+test('tools open no agent when no gateway runs on the data', {
   timeout: 60_000,
 }, async () => {
   const folder = join(elsewhere, 'stopped')

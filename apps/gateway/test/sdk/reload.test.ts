@@ -86,13 +86,13 @@ async function change(name: string, text: string, pattern: RegExp): Promise<void
   await vi.waitFor(() => expect(output.slice(before)).toMatch(pattern), { timeout: 50_000, interval: 50 })
 }
 
-test('postern dev opens an agent anew when a module that it imports changes', async () => {
+test('postern dev reloads an agent when a module that it imports changes', async () => {
   expect(await ask()).toBe('first')
   await change('words.ts', "export const words: string = 'second'\n", /agents reloaded/)
   expect(await ask()).toBe('second')
 })
 
-test('postern dev follows every save of an editor that writes a new file and renames it over the old one', async () => {
+test('postern dev notices every save of an editor that renames a new file over the old one', async () => {
   for (const text of ['renamed once', 'renamed twice', 'renamed three times']) {
     const before = output.length
     write('words.ts.tmp', `export const words: string = '${text}'\n`)
@@ -103,7 +103,7 @@ test('postern dev follows every save of an editor that writes a new file and ren
   await change('words.ts', "export const words: string = 'second'\n", /agents reloaded/)
 })
 
-test('postern dev keeps the agent when a module does not load, and says file, line and column', async () => {
+test('postern dev keeps the agent when a module does not load, and prints file, line and column', async () => {
   const broken = "export const words: string = 'third'\nexport const = 3\n"
   await change('words.ts', broken, /agents cannot be reloaded; the former ones stay in use/)
   expect(output).toMatch(/agents\.desk\.use: [^\n]*words\.ts:2:\d+ has a syntax error/)
@@ -112,7 +112,7 @@ test('postern dev keeps the agent when a module does not load, and says file, li
   expect(await ask()).toBe('fourth')
 })
 
-test('a running turn ends with the agent that began it, which closes only then', async () => {
+test('a running turn ends with the agent that started it, which only then closes', async () => {
   await change('agent.ts', slowAgent, /agents reloaded/)
   const answer = ask()
   await vi.waitFor(() => expect(existsSync(begun)).toBe(true), { timeout: 50_000 })
@@ -124,7 +124,7 @@ test('a running turn ends with the agent that began it, which closes only then',
   await vi.waitFor(() => expect(existsSync(closed)).toBe(true), { timeout: 50_000 })
 })
 
-test('postern dev follows changes of the configuration, and ends running work by the former one', async () => {
+test('postern dev applies changes of the configuration, and ends running work under the old one', async () => {
   for (const path of [begun, released, closed]) rmSync(path)
   await change('agent.ts', slowAgent, /agents reloaded/)
   const [answer, stream] = [ask(), await openChat()]
@@ -144,7 +144,7 @@ test('postern dev follows changes of the configuration, and ends running work by
   expect(await ask('other', 'email')).toContain('hello')
 })
 
-test('a configuration that is wrong changes nothing, and the log says what is wrong with it', async () => {
+test('an invalid configuration changes nothing, and the log names its error', async () => {
   const wrong = configure({ other: { use: 'builtin:echo' } }, { limits: { per_identity: -1 }, colour: 'red' })
   const keptPattern = /configuration cannot be reloaded; the former one stays in use/
   await change('postern.config.json', wrong, keptPattern)
@@ -156,7 +156,7 @@ test('a configuration that is wrong changes nothing, and the log says what is wr
   expect(await ask('other')).toContain('hello')
 })
 
-test('a port in use leaves the former sockets open', async () => {
+test('a port in use keeps the old sockets open', async () => {
   const taken = createServer()
   await new Promise<void>(resolve => taken.listen(0, '127.0.0.1', resolve))
   const { port } = taken.address() as AddressInfo
@@ -168,7 +168,7 @@ test('a port in use leaves the former sockets open', async () => {
   expect(await ask('other', 'email')).toContain('hello')
 })
 
-test('the log names settings that cannot change while it runs, and the gateway applies the others', async () => {
+test('the log names settings that need a restart, and the gateway applies the others', async () => {
   const settings = { listen: { host: 'localhost' }, data: 'elsewhere', log: { level: 'debug' } }
   const agents = { third: { use: 'builtin:echo' } }
   await change('postern.config.json', configure(agents, settings), /configuration reloaded/)
@@ -178,7 +178,7 @@ test('the log names settings that cannot change while it runs, and the gateway a
   expect(existsSync(join(folder, 'elsewhere'))).toBe(false)
 })
 
-test('a file that the configuration names counts as part of it', async () => {
+test('a file that the configuration names counts as a part of it', async () => {
   const tokens = [{ name: 'ada', sha256: { file: 'digest.txt' } }]
   write('digest.txt', hash('sha256', 'first'))
   await change('postern.config.json', configure({}, { web: { auth: { tokens } } }), /configuration reloaded/)
@@ -188,7 +188,7 @@ test('a file that the configuration names counts as part of it', async () => {
   expect((await openChat('second')).status).toBe(200)
 })
 
-test('an agent keeps to its concurrency while a turn of the former configuration still runs', async () => {
+test('an agent keeps its concurrency while a turn of the old configuration still runs', async () => {
   const [runs, ended] = [join(folder, 'runs.txt'), join(folder, 'ended.txt')]
   const agents = { busy: { use: './busy.ts', concurrency: 1 } }
   write('busy.ts', describeBusy(runs, ended))

@@ -9,19 +9,16 @@ import { defineConfig } from '../../src/index.ts'
 const app = new Hono().route('/', createSchemaRoutes())
 const read = async (name: string) => (await app.request(`/schemas/${name}`)).json()
 
-test.each(['config.json', 'message.json', 'response.json'])(
-  'the gateway serves %s as it is in the package',
-  async name => {
-    const answer = await app.request(`/schemas/${name}`)
-    expect(answer.status).toBe(200)
-    expect(answer.headers.get('content-type')).toBe('application/schema+json')
-    const file = readFileSync(join(import.meta.dirname, '../../schemas', name), 'utf8')
-    expect(await answer.json()).toEqual(JSON.parse(file))
-  },
-)
+test.each(['config.json', 'message.json', 'response.json'])('the gateway serves %s as in the package', async name => {
+  const answer = await app.request(`/schemas/${name}`)
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('content-type')).toBe('application/schema+json')
+  const file = readFileSync(join(import.meta.dirname, '../../schemas', name), 'utf8')
+  expect(await answer.json()).toEqual(JSON.parse(file))
+})
 
 test.each(['nothing.json', 'toString', '__proto__', '..%2fpackage.json'])(
-  'the gateway serves no schema %s',
+  'the gateway does not serve the schema %s',
   async name => {
     expect((await app.request(`/schemas/${name}`)).status).toBe(404)
   },
@@ -38,7 +35,7 @@ async function listFaults(settings: unknown) {
 describe('config.json', () => {
   const check = async (settings: unknown) => (await listFaults(settings)).length === 0
 
-  test('admits what defineConfig() admits, with references in place of texts', async () => {
+  test('accepts what defineConfig() accepts, with references in place of texts', async () => {
     const settings = defineConfig({
       $schema: './node_modules/postern/schemas/config.json',
       origin: { env: 'ORIGIN' },
@@ -66,14 +63,14 @@ describe('config.json', () => {
     expect(await check(config)).toBe(false)
   })
 
-  test('names the fault of an agent by its kind alone, as an editor shows it', async () => {
+  test('reports a fault of an agent only for its own kind, as an editor shows it', async () => {
     const agentConfig = { use: 'openai', base_url: 'https://model.example/v1', model: 'm', modle: 'm' }
     const faults = await listFaults({ origin: 'https://agents.example', agents: { desk: agentConfig } })
     const unexpected = faults.filter(({ keyword }) => keyword !== 'if')
     expect(unexpected).toMatchObject([{ keyword: 'additionalProperties', params: { additionalProperty: 'modle' } }])
   })
 
-  test('explains its keys', async () => {
+  test('describes its keys', async () => {
     const { properties } = await read('config.json')
     expect(properties.origin.description).toMatch(/^Public address of the gateway/)
     expect(properties.limits.properties.loop.properties.max_hops.description).toMatch(/\w+/)

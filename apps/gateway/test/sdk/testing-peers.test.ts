@@ -29,12 +29,12 @@ describe('a gateway of postern/testing', () => {
     model.close()
   })
 
-  test('sends forged messages and shows what the gateway answers', async () => {
+  test('sends forged messages and shows the responses of the gateway', async () => {
     const forgedMessage = { via: 'activitypub', to: 'asker', text: 'hello', fault: 'tampered' } as const
     expect(await gateway.send(forgedMessage)).toMatchObject({ status: 'refused', refusal: { answer: 401 }, parts: [] })
   })
 
-  test('shows what reached followers, strangers and mailboxes, with the files', async () => {
+  test('shows what followers, strangers and mailboxes received, with the files', async () => {
     await gateway.follow('alice@mastodon.test', 'asker')
     expect(await gateway.inbox('bob@mastodon.test')).toEqual([])
     const response = await gateway.send({ via: 'email', from: 'bob@nodmarc.test', to: 'asker', text: 'hello' })
@@ -54,7 +54,7 @@ describe('a gateway of postern/testing', () => {
     expect(await gateway.inbox('bob@mastodon.test')).toEqual([])
   })
 
-  test('refuses the inbox of a caller, and the follow of an agent that is not there', async () => {
+  test('refuses the inbox of a caller, and the follow of an unknown agent', async () => {
     await expect(gateway.inbox('peer')).rejects.toThrow('"peer" has no inbox')
     await expect(gateway.follow('alice@mastodon.test', 'nobody')).rejects.toThrow()
     await expect(gateway.follow('peer', 'asker')).rejects.toThrow('Nobody is called peer here')
@@ -79,7 +79,7 @@ describe('a gateway of postern/testing', () => {
   test.each([
     ['by the result that asked', (response: PeerReply) => response],
     ['by the id of the requirement', (response: PeerReply) => findRequirementId(response)],
-  ])('grants the call of a tool with other arguments, %s', async (_, name) => {
+  ])('approves the call of a tool with changed arguments, %s', async (_, name) => {
     const response = await gateway.send({ via: 'email', to: 'guide', text: 'The weather in Oslo?' })
     const { parts } = await gateway.decide(name(response), 'granted', { city: 'Bergen' })
     expect(JSON.stringify(parts)).toContain('a real look at Bergen')
@@ -87,7 +87,7 @@ describe('a gateway of postern/testing', () => {
     expect([question?.text, answer?.text]).toEqual([expect.any(String), expect.stringContaining('Bergen')])
   })
 
-  test('reports why it cannot decide', async () => {
+  test('explains why it cannot decide', async () => {
     const response = await gateway.send({ via: 'a2a', to: 'asker', text: 'consent' })
     await expect(gateway.decide(response, 'granted', { amount: 3 })).rejects.toThrow('there are no arguments to change')
     await gateway.decide(response, 'declined')
@@ -99,7 +99,7 @@ describe('a gateway of postern/testing', () => {
 })
 
 test.each(['activitypub', 'a2a', 'email'] as const)(
-  'a gateway of postern/testing takes messages by %s after its clock moves on, and what is overdue ends',
+  'a gateway of postern/testing accepts messages by %s after its clock advances, and overdue work ends',
   async via => {
     const gateway = await startGateway({ folder: import.meta.dirname, settings })
     const response = await gateway.send({ via, to: 'asker', text: 'consent' })

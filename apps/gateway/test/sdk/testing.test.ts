@@ -22,7 +22,7 @@ describe('startGateway() of postern/testing', () => {
   afterAll(() => gateway.stop())
 
   test.each(['activitypub', 'a2a', 'email'] as const)(
-    'carries a signed message by %s to an agent, and its answer back',
+    'delivers a signed message by %s to an agent, and returns its answer',
     async via => {
       const { reply, status } = await gateway.send({ via, to: 'desk', text: 'hello' })
       expect(reply?.text).toContain(`By ${via} you said: hello`)
@@ -30,7 +30,7 @@ describe('startGateway() of postern/testing', () => {
     },
   )
 
-  test('chats with the default agent and with another one, and goes on in a thread', async () => {
+  test('chats with the default agent and with another one, and continues a thread', async () => {
     const first = await gateway.chat({ text: 'hello' })
     expect(first.text).toBe('By web you said: hello')
     expect(first.events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
@@ -44,34 +44,31 @@ describe('startGateway() of postern/testing', () => {
     ['a2a', 'peer'],
     ['email', 'bob@nodmarc.test'],
     ['web', 'bob'],
-  ] as const)(
-    'sends files by %s as %s, and gives the number of the message and the parts of the answer',
-    async (via, from) => {
-      const { number, parts, status } = await gateway.send({ via, from, to: 'lister', text: 'look', parts: [note] })
-      expect(number).toBeGreaterThan(0)
-      expect(['answered', 'completed']).toContain(status)
-      const [said, list] = parts
-      expect(said).toMatchObject({ kind: 'text' })
-      const lines = said?.kind === 'text' ? said.content.split('\n') : []
-      expect(lines[0]).toContain(from.replace(/^@/, '').split('@')[0])
-      expect(lines.slice(1, 3)).toEqual([expect.stringContaining('look'), 'file note.txt text/plain buy milk'])
-      const data_base64 = Buffer.from(lines.join('\n')).toString('base64')
-      expect(list).toMatchObject({ kind: 'file', name: 'list.txt', bytes_ref: { kind: 'inline', data_base64 } })
-      const record = await gateway.record({ number })
-      expect(record).toMatchObject({ number, state: 'answered', message: { received_via: via } })
-      expect(await gateway.record(record.message.id)).toMatchObject({ number })
-      expect(record.deliveries.every(({ state }) => state === 'sent')).toBe(true)
-    },
-  )
+  ] as const)('sends files by %s as %s, and returns the message’s number and the answer’s parts', async (via, from) => {
+    const { number, parts, status } = await gateway.send({ via, from, to: 'lister', text: 'look', parts: [note] })
+    expect(number).toBeGreaterThan(0)
+    expect(['answered', 'completed']).toContain(status)
+    const [said, list] = parts
+    expect(said).toMatchObject({ kind: 'text' })
+    const lines = said?.kind === 'text' ? said.content.split('\n') : []
+    expect(lines[0]).toContain(from.replace(/^@/, '').split('@')[0])
+    expect(lines.slice(1, 3)).toEqual([expect.stringContaining('look'), 'file note.txt text/plain buy milk'])
+    const data_base64 = Buffer.from(lines.join('\n')).toString('base64')
+    expect(list).toMatchObject({ kind: 'file', name: 'list.txt', bytes_ref: { kind: 'inline', data_base64 } })
+    const record = await gateway.record({ number })
+    expect(record).toMatchObject({ number, state: 'answered', message: { received_via: via } })
+    expect(await gateway.record(record.message.id)).toMatchObject({ number })
+    expect(record.deliveries.every(({ state }) => state === 'sent')).toBe(true)
+  })
 
-  test('sends a value by A2A, and refuses to send one elsewhere', async () => {
+  test('sends data by A2A, and refuses to send it by other channels', async () => {
     const value = { kind: 'artifact', data: { size: [1, 2] } } as const
     const { parts } = await gateway.send({ via: 'a2a', to: 'lister', parts: [value] })
     expect(parts[0]).toMatchObject({ content: expect.stringMatching(/\ndata {"size":\[1,2\]}$/) })
     await expect(gateway.send({ via: 'email', to: 'lister', parts: [value] })).rejects.toThrow('goes by A2A alone')
   })
 
-  test('chats as the operator or as somebody with a token, with files', async () => {
+  test('chats as the operator or with a token, with files', async () => {
     const ownResult = await gateway.chat({ to: 'lister', text: 'hello' })
     const bobs = await gateway.chat({ to: 'lister', from: 'bob', text: 'hello', parts: [note] })
     expect(bobs.number).toBeGreaterThan(ownResult.number ?? Number.NaN)
@@ -88,11 +85,11 @@ describe('startGateway() of postern/testing', () => {
     await expect(gateway.record(9_999)).rejects.toThrow('There is no message "#9999"')
   })
 
-  test('reports the refusal of a chat by the gateway', async () => {
+  test('reports a chat that the gateway refuses', async () => {
     await expect(gateway.chat({ to: 'nobody', text: 'hello' })).rejects.toThrow(/Cannot chat: the gateway answered 404/)
   })
 
-  test('runs beside another one, which leaves nothing behind when it ends', async () => {
+  test('runs beside another one, and leaves nothing behind when it ends', async () => {
     const second = await startGateway({ folder, settings })
     expect(second.url).not.toBe(gateway.url)
     expect((await second.send({ via: 'a2a', to: 'desk', text: 'hi' })).reply?.text).toContain('you said: hi')

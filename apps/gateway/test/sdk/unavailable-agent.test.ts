@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openTestGateway } from '../setup/gateway.ts'
 
-test('the gateway asks a module again that throws Unavailable, after the seconds it names, and the sender gets the answer', async () => {
+test('the gateway retries a module that throws Unavailable after the given seconds, and the sender gets the answer', async () => {
   const agents = { busy: { use: '../sdk/agents/busy.ts' } }
   const gateway = await openTestGateway(() => ({ agents, default_agent: 'busy' }))
   const { id } = await gateway.simulation.send({ via: 'email', to: 'busy', text: 'hello', timeoutMs: 30_000 })

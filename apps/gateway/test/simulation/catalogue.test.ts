@@ -104,14 +104,14 @@ const drawn = drawEntries(simulationCatalogue.entries)
 const name = ({ via, from, visibility, fault }: CatalogueEntry) =>
   [via, from, visibility ?? '', fault ?? 'no fault'].filter(Boolean).join(', ')
 
-describe('the catalogue says of each message what a gateway in dev mode does', () => {
-  test('the API gives the catalogue as the package has it', async () => {
+describe('the catalogue of messages for a gateway in dev mode', () => {
+  test('reaches clients of the API as in the package', async () => {
     expect((await ask('/simulation')).json).toEqual(JSON.parse(JSON.stringify(simulationCatalogue)))
   })
 
-  test.each(drawn.map(entry => [name(entry), entry] as const))('%s', (_, entry) => check(entry))
+  test.each(drawn.map(entry => [name(entry), entry] as const))('predicts the outcome: %s', (_, entry) => check(entry))
 
-  test('every fault has an outcome, and every actor and mailbox domain of the simulation is in it', () => {
+  test('has an outcome for every fault, and every actor and mailbox domain of the simulation', () => {
     const { personas, entries, faults } = simulationCatalogue
     expect(new Set(entries.map(({ fault }) => fault))).toEqual(
       new Set([undefined, ...faults.map(({ fault }) => fault)]),
@@ -137,7 +137,7 @@ describe('the simulation refuses an unknown request with the list of known ones'
     expect({ status, detail: json.detail }).toEqual({ status: 400, detail: expect.stringMatching(detail) })
   })
 
-  test('a mailbox of any name at a domain of the simulation can write, and a token can be of any subject', async () => {
+  test('a mailbox of any name at a simulated domain can write, and a token can have any subject', async () => {
     expect(await send({ via: 'email', from: 'carla@quarantine.test' })).toMatchObject({ status: 'answered' })
     expect(await send({ via: 'a2a', from: 'somebody' })).toMatchObject({ status: 'completed' })
   })
@@ -155,7 +155,7 @@ describe('postern send', () => {
   const sending = (request: Parameters<typeof sendSimulated>[1]) =>
     run(output => sendSimulated(output, request, resolveChannelAlias))
 
-  test('ends with 0 when the gateway refuses a fault as the catalogue says, and shows the answer', async () => {
+  test('exits with 0 when the gateway refuses a fault as the catalogue says, and shows the answer', async () => {
     const request = { via: 'activitypub', to: 'echo', text: 'hello', from: 'bob@snac.test', fault: 'unsigned' }
     const { text, exitCode } = await sending(request)
     expect(text).toMatch(/\nanswer {4}401 .*there is no Signature header/)
@@ -163,19 +163,19 @@ describe('postern send', () => {
     expect(exitCode).toBeUndefined()
   })
 
-  test('ends with 1 and names the expected outcome when a message ends otherwise', async () => {
+  test('exits with 1 and names the expected outcome when a message ends differently', async () => {
     const { text, exitCode } = await sending({ via: 'email', to: 'nobody', text: 'hello' })
     expect(text).toMatch(/answer {4}550 .*\nexpected {2}answered$/)
     expect(exitCode).toBe(1)
   })
 
-  test('goes on as the same persona, in the same visibility', async () => {
+  test('continues as the same persona with the same visibility', async () => {
     const request = { via: 'activitypub', to: 'echo', text: 'hello', from: 'bob@rfc9421.test', visibility: 'direct' }
     const { text } = await sending(request)
     expect(text).toContain('send --via activitypub --to echo --from bob@rfc9421.test --visibility direct --thread')
   })
 
-  test('--list shows what there is, or the part that is named', async () => {
+  test('lists the catalogue with --list, or the named section', async () => {
     const list = (filters: Parameters<typeof printCatalogue>[1]) =>
       run(output => printCatalogue(output, filters, resolveChannelAlias))
     const { text } = await list({ via: 'email', fault: 'forged' })

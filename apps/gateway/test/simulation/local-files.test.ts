@@ -43,7 +43,7 @@ afterAll(async () => {
   server.close()
 })
 
-test('a webhook of a dev gateway reads files at the local address of the gateway', async () => {
+test('a webhook agent in dev mode gets URLs of files on the local gateway', async () => {
   const raw = Buffer.from('what the file says').toString('base64')
   const message = { messageId: 'file-1', role: 'ROLE_USER', parts: [{ raw, mediaType: 'text/plain' }] }
   const response = await fetch(`${gateway.url}/agents/reader/a2a/rest/message:send`, {

@@ -17,12 +17,15 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.stop())
 
-test.each(['a2a', 'web'] as const)('The simulation writes by %s to a gateway that names its own callers', async via => {
-  const { reply } = await gateway.send({ via, to: 'echo', text: 'hello' })
-  expect(reply?.text).toContain('issuer.test')
-})
+test.each(['a2a', 'web'] as const)(
+  'the simulation sends by %s to a gateway that configures its own callers',
+  async via => {
+    const { reply } = await gateway.send({ via, to: 'echo', text: 'hello' })
+    expect(reply?.text).toContain('issuer.test')
+  },
+)
 
-test('The callers that the configuration names still count', async () => {
+test('the callers of the configuration still count', async () => {
   const message = { messageId: 'own-1', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
   const response = await fetch(`${gateway.url}/agents/echo/a2a/rest/message:send`, {
     method: 'POST',

@@ -43,26 +43,26 @@ test.each([
   ['a2a', 'text/csv'],
   ['email', 'text/csv'],
   ['web', 'text/plain'],
-])('A command sends files by %s, with their names', async (via, type) => {
+])('the command sends files by %s with their names', async (via, type) => {
   const text = await send({ via, to: 'lister', text: 'Here they are.', file: [orders, note] })
   expect(text).toContain('text Here they are.')
   expect(text).toContain(`file orders.csv ${type} sku,count`)
   expect(text).toContain('file note.txt text/plain by hand')
 })
 
-test('A file needs no words beside it', async () => {
+test('the command sends a file without text', async () => {
   const text = await send({ via: 'a2a', to: 'lister', file: [orders] })
   expect(text).toContain('file orders.csv text/csv')
   expect(text).not.toContain('text ')
 })
 
-test('A path that leads nowhere is an error that names it', async () => {
+test('the command names a path that does not exist in its error', async () => {
   await expect(send({ via: 'a2a', to: 'lister', file: [join(folder, 'none')] })).rejects.toThrow(
     /cannot read the file ".*none": it does not exist/,
   )
 })
 
-test('The command takes --file several times', () => {
+test('the command accepts --file several times', () => {
   const command = createProgram().commands.find(each => each.name() === 'send')
   command?.parseOptions(['--file', 'one', '--file', 'two'])
   expect(command?.opts()).toMatchObject({ file: ['one', 'two'] })

@@ -50,7 +50,7 @@ async function send(request: Parameters<typeof sendSimulated>[1]) {
 const channels = ['activitypub', 'a2a', 'email', 'web', 'chat']
 
 test.concurrent.each(channels)(
-  'an agent that takes 3 s answers by %s, and the command says meanwhile that it works',
+  'the command says meanwhile that an agent works which takes 3 s to answer by %s',
   async via => {
     const { text, failure } = await send({ via, to: 'patient', text: 'hello' })
     expect({ text, failure }).toEqual({
@@ -63,7 +63,7 @@ test.concurrent.each(channels)(
 )
 
 test.concurrent.each(channels)(
-  'a wait by %s that is over before the answer says that the message is stored',
+  'the command says that the store has the message when its wait by %s ends before the answer',
   async via => {
     const { text, failure } = await send({ via, to: 'endless', text: 'hello', timeout: 0.5 })
     expect(failure).toBe('')
@@ -75,12 +75,15 @@ test.concurrent.each(channels)(
   },
 )
 
-test.concurrent.each(channels)('the end of a turn by %s ends the wait long before the deadline', async via => {
-  const { text } = await send({ via, to: 'hanging', text: 'hello' })
-  expect(text).toMatch(/^(?:stored .*\nworking .*\nlook .*\n)?sent {6}\S+ \((?:answered|failed)\)\nanswered .*Sorry/)
-})
+test.concurrent.each(channels)(
+  'the command stops waiting at the end of a turn by %s, long before the deadline',
+  async via => {
+    const { text } = await send({ via, to: 'hanging', text: 'hello' })
+    expect(text).toMatch(/^(?:stored .*\nworking .*\nlook .*\n)?sent {6}\S+ \((?:answered|failed)\)\nanswered .*Sorry/)
+  },
+)
 
-test('--timeout takes a number and a unit only', async () => {
+test('--timeout requires a number with a unit', async () => {
   const sending = createProgram().exitOverride()
   const command = sending.commands.find(each => each.name() === 'send')
   command?.exitOverride().configureOutput({ writeErr: () => undefined })

@@ -23,7 +23,7 @@ async function begin(command: readonly string[], config: object = {}): Promise<s
   return startResult
 }
 
-test('data belongs to the mode and the origin that wrote it', async () => {
+test('data belongs to the mode and origin of its gateway', async () => {
   expect(await begin(['start'])).toBe('listens')
   expect(await begin(['dev'])).toContain(
     'the gateway ended with 1: data: holds the data of "postern start", and "postern dev" would send its waiting messages to simulated peers. Name another folder or store, or run "postern dev --adopt" to take the data over.\n',
@@ -33,7 +33,7 @@ test('data belongs to the mode and the origin that wrote it', async () => {
   )
 })
 
-test('a gateway takes data over with "--adopt", and the data is its own from then on, whatever agents it has', async () => {
+test('a gateway adopts data of another origin with "--adopt", and keeps it with any agents', async () => {
   expect(await begin(['dev', '--adopt'])).toBe('listens')
   expect(await begin(['start'])).toContain('would send its waiting messages to real peers')
   expect(await begin(['dev'], { agents: { other: { use: 'builtin:echo' } } })).toBe('listens')

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 
 test.runIf(process.platform !== 'win32').each([[['--help']], [['config', 'print', '--dev']]])(
-  'a command ends without a word when nobody reads what it prints: %j',
+  'a command exits silently when nobody reads its output: %j',
   async args => {
     const child = spawn(process.execPath, [program, ...args], { cwd: tmpdir() })
     child.stdout.destroy()

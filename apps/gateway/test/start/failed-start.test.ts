@@ -34,7 +34,7 @@ async function takePort(): Promise<number> {
   return (taken.address() as AddressInfo).port
 }
 
-test('a gateway that cannot have its port says so and ends', async () => {
+test('a gateway whose port is in use says so and exits', async () => {
   const port = await takePort()
   const fix = 'Free the port, or set listen.port (POSTERN_LISTEN_PORT) to another one.'
   expect(await failToStart({ listen: { port } })).toContain(
@@ -42,7 +42,7 @@ test('a gateway that cannot have its port says so and ends', async () => {
   )
 })
 
-test('so does one with a used mail port', async () => {
+test('a gateway whose mail port is in use says so and exits', async () => {
   const port = await takePort()
   const fix = 'Free the port, or set email.listen.port (POSTERN_EMAIL_LISTEN_PORT) to another one.'
   expect(await failToStart({ email: { listen: { port, protocol: 'smtp' } } })).toContain(
@@ -50,13 +50,13 @@ test('so does one with a used mail port', async () => {
   )
 })
 
-test('so does one that cannot make its data directory', async () => {
+test('a gateway that cannot create its data directory says so and exits', async () => {
   expect(await failToStart({ data: '/dev/null' })).toContain(
     'the gateway ended with 1: data: "/dev/null" cannot be made a directory. Name a directory that exists or that can be created.\n',
   )
 })
 
-test('so does one whose database is none, or damaged', async () => {
+test('a gateway whose database is invalid or damaged says so and exits', async () => {
   const data = mkdtempSync(join(tmpdir(), 'postern-start-'))
   const file = join(data, 'postern.db')
   writeFileSync(file, 'no database at all, but long enough to be taken for one'.repeat(100))
@@ -76,7 +76,7 @@ test('so does one whose database is none, or damaged', async () => {
   expect(damaged).not.toContain('    at ')
 }, 60_000)
 
-test('so does one whose database is gone, though it has worked with one', async () => {
+test('a gateway whose database has disappeared says so and exits', async () => {
   const data = mkdtempSync(join(tmpdir(), 'postern-start-'))
   writeFileSync(join(data, 'postern.db.marker'), '{"starts":3}\n')
   const text = await failToStart({ data })
@@ -84,7 +84,7 @@ test('so does one whose database is gone, though it has worked with one', async 
   expect(text).toContain('Put the database back from a backup; to begin anew without it, remove')
 })
 
-test('so does one whose disk is full', async () => {
+test('a gateway whose disk is full says so and exits', async () => {
   const disk = mountSmallDisk(2)
   if (!disk) return
   onTestFinished(() => disk.remove())

@@ -51,7 +51,7 @@ test('"dev" in an empty folder answers with the built-in agents, and "show 1" sh
   for (const id of ['1', '#1']) expect(await run(folder, 'show', id)).toMatch(/^message\n {2}#1 /)
 })
 
-test('each command reads the .env of its folder; what the terminal has set already wins', async () => {
+test('each command reads the .env of its folder, which does not override the environment', async () => {
   const token = { operator_token: { env: 'TOKEN_OF_THE_FILE' } }
   const folder = createDocsFolder({
     'postern.config.json': JSON.stringify({ ...token, listen: { port: { env: 'POSTERN_LISTEN_PORT' } } }),
@@ -70,7 +70,7 @@ test('each command reads the .env of its folder; what the terminal has set alrea
 const esAgent = (text: string) =>
   `import { basename } from 'node:path'\nimport { words } from './words${text}'\n\nexport const handle = () => basename('/x/' + words)\n`
 
-test('agents and configuration load as modules in a folder whose package.json says "commonjs"', async () => {
+test('agents and configuration load as modules although package.json says "commonjs"', async () => {
   const config = {
     agents: {
       ts: { use: './agents/a.ts' },
@@ -157,7 +157,7 @@ test('the error names an agent file that does not load with file, line and colum
   for (const [name, , problem] of brokenAgents) expect(stdout).toContain(loadFaultOf(name, problem))
 })
 
-test('"dev" makes up missing secrets, says so, and the commands beside it work', async () => {
+test('"dev" generates missing secrets and says so, and other commands use them', async () => {
   const folder = createDocsFolder({
     'postern.config.json': JSON.stringify({
       origin: { env: 'FIRST_ORIGIN' },
@@ -177,7 +177,7 @@ test('"dev" makes up missing secrets, says so, and the commands beside it work',
   expect(await run(folder, 'messages')).toBe('none\n')
 })
 
-test('"start" tells everything that is missing at once, each with its fix', async () => {
+test('"start" reports all missing values at once, each with its fix', async () => {
   const folder = createDocsFolder({
     'postern.config.json': JSON.stringify({
       agents: {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
-test('a command says what is wrong without what could move a cursor', async () => {
+test('a command escapes characters in its errors that could move the cursor', async () => {
   const command = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
   const importing = promisify(execFile)(process.execPath, [
     command,

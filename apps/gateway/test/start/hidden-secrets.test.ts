@@ -131,7 +131,7 @@ function listFiles(folder: string): readonly string[] {
 
 const findMarkers = (text: string) => [...new Set(text.match(marker))]
 
-test('no output of a gateway whose agents fail shows a secret: print, settings, log, record, why, doctor, database', async () => {
+test('no output of a gateway with failing agents shows a secret: settings, log, record, why, doctor or database', async () => {
   const { folder, path, run } = createFolder(describeConfig)
   const { gateway, ask, send } = await openGateway(path, folder)
   const outputs: Record<string, string> = { print: await run('config', 'print') }
@@ -165,7 +165,7 @@ async function readUntil(answer: Response, text: string): Promise<string> {
   return read
 }
 
-test('refusals and events of the API show no secret that somebody quotes', async () => {
+test('refusals and events of the API show no secret that a request quotes', async () => {
   const { folder, path } = createFolder(describeConfig)
   const { open, ask, send } = await openGateway(path, folder)
   const events = readUntil(await open('events?kind=message'), 'about (set)')
@@ -175,7 +175,7 @@ test('refusals and events of the API show no secret that somebody quotes', async
   expect([sentId, refusal, await events, await ask('messages/%231')].flatMap(findMarkers)).toEqual([])
 }, 60_000)
 
-test('harmless words of hidden values stay readable in the log, the record and the API', async () => {
+test('harmless text that equals a hidden value stays readable in the log, the record and the API', async () => {
   const { folder, path } = createFolder(folder => ({
     ...describeConfig(folder),
     telemetry: {
@@ -208,7 +208,7 @@ test('harmless words of hidden values stay readable in the log, the record and t
     expect(settings).not.toContain(`"${hidden}`)
 }, 60_000)
 
-test('a start that fails shows no secret in its errors', async () => {
+test('a failed start shows no secret in its errors', async () => {
   const { run } = createFolder(folder => ({
     ...describeConfig(folder),
     payments: { use: 'receipt', issuer: 'https://till.test', jwk: privateJwk },

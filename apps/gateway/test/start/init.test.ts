@@ -34,14 +34,14 @@ describe('the project that init writes', () => {
     expect(read('agents/till.test.ts')).toContain('postern/testing')
   })
 
-  test('depends on the same versions of tools as this repository', () => {
+  test('depends on the tool versions of this repository', () => {
     const { devDependencies } = JSON.parse(read('package.json'))
     const root = JSON.parse(readFileSync(join(import.meta.dirname, '../../../../package.json'), 'utf8'))
     for (const [name, version] of Object.entries(devDependencies)) expect(root.devDependencies[name]).toBe(version)
   })
 })
 
-test('writeProject() writes nothing if one of the files exists already, and names that file', () => {
+test('writeProject() writes nothing if a file exists already, and names it', () => {
   writeFileSync(join(folder, 'package.json'), '{}')
   expect(() => writeProject(folder, describeProject(answers))).toThrow(
     /package\.json exists already\. Name an empty folder/,
@@ -62,7 +62,7 @@ describe('askForProject()', () => {
     [{ agent: 'Desk!' }, /"Desk!" is not a name of an agent/],
     [{ origin: 'http://agents.example' }, /is not an https origin/],
     [{ origin: 'https://agents.example/x' }, /is not an https origin/],
-  ])('refuses the options %o, and says what is wrong', async (options, pattern) => {
+  ])('refuses the options %o with a reason', async (options, pattern) => {
     await expect(askForProject(options, { input: new PassThrough(), output: sink() })).rejects.toThrow(pattern)
   })
 

@@ -38,7 +38,7 @@ const run = (command: string, environment: NodeJS.ProcessEnv = {}, flags: readon
   })
 
 test.runIf(process.platform !== 'win32')(
-  'a gateway that starts replaces itself once, as the same process, with the settings of its memory',
+  'a starting gateway replaces itself once in the same process, with its memory settings',
   async () => {
     const { pid, told } = await run('start')
     expect(told).toEqual([
@@ -48,7 +48,7 @@ test.runIf(process.platform !== 'win32')(
   },
 )
 
-test('the settings of the operator stay', async () => {
+test('a starting gateway keeps the operator’s memory settings', async () => {
   const { pid, told } = await run('start', { MALLOC_TRIM_THRESHOLD_: '1000000' }, ['--max-semi-space-size=32'])
   expect(told.at(-1)).toEqual({
     pid,
@@ -57,22 +57,22 @@ test('the settings of the operator stay', async () => {
   })
 })
 
-test('a flag of the operator in NODE_OPTIONS stays', async () => {
+test('a starting gateway keeps the operator’s flags in NODE_OPTIONS', async () => {
   const { told } = await run('start', { NODE_OPTIONS: '--max-semi-space-size=32' })
   expect(told.at(-1).flags).toEqual(['--min-semi-space-size=4'])
 })
 
-test('a command that does not serve begins once', async () => {
+test('a command that does not serve starts only once', async () => {
   const { told } = await run('status')
   expect(told).toHaveLength(1)
 })
 
-test.each(['postern.mjs', 'installed.mjs'])('the first line of %s works with every env and every shell', name => {
+test.each(['postern.mjs', 'installed.mjs'])('%s begins with a shebang that works with every env and shell', name => {
   const path = fileURLToPath(new URL(`../../bin/${name}`, import.meta.url))
   expect(readFileSync(path, 'utf8').split('\n')[0]).toBe('#!/usr/bin/env node')
 })
 
-test('a person runs the program by its first line', async () => {
+test('the shebang line runs the program', async () => {
   const PATH = `${dirname(process.execPath)}:${process.env.PATH}`
   const { pid, told } = await launch({
     file: program,

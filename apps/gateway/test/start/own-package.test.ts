@@ -14,14 +14,14 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(clone, { recursive: true, force: true }))
 
-test('a project of a clone installs the package that the clone has packed', () => {
+test('a project of a clone installs the package that the clone has built', () => {
   const name = `postern-${softwareVersion}.tgz`
   mkdirSync(join(clone, 'build'))
   writeFileSync(join(clone, 'build', name), '')
   expect(findOwnPackage(url)).toEqual({ dependency: `file:${name}`, tarball: join(clone, 'build', name) })
 })
 
-test('a clone that has packed nothing refuses, and names the command that packs', () => {
+test('a clone without a built package refuses, and names the command that builds it', () => {
   expect(() => findOwnPackage(url)).toThrow(
     /build\/postern-.*\.tgz does not exist\. Run npm run package in the clone first\./,
   )

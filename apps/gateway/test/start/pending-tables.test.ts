@@ -35,7 +35,7 @@ const readNumber = () => {
   return number
 }
 
-test('commands that read, backup and doctor leave the tables of an earlier release as they are', async () => {
+test('backup, doctor and commands that read leave the tables of an earlier release unchanged', async () => {
   const client = await openOperatorClient(file)
   const fault = await client.get('/healthz').catch((error: unknown) => error)
   await client.close()
@@ -52,7 +52,7 @@ test('commands that read, backup and doctor leave the tables of an earlier relea
   expect(readFileSync(path).equals(writtenBytes)).toBe(true)
 })
 
-test('a start brings the tables to the newest number, and commands read them then', async () => {
+test('a start migrates the tables to the newest version, and commands then read them', async () => {
   const dev = await openDev(file, { log: createLog({ level: 'silent', readable: false }) })
   await dev.stop()
   expect(readNumber()).toBeGreaterThan(1)

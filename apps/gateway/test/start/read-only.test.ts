@@ -76,7 +76,7 @@ test.each([
   ['stopped', stopped],
   ['killed', killedFolder],
 ])(
-  'commands that read leave the files of a %s gateway byte-equal, and make none',
+  'commands that read change no byte of a %s gateway’s files, and create none',
   async (_, folder) => {
     const before = describeFolder(folder)
     const outputs: string[] = []
@@ -99,7 +99,7 @@ test.each([
   360_000,
 )
 
-test('no command makes a database or a folder where no gateway has run', { timeout: 240_000 }, async () => {
+test('no command creates a database or folder where no gateway has run', { timeout: 240_000 }, async () => {
   const folder = createFolder()
   const before = describeFolder(folder)
   expect(await run(folder, 'messages')).not.toContain('#')
@@ -127,7 +127,7 @@ test.each([
   60_000,
 )
 
-test('a command that changes something still does beside no gateway', async () => {
+test('a command that writes still works without a gateway', async () => {
   expect(await run(stopped, 'keys', 'rotate', '--json')).toContain('main-key')
   expect(await run(stopped, 'keys', 'list')).toContain('main-key')
 }, 60_000)

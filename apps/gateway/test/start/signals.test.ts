@@ -25,7 +25,7 @@ async function startGateway() {
   return { child, printed: () => output }
 }
 
-test('a gateway refuses SIGHUP with the fix, goes on, and stops at SIGTERM', async () => {
+test('a gateway refuses SIGHUP with a fix, keeps running, and stops at SIGTERM', async () => {
   const { child, printed } = await startGateway()
   child.kill('SIGHUP')
   await vi.waitFor(() => expect(printed()).toMatch(/does not read its configuration again/), { timeout: 30_000 })

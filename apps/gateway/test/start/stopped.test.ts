@@ -10,7 +10,7 @@ import { describeTestConfig, operatorToken } from '../setup/gateway.ts'
 
 const options = { baseDir: import.meta.dirname, log: noLog, operatorToken }
 
-test('a gateway that has stopped repeats nothing, neither after a reload nor after one that failed', async () => {
+test('a stopped gateway repeats no work, after a successful or a failed reload', async () => {
   const simulation = await openSimulation()
   const data = mkdtempSync(join(tmpdir(), 'postern-stopped-'))
   const describe = (agents: object, overrides: object = {}) =>

@@ -68,7 +68,7 @@ async function openGateway(overrides: object = {}): Promise<BackupGateway> {
   }
 }
 
-test('a command backs up a running gateway, and another one goes on from there with its keys, messages and files', async () => {
+test('a command backs up a running gateway, and another gateway continues with its keys, messages and files', async () => {
   const firstGateway = await openGateway()
   await firstGateway.start()
   const bytes = Buffer.from('a file\n'.repeat(60_000))
@@ -101,7 +101,7 @@ async function rotateKeys(gateway: BackupGateway): Promise<readonly string[]> {
   return (JSON.parse(text) as { readonly keys: readonly { readonly id: string }[] }).keys.map(({ id }) => id)
 }
 
-test('after a restore new keys take no name of the time since the backup, also for an agent that the backup lacks', async () => {
+test('after a restore new keys reuse no name from since the backup, even for agents missing in the backup', async () => {
   const gateway = await openGateway()
   const echo = { use: 'builtin:echo' }
   await gateway.start()
@@ -122,7 +122,7 @@ test('after a restore new keys take no name of the time since the backup, also f
   expect([...ownKeys, ...(await rotateKeys(gateway))].filter(id => used.includes(id))).toEqual([])
 }, 120_000)
 
-test('a restored gateway forgets people again who left after the backup, and they may write again', async () => {
+test('a restored gateway forgets people again who left after the backup, and lets them write again', async () => {
   const gateway = await openGateway()
   await gateway.start()
   expect(await gateway.sendFile('m1', Buffer.from('words of the tester'))).toMatch(/^200 /)
@@ -143,7 +143,7 @@ test('a restored gateway forgets people again who left after the backup, and the
   expect(await gateway.ask('/operator/api/messages')).toMatchObject({ items: [{ id: 'm2' }] })
 }, 120_000)
 
-test('a backup without a database, and of a damaged one, ends with 1 and a sentence', async () => {
+test('a backup without a database, or of a damaged one, exits with 1 and an explanation', async () => {
   const gateway = await openGateway()
   const folder = join(gateway.directory, 'backup')
   const none = await gateway.postern('backup', folder)
@@ -153,7 +153,7 @@ test('a backup without a database, and of a damaged one, ends with 1 and a sente
   expect(unreadResponse).toMatchObject({ status: 1, text: expect.stringMatching(/^backup: there is no backup in /) })
 })
 
-test('for PostgreSQL both say what to run instead, without the password', async () => {
+test('backup and restore print the PostgreSQL commands instead, without the password', async () => {
   const gateway = await openGateway({ store: 'postgres://postern:hunter2@db.test/postern' })
   const backup = await gateway.postern('backup', 'x')
   expect(backup.status).toBe(1)

@@ -69,7 +69,7 @@ const seedBody = (url: string, part: object = { type: 'binary', mimeType: 'image
   messages: [{ id: 'msg-1', role: 'user', content: [{ type: 'text', text: '帮我看看这张图' }, part] }],
 })
 
-describe('a project whose signed URLs count', () => {
+describe('a project with its own signed URLs', () => {
   let web: WebGateway
   let host: Awaited<ReturnType<typeof openHost>>
 
@@ -91,7 +91,7 @@ describe('a project whose signed URLs count', () => {
     return answer.text()
   }
 
-  test('the original example, word for word, stores what the original stores; so does a part of 1.0 (C-02, C-03, C-04)', async () => {
+  test('stores what the original example stores, and so does a part of 1.0 (C-02, C-03, C-04)', async () => {
     const url = signUrl(seedLocation)
     const image = { type: 'image', source: { type: 'url', value: url, mimeType: 'image/jpeg' } }
     const bodies = [seedBody(url), { ...seedBody(url, image), threadId: 'thread-124' }]
@@ -124,7 +124,7 @@ describe('a project whose signed URLs count', () => {
     ])
   })
 
-  test('with the original’s own token, which proves nothing, it runs all the same, with a link (C-02)', async () => {
+  test('runs with the original’s invalid token, and shows the file as a link (C-02)', async () => {
     const before = host.asked.length
     const url = `${project}/storage/v1/object/sign/agent-files/agent-inputs/u/t/r/img.jpg?token=xxx`
     const text = await post({ ...seedBody(url), threadId: uniqueName('thread') })
@@ -133,7 +133,7 @@ describe('a project whose signed URLs count', () => {
   })
 
   test.each(['a b/ü/帮.jpg', 'x%2Fy/100%.jpg', "quote'(1)/+&=.jpg"])(
-    'the path %s survives, there and back (C-08)',
+    'keeps the path %s in both directions (C-08)',
     async path => {
       const threadId = uniqueName('thread')
       const location = { bucket: 'agent-files', path }
@@ -147,7 +147,7 @@ describe('a project whose signed URLs count', () => {
     },
   )
 
-  test('the gateway never fetches an invalid URL: forged, expired, endless, of another path or host, or leading elsewhere (C-09)', async () => {
+  test('never causes a fetch of an invalid URL: forged, expired, endless, redirected, or of another path or host (C-09)', async () => {
     const before = host.asked.length
     const good = signUrl({ ...seedLocation, path: 'a/new.jpg' })
     const bad = [
@@ -170,7 +170,7 @@ describe('a project whose signed URLs count', () => {
     expect(host.asked).toHaveLength(before)
   })
 
-  test('nobody else can use the file of a person by the same URL (C-07)', async () => {
+  test('hides a person’s file from others with the same URL (C-07)', async () => {
     const url = signUrl(seedLocation)
     const threadId = uniqueName('thread')
     const answer = await web.postRun({ ...seedBody(url), threadId }, {}, 'bob')
@@ -185,7 +185,7 @@ describe('a project whose signed URLs count', () => {
   })
 })
 
-test('an S3 bucket keeps uploads, gives them by our signed URLs, and loses deleted ones', async () => {
+test('an S3 bucket stores uploads, serves them by signed URLs, and deletes them', async () => {
   const { web, kept, down, close } = await openBucketGateway()
   try {
     const file = await web.upload(jpeg, { fileName: 'my picture (1).jpg' })
@@ -217,7 +217,7 @@ test('an S3 bucket keeps uploads, gives them by our signed URLs, and loses delet
   }
 })
 
-test('a second request deletes a file that an unreachable bucket could not delete', async () => {
+test('a second request deletes a file that failed because the bucket was unreachable', async () => {
   const { web, kept, down, close } = await openBucketGateway()
   const showFile = async () => {
     const file = await web.upload(jpeg)
@@ -252,7 +252,7 @@ test('a second request deletes a file that an unreachable bucket could not delet
   }
 })
 
-test('after a change of the storage the doctor fails for the files of before, until they are where the gateway looks', async () => {
+test('after a change of the storage, doctor fails for old files until they have moved', async () => {
   const { web, kept, storage, close } = await openBucketGateway()
   const readFiles = async () => {
     const { findings } = await web.gateway.ask<DoctorReport>('/doctor?only=store')

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually, openTestGateway } from '../setup/gateway.ts'
 
-test('POST /prune says what would go by its age, deletes it at the next call, and leaves what a proven sender said', async () => {
+test('POST /prune lists expired data, deletes it at the next call, and keeps messages of proven senders', async () => {
   // The retention is a few moments, as a fraction of a day.
   const gateway = await openTestGateway(() => ({ retention: { unproven_days: 1e-9 } }))
   onTestFinished(() => gateway.close())

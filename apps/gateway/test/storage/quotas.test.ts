@@ -55,7 +55,7 @@ const tooMany = (most: string) => ({
 })
 
 describe('the quota of one owner', () => {
-  test('sessions, locations and chats count together; the gateway refuses one more, and others have their own quota', async () => {
+  test('covers sessions, locations and chats together, separately for each owner', async () => {
     expect((await run('t-1', 'r-1')).status).toBe(200)
     expect((await add('loc-1', 1)).status).toBe(200)
     const { json: session } = await call('POST', '/v1/sessions', { agent_slug: 'a' })
@@ -71,7 +71,7 @@ describe('the quota of one owner', () => {
     expect((await add('loc-2', 1)).status).toBe(200)
   })
 
-  test('entries: the gateway refuses a list over the quota whole, and takes a shorter one in its place', async () => {
+  test('refuses a list of too many entries whole, and accepts a shorter one in its place', async () => {
     const { used } = await readUsage()
     expect(used.entries).toBe(3)
     expect(await add('loc-2', 10)).toMatchObject(tooMany('12 entries'))
@@ -83,7 +83,7 @@ describe('the quota of one owner', () => {
     expect((await readUsage()).used.entries).toBe(3)
   })
 
-  test('bytes: of sessions, stores and chats together', async () => {
+  test('counts the bytes of sessions, stores and chats together', async () => {
     expect((await add('loc-1', 1, 'x'.repeat(30_000))).status).toBe(200)
     expect(await add('loc-1', 1, 'x'.repeat(10_000))).toMatchObject(tooMany('40000 bytes'))
     expect((await run('t-1', 'r-4', 'x'.repeat(20_000))).status).toBe(200)
@@ -93,7 +93,7 @@ describe('the quota of one owner', () => {
     expect((await readUsage()).used).toMatchObject({ threads: 1, entries: 0, bytes: 0 })
   })
 
-  test('bytes: what a client sends again with each run counts once', async () => {
+  test('counts bytes once that a client sends again with each run', async () => {
     const userMessage = (id: string, content: string) => ({ id, role: 'user', content })
     const first = userMessage('m-1', 'x'.repeat(4_000))
     const runWith = (runId: string, messages: readonly object[]) =>
@@ -105,7 +105,7 @@ describe('the quota of one owner', () => {
     expect((await call('DELETE', '/api/v1/agent/threads/t-2')).json).toEqual({ deleted: true })
   })
 
-  test('the description of a session has a limit', async () => {
+  test('limits the length of a session’s description', async () => {
     const metadata = { note: 'x'.repeat(17_000) }
     expect(await call('POST', '/v1/sessions', { metadata })).toMatchObject({
       status: 413,
@@ -113,7 +113,7 @@ describe('the quota of one owner', () => {
     })
   })
 
-  test('an ended session frees its quota when its owner looks or deletes it', async () => {
+  test('shrinks when the owner reads or deletes an ended session', async () => {
     const expires_at = new Date(Date.now() + 3_600_000).toISOString()
     const { json: session } = await call('POST', '/v1/sessions', { agent_slug: 'short', expires_at })
     const { json: other } = await call('POST', '/v1/sessions', { agent_slug: 'short 2', expires_at })
@@ -154,7 +154,7 @@ describe('a chat that its owner deletes', () => {
       messages: [{ id: `m-${runId}`, role: 'user', content: [{ type: 'binary', mimeType: 'text/plain', url }] }],
     })
 
-  test('takes its text with it, and the files that only it refers to', async () => {
+  test('loses its text, and the files that only it refers to', async () => {
     await forget()
     const [alone, shared, unused] = [
       await upload('t/5', 'only here'),
@@ -175,7 +175,7 @@ describe('a chat that its owner deletes', () => {
     expect((await readUsage()).used).toEqual({ threads: 0, entries: 0, bytes: 0 })
   })
 
-  test('belongs to its owner alone: another’s does not exist, and one from elsewhere stays', async () => {
+  test('must belong to that owner, and may not have begun elsewhere', async () => {
     await run('t-7', 'r-17')
     const foreign = await call('DELETE', '/api/v1/agent/threads/t-7', undefined, 'bob')
     expect(foreign).toMatchObject({ status: 404, json: { code: 'no_recipient' } })
@@ -188,7 +188,7 @@ describe('a chat that its owner deletes', () => {
     expect((await fetch(`${gateway.url()}/api/v1/agent/threads/t-7`, { method: 'DELETE' })).status).toBe(401)
   })
 
-  test('breaks off its running run, and leaves nothing of it', async () => {
+  test('cancels its running run, and leaves nothing of it', async () => {
     const going = run('t-8', 'r-19', 'wait')
     await eventually(async () => (await readUsage()).used.entries === 2)
     await call('DELETE', '/api/v1/agent/threads/t-8')
@@ -198,7 +198,7 @@ describe('a chat that its owner deletes', () => {
     expect(listTraces(gateway.dataDir, 'm-r-19')).toEqual([])
   })
 
-  test('may begin anew under the same name', async () => {
+  test('may begin again under the same name', async () => {
     await call('DELETE', '/api/v1/agent/threads/t-7')
     await run('t-7', 'r-8', 'anew')
     const { json } = await call('GET', '/api/v1/agent/history?threadId=t-7')

@@ -58,7 +58,7 @@ describe('hand-overs', () => {
     /.*"activeAgent","value":"(\w+)"|.*"activeAgent":"(\w+)"/.exec(text)?.slice(1).find(Boolean)
   const { run } = openChatWith('desk')
 
-  test('a circle within one message ends where it would close again, in one answer; the next message may go that way (W-19)', async () => {
+  test('within one message stop before a circle closes, with one answer, and may go on in the next message (W-19)', async () => {
     const thread = nameOne('thread')
     const text = await run(thread, 'round in a circle')
     expect(text).toContain('Please repeat what you would like.')
@@ -69,7 +69,7 @@ describe('hand-overs', () => {
     expect(queries).toEqual(['triage', 'refunds'])
   })
 
-  test('nobody goes to an agent that does not exist, not even to the name of an inherited member (W-18)', async () => {
+  test('never reach an unknown agent, even by the name of an inherited member (W-18)', async () => {
     const thread = nameOne('thread')
     const text = await run(thread, 'to nowhere')
     expect(text).toMatch(/Could you|again|lost the thread/)
@@ -77,7 +77,7 @@ describe('hand-overs', () => {
     expect(await run(thread, 'who is it')).toContain('triage heard who is it')
   })
 
-  test('each of several messages at once gets one answer, by the active agent', async () => {
+  test('keep one answer for each of several simultaneous messages, by the active agent', async () => {
     const thread = nameOne('thread')
     const texts = ['one', 'hand over', 'two', 'three', 'over again']
     const reportedTexts = await Promise.all(texts.map(word => run(thread, word)))
@@ -88,7 +88,7 @@ describe('hand-overs', () => {
     expect(await run(thread, 'who is it')).toContain('refunds heard who is it')
   })
 
-  test('a gateway that stops within a hand-over has handed over once, and answers once, when it is back', async () => {
+  test('take effect once if the gateway stops within one, and the message gets one answer', async () => {
     const thread = nameOne('thread')
     pendingRelease = Promise.withResolvers()
     const semaphore = pendingRelease
@@ -112,7 +112,7 @@ describe('hand-overs', () => {
     expect(activeIn(await run(thread, 'who is it'))).toBe('refunds')
   })
 
-  test('a person with a ban during a hand-over hears one sentence, and the swarm calls no model for them again', async () => {
+  test('of a banned person give one sentence, and the swarm then calls no model for them', async () => {
     const strict = openChatWith('strict')
     const thread = nameOne('thread')
     const text = await strict.run(thread, 'hand the secret over')
@@ -125,7 +125,7 @@ describe('hand-overs', () => {
     expect(queries).toEqual([])
   })
 
-  test('"forget me" leaves a ban in force, and the operator who forgets the person lifts it', async () => {
+  test('of a banned person who says "forget me" keep the ban, until the operator forgets the person', async () => {
     const strict = openChatWith('strict')
     await strict.run(nameOne('thread'), 'hand the secret over')
     expect(await strict.run(nameOne('thread'), 'forget me')).toContain('Done: what you wrote to me')
@@ -137,7 +137,7 @@ describe('hand-overs', () => {
   })
 })
 
-describe('an operator’s word', () => {
+describe('an operator’s decision', () => {
   let gateway: OperatorGateway
   beforeAll(async () => {
     gateway = await openOperatorGateway()
@@ -145,7 +145,7 @@ describe('an operator’s word', () => {
   afterAll(() => gateway.close())
   beforeEach(() => void gateway.takeRings())
 
-  test('given on two surfaces at once counts once, and the tool runs once', async () => {
+  test('counts once if two operators decide at once, and the tool runs once', async () => {
     const { waiting } = await gateway.askForRefund('desk')
     const url = `${gateway.swarm.gateway.url()}/api/v1/operator/runs`
     const chats = [1, 2].map(() => openChat(url, evesToken, `approval:${waiting.id}`))
@@ -160,7 +160,7 @@ describe('an operator’s word', () => {
     expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
   })
 
-  test('at the end of the time either counts or is too late, never both', async () => {
+  test('at the deadline either counts or comes too late, never both', async () => {
     const ms = 5_000
     await gateway.swarm.gateway.restart({ requirements: { expires_after_hours: ms / 3_600_000 } })
     // The delays range from 30 ms before the time limit to 30 ms after it.

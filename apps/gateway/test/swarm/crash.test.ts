@@ -56,7 +56,7 @@ async function mention(text: string, context: string): Promise<string> {
   return (await fediverse.deliver({ to: '@desk@agents.test', text, context, visibility: 'direct' })).objectId
 }
 
-test('a killed turn has handed nothing over and stored nothing; its next try does both once (W-22)', {
+test('a killed turn has stored nothing and handed nothing over, and its next try does both once (W-22)', {
   timeout: 120_000,
 }, async () => {
   const { fediverse } = setup.simulation
@@ -83,7 +83,7 @@ test('a killed turn has handed nothing over and stored nothing; its next try doe
   }
 })
 
-test('the question to a human stays the same at the next try of its turn; an answer in between counts (W-26)', {
+test('a question to a human stays the same at the next try of its turn, and an answer in between counts (W-26)', {
   timeout: 60_000,
 }, async () => {
   const operate = async (path: string, body?: object) => {

@@ -87,7 +87,7 @@ const readShared = () =>
   )
 
 describe('a conversation', () => {
-  test('keeps a bounded amount in its states, storages and words, and always takes a smaller value', async () => {
+  test('limits its states, storages and texts, and always accepts a smaller value', async () => {
     const thread = nameOne('thread')
     const tooMuch = 'too_large: Cannot keep: the conversation would have more than 2048 bytes'
     expect(await use(thread, 'set_state', { name: 'own', length: 1_500 })).toBe('kept')
@@ -123,8 +123,8 @@ describe('a conversation', () => {
   })
 })
 
-describe('what all conversations share', () => {
-  test('has a limit in number and bytes that the operator sees, and a removal frees quota', async () => {
+describe('data shared by all conversations', () => {
+  test('has a limit in number and bytes that the operator sees, and its removal frees quota', async () => {
     const thread = nameOne('thread')
     const empty = await readShared()
     expect(empty).toEqual({ agent: 'pantry', used: { records: 0, bytes: 0 }, most: { records: 6, bytes: 4_096 } })
@@ -146,7 +146,7 @@ describe('what all conversations share', () => {
     expect((await readShared()).used.records).toBe(2)
   })
 
-  test('shows it at a terminal, too', async () => {
+  test('appears at a terminal too', async () => {
     const { gateway } = swarm
     writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: false })
     const tree = { ...describeTestConfig(gateway.simulation, gateway.dataDir), operator_token: operatorToken }
@@ -160,7 +160,7 @@ describe('what all conversations share', () => {
     )
   })
 
-  test('disappears with its conversation, its deleted chat or its forgotten person; data of the gateway stays', async () => {
+  test('disappears with its conversation, chat or person, unless it belongs to the gateway', async () => {
     const [thread, other] = [nameOne('thread'), nameOne('thread')]
     await use(thread, 'put_item', { name: 'orders', id: 'anns', words: 'quincequince' })
     await use(thread, 'set_state', { name: 'last_word', words: 'medlarmedlar' })
@@ -183,14 +183,14 @@ describe('what all conversations share', () => {
     expect((await readShared()).used.records).toBe(2)
   })
 
-  test('goes with its owner, whom the operator forgets', async () => {
+  test('disappears when the operator forgets its owner', async () => {
     await use(nameOne('thread'), 'put_item', { name: 'orders', id: 'anns', words: 'sloesloe' })
     await swarm.operate('/owners/forget', { owner: `web:${JSON.stringify(['https://agents.test', 'ann'])}` })
     expect(listTraces(swarm.gateway.dataDir, 'sloesloe')).toEqual([])
     expect((await ask<Usage>('/v1/usage')).kept).toEqual({ conversations: 0, bytes: 0 })
   })
 
-  test('expires when nobody has written to it for its whole retention time', async () => {
+  test('expires when nobody has written to it for its retention time', async () => {
     const storages = { orders: { shared: true, keep_days: 1 / 86_400 }, stock: { shared: true, forgets: false } }
     await swarm.gateway.restart({ agents: { pantry: describePantry({ storages }) } })
     const thread = nameOne('thread')
@@ -201,7 +201,7 @@ describe('what all conversations share', () => {
     expect((await readShared()).used.records).toBe(3)
   })
 
-  test('names that objects have by nature are names like others, in states and in items', async () => {
+  test('may have names that every object has, in states and items', async () => {
     await swarm.gateway.restart({ agents: { pantry: describePantry() } })
     const thread = nameOne('thread')
     expect(await use(thread, 'tell_state', { name: 'constructor' })).toBe('plain')
@@ -211,7 +211,7 @@ describe('what all conversations share', () => {
     expect(await use(thread, 'tell_all', { name: 'toString' })).not.toContain('function')
   })
 
-  test('of many who write at once, none is lost, and none goes beyond', async () => {
+  test('keeps every one of many simultaneous writes within the limit', async () => {
     const before = (await readShared()).used.records
     const data_limits = { ...limits, shared_records: before + 3 }
     await swarm.gateway.restart({ agents: { pantry: describePantry({ data_limits }) } })

@@ -57,7 +57,7 @@ async function exportNewest<Message = Exported>(format: string): Promise<readonl
   return (await swarm.operate<{ messages: readonly Message[] }>(`/transcript?${query}`)).messages
 }
 
-test('a hand-over on a fediverse thread leaves from the same address, and holds over a restart (W-21, W-22, W-23)', async () => {
+test('a hand-over on a fediverse thread keeps the address, and survives a restart (W-21, W-22, W-23)', async () => {
   queries = []
   const first = await mention('I want my money back, look it up')
   expect(first.content).toContain('Refunds here, heard: tool.')
@@ -72,7 +72,7 @@ test('a hand-over on a fediverse thread leaves from the same address, and holds 
   expect(queries.at(-1)).toBe('refunds')
 })
 
-test('the transcript shows who acted, each action once, in order (W-23)', async () => {
+test('the transcript shows each agent’s actions once, in order (W-23)', async () => {
   const rows = (await exportNewest('swarm')).map(({ role, agentName, tool_calls, content }) =>
     [role, agentName, tool_calls?.[0]?.function.name ?? content].join(' '),
   )
@@ -88,14 +88,14 @@ test('the transcript shows who acted, each action once, in order (W-23)', async 
   ])
 })
 
-test('a member gets the shared entries and its own, with calls and results, and nothing of the others (W-14)', async () => {
+test('a member gets the shared entries and its own calls and results, and no other member’s (W-14)', async () => {
   const { messages } = swarm.model.requests.at(-1)?.body ?? { messages: [] }
   expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant', 'user'])
   expect(JSON.stringify(messages)).not.toContain('navigate')
   expect(messages.at(-1)?.content).toMatch(/"from":"@alice@mastodon\.test".*"verified":true[\s\S]*Thank you$/)
 })
 
-test('words of others in the conversation have their names', async () => {
+test('messages of other people in the conversation have their names', async () => {
   const first = await mention('My order is late')
   await mention('Mine is, too', first.id, 'alice@gotosocial.test')
   const { messages } = swarm.model.requests.at(-1)?.body ?? { messages: [] }
@@ -103,7 +103,7 @@ test('words of others in the conversation have their names', async () => {
   expect(messages.at(-1)?.content).toMatch(/"from":"@alice@gotosocial\.test"[\s\S]*Mine is, too$/)
 })
 
-test('a model never sees a forbidden tool', () => {
+test('a model does not see a forbidden tool', () => {
   const offered = swarm.model.requests.flatMap(({ body }) => body.tools ?? [])
   expect(JSON.stringify(offered)).toContain('refund')
   expect(JSON.stringify(offered)).not.toContain('burn')
@@ -120,7 +120,7 @@ async function awaitQuestion(): Promise<Question> {
   return eventually(async () => (await swarm.operate<{ items: readonly Question[] }>('/questions')).items[0])
 }
 
-test('the operator sees and answers a question to a human, and the answer goes to its conversation (W-26)', async () => {
+test('the operator sees and answers a question to a human, and the answer reaches its conversation (W-26)', async () => {
   const pendingNote = mention('May I speak to somebody?')
   const question = await awaitQuestion()
   expect(question).toMatchObject({ member: 'human', from: '@alice@mastodon.test', text: 'May I speak to somebody?' })
@@ -134,7 +134,7 @@ test('the operator sees and answers a question to a human, and the answer goes t
   )
 })
 
-test('the human also sees and answers the question at a terminal (W-26)', async () => {
+test('the human can also see and answer the question at a terminal (W-26)', async () => {
   writeRunFile(swarm.gateway.dataDir, { url: swarm.gateway.url(), pid: process.pid, isSimulating: false })
   const tree = { data: swarm.gateway.dataDir, operator_token: operatorToken, agents: { echo: { use: 'builtin:echo' } } }
   const openClient = () => openOperatorClient({ tree, baseDir: swarm.gateway.dataDir, missing: [], path: undefined })

@@ -79,7 +79,7 @@ async function exportNewest(format: string): Promise<readonly Record<string, unk
   return (await swarm.operate<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)).messages
 }
 
-test('states, storages and computes of a conversation and of all survive a restart, for any next agent (W-22)', async () => {
+test('states, storages and computes survive a restart, for the conversation and for all (W-22)', async () => {
   const [one, two] = [nameOne('thread'), nameOne('thread')]
   await ask(one, 'put bread')
   expect(await ask(one, 'put milk')).toContain(
@@ -95,7 +95,7 @@ test('states, storages and computes of a conversation and of all survive a resta
   )
 })
 
-test('who speaks, the way there and the history are there after a restart (W-22)', async () => {
+test('the active agent, its stack and the history survive a restart (W-22)', async () => {
   const thread = nameOne('thread')
   await ask(thread, 'first words')
   await ask(thread, 'hand over')
@@ -106,7 +106,7 @@ test('who speaks, the way there and the history are there after a restart (W-22)
   expect(prompts.at(-1)).toContain('seller heard first words')
 })
 
-test('an agent that may hand back gives the conversation to the previous one, also after a restart (W-20)', async () => {
+test('an agent may return the conversation to the previous one, also after a restart (W-20)', async () => {
   const thread = nameOne('thread')
   expect(await ask(thread, 'hand over')).toBe('Clerk here.')
   await swarm.gateway.restart()
@@ -118,7 +118,7 @@ test('an agent that may hand back gives the conversation to the previous one, al
   expect(await ask(thread, 'who is it')).toBe('seller heard who is it')
 })
 
-test('data of a failed turn for its conversation is lost, and shared data stays', async () => {
+test('a failed turn loses its conversation data, and keeps shared data', async () => {
   const thread = nameOne('thread')
   const before = await ask(thread, 'show')
   expect(before).toContain('"items":"","')
@@ -130,7 +130,7 @@ test('data of a failed turn for its conversation is lost, and shared data stays'
   expect(own).toContain('"log":""')
 })
 
-test('a stateless question of a tool to the model neither reads nor changes the conversation (W-30)', async () => {
+test('a tool’s stateless question to the model neither reads nor changes the conversation (W-30)', async () => {
   const thread = nameOne('thread')
   await ask(thread, 'first words')
   expect(await ask(thread, 'sum up')).toBe('Tool: A little.')
@@ -150,7 +150,7 @@ test('a stateless question of a tool to the model neither reads nor changes the 
   ])
 })
 
-test('entries before a rescue reach no model any more, and stay readable with its reason (W-12, W-13)', async () => {
+test('entries before a rescue reach no model any more, but stay readable with its reason (W-12, W-13)', async () => {
   const thread = nameOne('thread')
   await ask(thread, 'old words')
   await ask(thread, 'nothing')
@@ -177,7 +177,7 @@ test('entries before a rescue reach no model any more, and stay readable with it
   expect(messages[0]?.content).toBe('old words')
 })
 
-test('a picture that a tool puts into the answer goes out as a file, by mail, by A2A and on the fediverse (W-05)', async () => {
+test('a picture that a tool adds to the answer leaves as a file by mail, A2A and fediverse (W-05)', async () => {
   const { mail, a2a, fediverse } = swarm.gateway.simulation
   const bytes = Buffer.from(picture, 'base64')
   const receipt = await mail.deliver({ to: 'desk@agents.test', text: 'show me' })

@@ -66,7 +66,7 @@ const openChat = (agent: string) =>
 const listOpen = async () =>
   (await swarm.operate<{ items: readonly { readonly id: string }[] }>('/requirements?state=open')).items
 
-test('a forbidden question does not go out: the person gets the words of the policy, and nothing waits', async () => {
+test('the gateway does not send a forbidden question: the person gets the policy’s text, and nothing waits', async () => {
   const { run } = openChat('desk')
   const text = await run(nameOne('thread'), 'refund sesame')
   expect(text).toContain('That I may not say.')
@@ -76,7 +76,7 @@ test('a forbidden question does not go out: the person gets the words of the pol
   expect(await listOpen()).toHaveLength(1)
 })
 
-test('no link to such a question leaves by mail', async () => {
+test('the gateway mails no link to a forbidden question', async () => {
   const { mail } = swarm.gateway.simulation
   const receipt = await mail.deliver({ from: 'alice@alice.test', to: 'desk@agents.test', text: 'refund sesame' })
   const { text } = await mail.awaitReply(receipt.mail.messageId, 30_000)
@@ -84,7 +84,7 @@ test('no link to such a question leaves by mail', async () => {
   expect(text).not.toMatch(/actions\/|Give 20\.00/)
 })
 
-test('a person whom the policy bans for it hears only that from then on, without a call of the model', async () => {
+test('a person whom the policy bans gets only the ban text from then on, without a model call', async () => {
   const { run } = openChat('strict')
   expect(await run(nameOne('thread'), 'refund sesame')).toContain('That I may not say.')
   callCount = 0
@@ -92,7 +92,7 @@ test('a person whom the policy bans for it hears only that from then on, without
   expect(callCount).toBe(0)
 })
 
-test('the approver does not see a forbidden result, which the operator’s export has', async () => {
+test('the approver does not see a forbidden result, which the operator’s export contains', async () => {
   const { run, post } = openChat('desk')
   const threadId = nameOne('thread')
   const [, interruptId = ''] = /"interrupts":\[\{"id":"([^"]+)"/.exec(await run(threadId, 'refund apple')) ?? []
@@ -106,7 +106,7 @@ test('the approver does not see a forbidden result, which the operator’s expor
   expect(JSON.stringify(await swarm.operate(`/transcript?${query}`))).toContain('refunded')
 })
 
-test('the answer leaves out a forbidden file name, and keeps the file', async () => {
+test('the answer omits a forbidden file name, and keeps the file', async () => {
   const text = await openChat('gallery').run(nameOne('thread'), 'photo')
   expect(text).toContain('"mime_type":"image/png"')
   expect(text).not.toContain('basket')

@@ -72,7 +72,7 @@ const wordsOf = (text: string) =>
     ([, delta = '""']) => JSON.parse(delta) as string,
   )
 
-test('a chat hears a member while its model still speaks, word by word, under its name (W-31)', async () => {
+test('a chat receives a member’s text while its model still writes, under its name (W-31)', async () => {
   const [threadId, runId] = [nameOne('thread'), nameOne('run')]
   const answer = await chat.begin(threadId, 'something endless', runId)
   // A space is sent together with the word after it.
@@ -84,7 +84,7 @@ test('a chat hears a member while its model still speaks, word by word, under it
   expect(await (await chat.post(`runs/${runId}/cancel`, {})).json()).toEqual({ cancelled: true })
 })
 
-test('a chat never hears words that need a rescue (W-25)', async () => {
+test('a chat never receives text that needs a rescue (W-25)', async () => {
   const early = await chat.run(nameOne('thread'), 'an early mark')
   expect(early).not.toMatch(/tool_call>|Let me see/)
   expect(wordsOf(early).join('')).toMatch(/Could you|again|lost the thread/)
@@ -93,7 +93,7 @@ test('a chat never hears words that need a rescue (W-25)', async () => {
   expect(late.slice(long.length)).toMatch(/^\n\n.*(?:Could you|again|lost the thread)/)
 })
 
-test('an A2A caller hears a member word by word, once', async () => {
+test('an A2A caller receives a member’s text in chunks, once', async () => {
   const message = { messageId: nameOne('msg'), role: 'ROLE_USER', parts: [{ text: 'something long' }] }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } })
   const authorization = `Bearer ${await swarm.gateway.simulation.a2a.token({ sub: 'carol' })}`
@@ -106,7 +106,7 @@ test('an A2A caller hears a member word by word, once', async () => {
   expect(events.at(-1).statusUpdate.status).not.toHaveProperty('message')
 })
 
-test('merged: words in the meantime stand once in the input of the model, and in the history', async () => {
+test('merged messages occur once in the model’s input and in the history', async () => {
   const { fediverse } = swarm.gateway.simulation
   const context = 'https://mastodon.test/contexts/merged'
   const post = (text: string) => fediverse.deliver({ to: '@merging@agents.test', text, context, visibility: 'direct' })
@@ -132,7 +132,7 @@ test('merged: words in the meantime stand once in the input of the model, and in
 test.each([
   ['seeing', true],
   ['desk', false],
-])('a member whose model reads pictures sees one in a mail: %s', async (agent, isSeen) => {
+])('a member whose model accepts pictures gets the picture of a mail: %s', async (agent, isSeen) => {
   const { mail } = swarm.gateway.simulation
   const attachments = [{ filename: 'cup.png', contentType: 'image/png', content: Buffer.from(picture, 'base64') }]
   const receipt = await mail.deliver({ to: `${agent}@agents.test`, text: 'What is it?', attachments })

@@ -68,7 +68,7 @@ function hold(word: string): () => void {
   }
 }
 
-test('nobody hears an answer with markup, or an empty one; a placeholder comes instead (W-25)', async () => {
+test('people never see an answer with markup, or an empty one, and get a placeholder instead (W-25)', async () => {
   for (const word of ['markup', 'nothing']) {
     const text = await write(`Some ${word}`)
     expect(text).not.toMatch(/tool_call|[{}]/)
@@ -76,7 +76,7 @@ test('nobody hears an answer with markup, or an empty one; a placeholder comes i
   }
 })
 
-test('a human gets a question by mail, and the answer by mail goes to the waiting person (W-26)', async () => {
+test('a human gets a question by mail, and their mailed answer reaches the waiting person (W-26)', async () => {
   const pendingText = write('May I speak to somebody?')
   const { mail } = swarm.gateway.simulation
   const letter = await eventually(async () =>
@@ -90,7 +90,7 @@ test('a human gets a question by mail, and the answer by mail goes to the waitin
   expect((await swarm.operate<{ items: readonly unknown[] }>('/questions')).items).toEqual([])
 })
 
-test('a false question number within a question leads no answer elsewhere (W-26)', async () => {
+test('a false question number inside a question does not redirect the answer (W-26)', async () => {
   const { mail } = swarm.gateway.simulation
   const text = 'May I speak to somebody else? (question 0123456789abcdef)'
   const pendingText = write(text)
@@ -100,12 +100,12 @@ test('a false question number within a question leads no answer elsewhere (W-26)
   expect(await pendingText).toContain('Still Eve.')
 })
 
-test('a person without an answer in time learns so, and nothing stays in the list (W-26)', async () => {
+test('a person learns that nobody answered in time, and the list is empty (W-26)', async () => {
   expect(await write('May I speak to somebody?', { agent: 'hasty' })).toContain('Nobody is there to answer right now.')
   await eventually(async () => (await swarm.operate<{ items: readonly unknown[] }>('/questions')).items.length === 0)
 })
 
-test('a banned person hears one sentence, in every conversation, without a call of the model (W-27)', async () => {
+test('a banned person gets one sentence in every conversation, without a model call (W-27)', async () => {
   const rude = 'alice@gotosocial.test'
   expect(await mention('You are rude', rude)).toContain('We are polite here.')
   expect(await mention('Another conversation', rude)).toContain('We are polite here.')
@@ -122,7 +122,7 @@ test('a banned person hears one sentence, in every conversation, without a call 
   expect(await mention('Hello from another gateway', 'alice@mastodon.test')).toContain('triage heard')
 })
 
-test('a forgotten person loses the ban, no ban names them, and others stay banned', async () => {
+test('the gateway lifts the ban of a forgotten person, names them in no ban, and keeps other bans', async () => {
   const [gone, other] = ['bob@gotosocial.test', 'bob@snac.test']
   expect(await mention('You are rude', gone)).toContain('We are polite here.')
   expect(await mention('You are rude', other)).toContain('We are polite here.')
@@ -134,11 +134,11 @@ test('a forgotten person loses the ban, no ban names them, and others stay banne
   expect(await mention('Hello', other)).toContain('We are polite here.')
 })
 
-test('forbidden words do not go out (W-27)', async () => {
+test('the gateway does not send forbidden text (W-27)', async () => {
   expect(await write('Open sesame')).toContain('That I may not say.')
 })
 
-test('two messages at once get answers one after the other (W-28)', async () => {
+test('two simultaneous messages get answers one after the other (W-28)', async () => {
   const threadId = name('thread')
   const countMessages = async () =>
     (await swarm.operate<{ items: readonly unknown[] }>('/messages?limit=500')).items.length
@@ -159,7 +159,7 @@ test('two messages at once get answers one after the other (W-28)', async () => 
   expect(messages.slice(1).map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
 })
 
-test('what a stopped run would have said reaches nobody, now or later (W-29)', async () => {
+test('nobody ever receives the answer of a stopped run (W-29)', async () => {
   const [threadId, runId] = [name('thread'), name('run')]
   const letGo = hold('slow words')
   const stopped = run(threadId, 'slow words', runId)

@@ -4,7 +4,7 @@ import { openForkedGateway } from '../setup/forked-gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'
 import { openCollector } from './collector.ts'
 
-test('a dead collector changes nothing for messages, and does not hold up the end', async () => {
+test('an unreachable collector affects neither messages nor the shutdown', async () => {
   const endpoint = `http://127.0.0.1:${await findFreePort()}/v1/traces`
   const gateway = await openTestGateway(() => ({
     agents: { echo: { use: 'builtin:echo' } },
@@ -16,7 +16,7 @@ test('a dead collector changes nothing for messages, and does not hold up the en
   await gateway.gateway().stop()
 })
 
-test('a collector that never answers holds up the end for two seconds at most', async () => {
+test('a collector that never answers delays the shutdown by at most two seconds', async () => {
   const collector = await openCollector({ answers: false })
   onTestFinished(collector.close)
   const gateway = await openTestGateway(() => ({

@@ -8,7 +8,7 @@ async function readMetrics(url: string): Promise<ReadonlyMap<string, number>> {
   return new Map(samples.map(line => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]))
 }
 
-test('/metrics says how long each stage took, by channel, in buckets that add up', async () => {
+test('/metrics has the duration of each stage by channel, in consistent buckets', async () => {
   const gateway = await openTestGateway(() => ({ agents: { echo: { use: 'builtin:echo' } } }))
   onTestFinished(() => gateway.close())
   for (const text of ['one', 'two']) await gateway.simulation.send({ via: 'a2a', to: 'echo', text })

@@ -12,7 +12,7 @@ const nanosOf = ({ startTimeUnixNano, endTimeUnixNano }: ReceivedSpan) => [
   BigInt(endTimeUnixNano),
 ]
 
-test('a message is one trace: a span for each stage, children of its receipt, with the agent’s call inside', async () => {
+test('a message has one trace with a span for each stage below its receipt, and the agent’s call inside', async () => {
   const traced = await openTraced()
   await callTraced(traced, { to: 'hook' })
   const spans = await endAndRead(traced)
@@ -49,7 +49,7 @@ test('an answer by mail ends with a span for its delivery', async () => {
   expect(spans.filter(({ name }) => name.startsWith('verify ')).length).toBeGreaterThan(1)
 })
 
-test('no span has words, an address of a person or a secret in it; the collector’s own header goes to it alone', async () => {
+test('no span contains text, an address of a person or a secret, and only the collector gets its own header', async () => {
   const traced = await openTraced({ service_name: 'front desk' })
   await traced.gateway.simulation.send({ via: 'email', to: 'echo', text: 'xyzzy' })
   await callTraced(traced, { to: 'hook' })
@@ -63,7 +63,7 @@ test('no span has words, an address of a person or a secret in it; the collector
   expect(traced.hook.headers[0]?.authorization).toBeUndefined()
 })
 
-test('a trace links a proven caller, who joins or steers nothing, and not even links a stranger', async () => {
+test('a trace only links a proven caller’s trace, and not a stranger’s', async () => {
   const traced = await openTraced({}, { a2a: { auth: { anonymous: true } } })
   await callTraced(traced, { to: 'echo', traceparent: callers })
   await callTraced(traced, { to: 'echo', traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-01` })
@@ -77,7 +77,7 @@ test('a trace links a proven caller, who joins or steers nothing, and not even l
   expect(links.slice(1).flat()).toEqual([])
 })
 
-test('with a share of 0 the gateway traces nothing, whatever the caller asks, and tells its own peers so', async () => {
+test('with a ratio of 0 the gateway traces nothing, whatever a caller asks, and tells its peers so', async () => {
   const traced = await openTraced({ sampling: 0 })
   await callTraced(traced, { to: 'hook', traceparent: callers })
   expect(await endAndRead(traced)).toEqual([])
@@ -87,7 +87,7 @@ test('with a share of 0 the gateway traces nothing, whatever the caller asks, an
   expect(traced.hook.headers[0]?.traceparent).not.toContain(traceId)
 })
 
-test('a call to another agent carries the trace; the message that it brings links back to it', async () => {
+test('a call to another agent carries the trace, and the resulting message links back to it', async () => {
   const traced = await openTraced()
   await callTraced(traced, { to: 'relay', text: '@hook@agents.test' })
   const spans = await endAndRead(traced)

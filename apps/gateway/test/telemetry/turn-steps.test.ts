@@ -29,7 +29,7 @@ const turnOf = (spans: readonly ReceivedSpan[], agent: string) => {
   return turn
 }
 
-test('model requests and tool runs are spans below their turn, in the words of the conventions', async () => {
+test('model requests and tool runs are spans below their turn, named by the semantic conventions', async () => {
   const traced = await openModelTraced()
   await callTraced(traced, { to: 'clerk' })
   const spans = await endAndRead(traced)
@@ -62,7 +62,7 @@ test('model requests and tool runs are spans below their turn, in the words of t
   expect(fallen).toEqual({ operation: 'execute_tool', tool: 'fall', id: 'id-2', fault: 'failed', status: 2 })
 })
 
-test('a call to another agent stands below the tool that makes it, and its `traceparent` goes on from there', async () => {
+test('a call to another agent is a span below its tool, and its `traceparent` continues from there', async () => {
   const traced = await openModelTraced()
   await callTraced(traced, { to: 'clerk' })
   const spans = await endAndRead(traced)
@@ -77,7 +77,7 @@ test('a call to another agent stands below the tool that makes it, and its `trac
   expect(traced.collector.bodies.join('')).not.toMatch(/xyzzy|quoth|heard|Both are done/)
 })
 
-test('a stage is a span around all that happens in it', async () => {
+test('the span of a stage contains all its steps', async () => {
   const traced = await openModelTraced()
   await callTraced(traced, { to: 'stager' })
   const spans = await endAndRead(traced)
@@ -89,7 +89,7 @@ test('a stage is a span around all that happens in it', async () => {
   expect(BigInt(write?.startTimeUnixNano ?? 0)).toBeGreaterThanOrEqual(BigInt(search?.endTimeUnixNano ?? 0))
 })
 
-test('the record, `show` and `why` have the calls of a model that people do not see', async () => {
+test('the record, `show` and `why` have a model’s calls that people do not see', async () => {
   const traced = await openModelTraced()
   const { gateway } = traced
   await callTraced(traced, { to: 'clerk' })

@@ -110,8 +110,8 @@ function upload(bytes: Uint8Array, { as = 'ann' as Person, fileName = 'x.txt', t
 
 const local = (url: string) => url.replace(gatewayOrigin, setup.url())
 
-describe('another one’s ids', () => {
-  test('give nothing: threads, runs, files, sessions and locations do not exist for another person', async () => {
+describe('an id of another person', () => {
+  test('does not exist for this person: threads, runs, files, sessions and locations', async () => {
     const [threadId, runId] = [name('thread'), name('run')]
     await eventsOf(await run('hello', { threadId, runId }))
     const file = (await (await upload(Buffer.from('mine'))).json()) as { bucket: string; path: string; url: string }
@@ -154,7 +154,7 @@ describe('another one’s ids', () => {
     expect((await fetch(local(file.url))).status).toBe(200)
   })
 
-  test('the same thread and run ids are everybody’s own, whatever characters they have', async () => {
+  test('may also be this person’s own, for threads and runs with any characters', async () => {
     for (const odd of ['../../etc', 'a/b?c=d#e', '\u202egnp', '💬'.repeat(60), '"],["x', "'; --", '%00%2f', ' ']) {
       for (const as of ['ann', 'bob'] as const) {
         const text = `hello of ${as}`
@@ -171,7 +171,7 @@ describe('another one’s ids', () => {
   })
 })
 
-describe('files', () => {
+describe('the files', () => {
   test('of one person have a common limit, and the person can delete them', async () => {
     const storedFiles: { bucket: string; path: string }[] = []
     for (let i = 0; i < 4; i++) {
@@ -191,13 +191,13 @@ describe('files', () => {
     expect(manyResponses.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(4)
   })
 
-  test('of one run are few: the gateway reads a repeated address once, not a thousand times', async () => {
+  test('of one run have a limit, and the gateway reads a repeated URL once', async () => {
     const { url } = (await (await upload(Buffer.from('big'), { as: 'eve' })).json()) as { url: string }
     const content = Array.from({ length: 4 }, () => ({ type: 'binary', mimeType: 'text/plain', url }))
     expect(await refusalOf(run(content, { as: 'eve' }))).toEqual([413, 'too_large', 'Cannot run: more than 3 files'])
   })
 
-  test('never run in a browser, under any type and name', async () => {
+  test('never execute in a browser, under any type and name', async () => {
     const evil = [
       '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>',
       '<!doctype html><script>alert(1)</script>',
@@ -223,8 +223,8 @@ describe('files', () => {
   })
 })
 
-describe('who may speak to an agent', () => {
-  test('gets a refusal before there is a stream, and the store keeps none of the words', async () => {
+describe('a sender who may not speak to an agent', () => {
+  test('gets a refusal before a stream begins, and the store keeps none of the text', async () => {
     const forbidden = [403, 'forbidden', 'Cannot take message: its sender may not speak to this agent']
     expect(await refusalOf(run('hi', { agent: 'picky' }))).toEqual(forbidden)
     expect(await refusalOf(run('hi', { agent: 'denying' }))).toEqual(forbidden)
@@ -233,8 +233,8 @@ describe('who may speak to an agent', () => {
   })
 })
 
-describe('streams', () => {
-  test('any number of aborted streams leaves no open request behind', async () => {
+describe('the gateway', () => {
+  test('keeps no open request for aborted streams', async () => {
     await eventually(async () => listening.size === 0)
     const waiting = Array.from({ length: drawCount({ quick: 300, long: 1_000 }) }, async (_, index) => {
       const leaving = new AbortController()
@@ -258,7 +258,7 @@ describe('streams', () => {
     expect(listening.size).toBe(0)
   }, 180_000)
 
-  test('one without a reader ends, and its run still does', async () => {
+  test('ends a stream without a reader, whose run still completes', async () => {
     const { port } = new URL(setup.url())
     const socket = connect(Number(port), '127.0.0.1')
     await once(socket, 'connect')
@@ -285,7 +285,7 @@ describe('streams', () => {
   })
 })
 
-test('one with a very long answer goes on to its end', async () => {
+test('streams a very long answer to its end', async () => {
   const events = await eventsOf(await run('go on', { agent: 'flooder', as: 'cem' }))
   const text = wordsOf(events)
   expect(text.startsWith('word 0 word 1 ')).toBe(true)
@@ -293,14 +293,14 @@ test('one with a very long answer goes on to its end', async () => {
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
 })
 
-test('the words of agents that an answer mentions stand behind it, in the same message', async () => {
+test('streams the answers of mentioned agents after the answer, in the same message', async () => {
   const events = await eventsOf(await run('ask @helper@agents.test', { agent: 'convener', as: 'cem' }))
   expect(events.filter(({ type }) => type === 'TEXT_MESSAGE_START')).toHaveLength(1)
   expect(wordsOf(events)).toMatch(/^Let me ask around\.\n\n[\s\S]*@?helper/)
   expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
 })
 
-describe('messages during the run', () => {
+describe('messages during a run', () => {
   const ask = (agent: string, content: string, threadId: string) => run(content, { agent, threadId, as: 'eve' })
   const untilWorking = () => eventually(async () => (await setup.messages()).some(({ state }) => state === 'working'))
 
@@ -327,7 +327,7 @@ describe('messages during the run', () => {
 
   const isSuccess = { outcome: { type: 'success' } }
 
-  test('merging: messages that come meanwhile have one answer, and each of their runs ends with it', async () => {
+  test('get one answer together with "merge", and each of their runs ends with it', async () => {
     const [one, two, three] = await askThree('merging')
     expect(one).toMatchObject({ words: 'hm heard one (1)', end: isSuccess })
     expect(two).toMatchObject({
@@ -337,7 +337,7 @@ describe('messages during the run', () => {
     expect(three).toMatchObject({ words: two?.words, end: isSuccess })
   })
 
-  test('interrupting: the newest message has the answer, and the runs before it end as cancelled', async () => {
+  test('cancel the earlier runs with "interrupt", and the newest message gets the answer', async () => {
     const outcomes = await askThree('interrupting')
     const answeredRun = outcomes.find(({ end }) => end?.type === 'RUN_FINISHED')
     expect(answeredRun).toMatchObject({ words: expect.stringMatching(/^hm heard (two|three) \(1\)$/), end: isSuccess })
@@ -348,8 +348,8 @@ describe('messages during the run', () => {
   })
 })
 
-describe('bounds', () => {
-  test('whole sessions are listed ten at a time', async () => {
+describe('the limits of the web channel', () => {
+  test('include ten whole sessions in a page', async () => {
     for (let i = 0; i < 12; i++) {
       await call('/v1/sessions', { method: 'POST', body: JSON.stringify({ context: `list-${i}` }), as: 'cem' })
     }
@@ -360,7 +360,7 @@ describe('bounds', () => {
     expect(await list('?limit=100')).toHaveLength(12)
   })
 
-  test('a session’s list', async () => {
+  test('include the length of a session’s list', async () => {
     const { session_id } = (await (
       await call('/v1/sessions', { method: 'POST', body: JSON.stringify({ context: 'bounds' }) })
     ).json()) as { session_id: string }
@@ -374,7 +374,7 @@ describe('bounds', () => {
   })
 })
 
-test('a forgotten person in the chat leaves nothing, not even running work', async () => {
+test('the gateway deletes everything of a forgotten person in the chat, including running work', async () => {
   const threadId = name('thread')
   await eventsOf(await run('my secret is 4711', { as: 'flo', threadId }))
   void run('my other secret is 0815', { as: 'flo', agent: 'loiterer' }).catch(() => undefined)
@@ -399,7 +399,7 @@ test('a forgotten person in the chat leaves nothing, not even running work', asy
   expect(wordsOf(await eventsOf(await run('hello', { as: 'flo', threadId })))).toBe('you said: hello; turns: 0')
 })
 
-test('the link to decide by is the person’s alone', async () => {
+test('only the person gets the decision link', async () => {
   const threadId = name('thread')
   const events = await eventsOf(await run('consent', { threadId }))
   const { outcome } = events.at(-1) as unknown as { outcome: { interrupts: { metadata: { url: string } }[] } }
@@ -434,7 +434,7 @@ test('the link to decide by is the person’s alone', async () => {
   expect(await requirementsOf()).toEqual([])
 })
 
-test('limits of the gateway count on the web, too: 429 before there is a stream, and for that person alone', async () => {
+test('the gateway’s limits apply to the chat with 429 before a stream begins, for that person only', async () => {
   const web = {
     enabled: true,
     auth: { tokens: people.map(person => ({ name: person, sha256: hash('sha256', tokenOf(person)) })) },

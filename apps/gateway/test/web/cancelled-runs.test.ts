@@ -32,7 +32,7 @@ async function cancelAt(receivedText: string, threadId: string, messages: readon
 
 const user = (content: string) => ({ id: uniqueName('msg'), role: 'user', content })
 
-test('its words stay as one incomplete message with a mark, under the id of the stream (C-16, C-18)', async () => {
+test('a cancelled run keeps its text as one incomplete message under the id of the stream (C-16, C-18)', async () => {
   const threadId = uniqueName('thread')
   const { runId, events } = await cancelAt('begun', threadId, [user('wait')])
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
@@ -47,7 +47,7 @@ test('its words stay as one incomplete message with a mark, under the id of the 
   expect((await web.readHistory(threadId)).map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
 })
 
-test('a client that has it knows everything; the gateway delivers nothing of it, and it is no answer (C-18)', async () => {
+test('a client with the text of a cancelled run misses nothing, and the gateway does not deliver it (C-18)', async () => {
   const threadId = uniqueName('thread')
   const first = user('wait')
   const { events } = await cancelAt('begun', threadId, [first])
@@ -60,7 +60,7 @@ test('a client that has it knows everything; the gateway delivers nothing of it,
   expect(JSON.stringify(deliveries)).not.toContain(userMessage.id)
 })
 
-test('leaves nothing when its owner cancels it before the first word (C-18)', async () => {
+test('a run that its owner cancels before the first text leaves nothing (C-18)', async () => {
   const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
   const base = '/api/v1/agents/mute'
   const body = JSON.stringify({ threadId, runId, protocolVersion: '1.0', messages: [user('hello')] })
@@ -72,7 +72,7 @@ test('leaves nothing when its owner cancels it before the first word (C-18)', as
   expect(json.messages.map(({ content }: { content: string }) => content)).toEqual(['hello'])
 })
 
-test('it goes with its chat (C-18)', async () => {
+test('the text of a cancelled run disappears with its chat (C-18)', async () => {
   const threadId = uniqueName('thread')
   await cancelAt('begun', threadId, [user('wait')])
   await eventually(async () => (await web.readHistory(threadId)).length === 2)
@@ -80,7 +80,7 @@ test('it goes with its chat (C-18)', async () => {
   expect((await web.call(`/api/v1/agent/history?threadId=${threadId}`)).status).toBe(404)
 })
 
-test('a run whose chat its owner deletes in the middle ends as cancelled, and is no success', async () => {
+test('a run ends as cancelled, without success, when its owner deletes the chat', async () => {
   const threadId = uniqueName('thread')
   const { body } = await web.postRun({ threadId, runId: uniqueName('run'), messages: [user('wait')] })
   let text = ''

@@ -23,7 +23,7 @@ async function callOverA2a(method: string, params: object): Promise<{ readonly t
 
 const countTasks = async () => (await callOverA2a('ListTasks', {})).tasks?.length
 
-test('chats stay when all tasks over A2A expire', async () => {
+test('chats stay when all A2A tasks expire', async () => {
   const threadId = uniqueName('thread')
   await web.say('hello', { threadId })
   const question = uniqueName('thread')

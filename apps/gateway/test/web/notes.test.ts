@@ -23,8 +23,8 @@ const readTrace = (threadId: string) => web.readHistory(threadId, '&include=trac
 const plan = { note: { type: 'strategic_plan', content: { phases: ['count'] } } }
 const ask = { ask: '@one@agents.test', say: 'count the apples', broadcast: true }
 
-describe('the actions of an agent while it runs', () => {
-  test('a call of another agent is a subagent, from its beginning to its result (C-12, S-31)', async () => {
+describe('the stream of an agent’s actions', () => {
+  test('shows a call of another agent as a subagent, from its beginning to its result (C-12, S-31)', async () => {
     const threadId = uniqueName('thread')
     const events = await web.say(JSON.stringify([ask]), { threadId })
     const started = findEvent(events, 'SUBAGENT_STARTED')
@@ -47,14 +47,14 @@ describe('the actions of an agent while it runs', () => {
     expect(toolRows).toContainEqual(['delegate', finished.result])
   })
 
-  test('a call that fails is a subagent’s error, and the run goes on', async () => {
+  test('shows a failed call as a subagent’s error, and the run continues', async () => {
     const events = await web.say(JSON.stringify([{ ask: '@nobody@agents.test', say: 'anybody?' }]))
     const { subagentRunId } = findEvent(events, 'SUBAGENT_STARTED')
     expect(findEvent(events, 'SUBAGENT_ERROR')).toMatchObject({ subagentRunId, message: expect.any(String) })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
   })
 
-  test('calls side by side have ids of their own', async () => {
+  test('gives parallel calls their own ids', async () => {
     const events = await web.say(JSON.stringify([[ask, { ...ask, say: 'and the pears' }, { ...ask, say: 'and figs' }]]))
     const ids = list(events, 'SUBAGENT_STARTED').map(({ subagentRunId }) => subagentRunId)
     expect(new Set(ids).size).toBe(3)
@@ -65,7 +65,7 @@ describe('the actions of an agent while it runs', () => {
     ).toEqual(ids.sort())
   })
 
-  test('plans are activities; a synthesis and an observation for all are events of their names', async () => {
+  test('shows plans as activities, and syntheses and broadcasts as events of their names', async () => {
     const threadId = uniqueName('thread')
     const notes = [
       plan.note,
@@ -88,7 +88,7 @@ describe('the actions of an agent while it runs', () => {
     }
   })
 
-  test('an action and its observation are one call; the current work of an agent is a step until the next (C-21)', async () => {
+  test('shows an action and its observation as one call, and current work as a step until the next (C-21)', async () => {
     const notes = [
       { type: 'task', content: 'count' },
       { type: 'action', tool: 'weigh', args: { what: 'apples' } },
@@ -108,7 +108,7 @@ describe('the actions of an agent while it runs', () => {
     ])
   })
 
-  test('what is open when the agent fails is closed before the run ends (C-16)', async () => {
+  test('closes what is open when the agent fails, before the run ends (C-16)', async () => {
     const events = await web.say(
       JSON.stringify([plan, { note: { type: 'delegation', worker: 'one', task: 'x' } }, { fail: 'no' }]),
     )
@@ -116,7 +116,7 @@ describe('the actions of an agent while it runs', () => {
     expect(events.at(-1)?.type).toBe('RUN_ERROR')
   })
 
-  test('so are open ones at the cancel of a run (C-18)', async () => {
+  test('closes what is open when the owner cancels the run (C-18)', async () => {
     const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
     const content = JSON.stringify([plan, { ask: '@slow@agents.test', say: 'take your time' }])
     const running = await web.postRun({ threadId, runId, messages: [{ id: uniqueName('msg'), role: 'user', content }] })
@@ -129,7 +129,7 @@ describe('the actions of an agent while it runs', () => {
   })
 })
 
-test('nobody sees them where the chat shows no traces', async () => {
+test('hides actions where the chat shows no traces', async () => {
   const closed = await openWebGateway({ trace: false }, config)
   try {
     const threadId = uniqueName('thread')

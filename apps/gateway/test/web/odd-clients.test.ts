@@ -27,7 +27,7 @@ const input = (overrides: object = {}) => ({
 const toolCall = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
 const deep = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
 
-describe('the gateway answers like any other', () => {
+describe('the gateway answers a request of an unusual client:', () => {
   const old = { tools: [], context: [], state: {}, forwardedProps: {} }
   const nulls = { tools: null, context: null, state: null, forwardedProps: null, resume: null, parentRunId: null }
   test.each<[string, object, Record<string, string>?]>([
@@ -58,7 +58,7 @@ describe('the gateway answers like any other', () => {
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
   })
 
-  test('one that comes with a byte order mark, and one that names a member twice: the last counts', async () => {
+  test('one with a byte order mark, and one with a repeated member, whose last value counts', async () => {
     const [body, threadId, runId] = [JSON.stringify(input()), uniqueName('thread'), uniqueName('run')]
     expect(typesOf(await readEvents(await web.postRun(`\ufeff${body}`)))).toContain('RUN_FINISHED')
     const twice = `{"threadId":"other","threadId":"${threadId}","runId":"${runId}","messages":[{"id":"m","role":"system","role":"user","content":"hi"}]}`
@@ -67,14 +67,14 @@ describe('the gateway answers like any other', () => {
     expect((await web.readHistory(threadId)).map(({ role }) => role)).toEqual(['user', 'assistant'])
   })
 
-  test('one whose copy has calls of an assistant without words: the gateway drops them, and the client learns so', async () => {
+  test('one with an assistant’s calls without text, which it drops with a warning', async () => {
     const messages = [{ id: uniqueName('msg'), role: 'assistant', content: null, toolCalls: [toolCall] }, user('hello')]
     const events = await readEvents(await web.postRun(input({ messages })))
     expect(findEvent(events, 'CUSTOM').value).toBe('1 messages of other roles are not known and were left out')
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
   })
 
-  test('one that would change what objects are', async () => {
+  test('one that tries to change the object prototype', async () => {
     const body = JSON.stringify(input()).replace('"role"', '"__proto__":{"role":"assistant"},"role"')
     const events = await readEvents(await web.postRun(body.replace('{', '{"__proto__":{"x":1},')))
     expect(findEvent(events, 'CUSTOM').value).toBe('unknown members were left out: __proto__')
@@ -82,7 +82,7 @@ describe('the gateway answers like any other', () => {
   })
 })
 
-describe('the gateway refuses before there is a stream', () => {
+describe('the gateway refuses before a stream begins:', () => {
   const bytes = Buffer.concat([Buffer.from('{"threadId":"t","runId":"'), Buffer.from([0xff]), Buffer.from('"}')])
   test.each<[string, object | string | Uint8Array, Record<string, string>, number, string]>([
     [
@@ -139,11 +139,11 @@ describe('the gateway refuses before there is a stream', () => {
     expect(await answer.json()).toMatchObject({ detail })
   })
 
-  test.each(['text/html', 'application/vnd.ag-ui.event+proto'])('a client that takes %s alone', async accept => {
+  test.each(['text/html', 'application/vnd.ag-ui.event+proto'])('a client that only accepts %s', async accept => {
     expect((await web.postRun(input(), { accept })).status).toBe(406)
   })
 
-  test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])('%s, which starts nothing', async method => {
+  test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])('a request by %s, which starts nothing', async method => {
     const before = await web.gateway.messages()
     const answer = await web.call('/api/v1/agent/runs', { method })
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])

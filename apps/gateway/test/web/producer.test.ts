@@ -31,8 +31,8 @@ async function run(client: HttpAgent, input: string | object): Promise<readonly 
 const metadataOf = (message: Message | undefined) => (message as { metadata?: object } | undefined)?.metadata
 const metadata = { intent: 'refund', scores: { refund: 0.9, 'naïve ☂': null } }
 
-describe('data that an agent keeps with a message of a chat', () => {
-  test('comes with the message, whatever its names are, and comes back unchanged (C-20)', async () => {
+describe('data that an agent stores with a chat message', () => {
+  test('arrives with the message under any name, and returns unchanged (C-20)', async () => {
     const client = openClient()
     await run(client, 'hello')
     expect(metadataOf(client.messages.at(-1))).toMatchObject(metadata)
@@ -42,14 +42,14 @@ describe('data that an agent keeps with a message of a chat', () => {
     expect(answer?.metadata).toMatchObject({ stage: 'execution', run_id: expect.stringMatching(/^run-/) })
   })
 
-  test('comes together from its pieces, name by name (C-20)', async () => {
+  test('arrives in one piece from its chunks, name by name (C-20)', async () => {
     const client = openClient()
     await run(client, 'in pieces')
     expect(metadataOf(client.messages.at(-1))).toMatchObject({ intent: 'done', first: 1 })
     expect((await web.readHistory(client.threadId)).at(-1)?.metadata).toMatchObject({ intent: 'done', first: 1 })
   })
 
-  test('is in the snapshot of a client that comes back, and in the export (C-20)', async () => {
+  test('is in the snapshot of a returning client, and in the export (C-20)', async () => {
     const client = openClient()
     await run(client, 'hello')
     const back = openClient(client.threadId)
@@ -63,7 +63,7 @@ describe('data that an agent keeps with a message of a chat', () => {
 })
 
 describe('an interrupt', () => {
-  test('comes behind snapshots of messages and state for a client that lacks them (C-23)', async () => {
+  test('follows snapshots of messages and state for a client that lacks them (C-23)', async () => {
     const first = openClient()
     await run(first, 'hello')
     const back = openClient(first.threadId)

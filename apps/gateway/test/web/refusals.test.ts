@@ -18,7 +18,7 @@ const say = (text: string, ids: RunIds = {}) => web.say(text, ids)
 const interrupts = { protocolVersion: PROTOCOL_VERSION }
 const address = /https:\/\/agents\.test\/actions\/[\w-]{43}/
 
-test('a refusal is an error of the run with its kind, title and time, and an error in the history', async () => {
+test('a refusal is a run error with its kind, title and time, and an error in the history', async () => {
   const threadId = uniqueName('thread')
   const events = await say('refuse this', { threadId })
   const details = { kind: 'too_many_requests', title: 'Too many requests', retry_after_seconds: 60 }
@@ -34,21 +34,21 @@ test('a refusal is an error of the run with its kind, title and time, and an err
   expect(asked?.metadata).not.toHaveProperty('error')
 })
 
-test('an answer that is no refusal is no error in the history', async () => {
+test('an answer that is not a refusal is no error in the history', async () => {
   const threadId = uniqueName('thread')
   await say('hello', { threadId })
   await say('consent please', { threadId })
   for (const { metadata } of await web.readHistory(threadId)) expect(metadata).not.toHaveProperty('error')
 })
 
-test('a client of AG-UI 1.0 gets the address of a decision in the interrupt alone', async () => {
+test('a client of AG-UI 1.0 gets the URL of a decision only in the interrupt', async () => {
   const events = await say('consent please', interrupts)
   expect(findEvent(events, 'RUN_FINISHED').outcome.interrupts[0].metadata.url).toMatch(address)
   expect(textOf(events)).not.toMatch(address)
 })
 
 test.each([{ protocolVersion: undefined }, { protocolVersion: '0.9' }])(
-  'a client that cannot show interrupts (%j) gets the link in the text, also at a reload',
+  'a client without interrupts (%j) gets the link in the text, also after a reload',
   async version => {
     const threadId = uniqueName('thread')
     const events = await say('consent please', { threadId, ...version })

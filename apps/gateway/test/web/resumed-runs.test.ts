@@ -33,7 +33,7 @@ const resume = (threadId: string, ids: readonly string[], runId = uniqueName('ru
 
 const cancel = (runId: string, as?: 'bob') => web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`, undefined, as)
 
-test('ends only by its owner’s cancel, and the allowed action does not run (C-18, C-24)', async () => {
+test('a resumed run ends only when its owner cancels it, and the allowed action does not run (C-18, C-24)', async () => {
   const { threadId, interruptId } = await ask('may I do it slowly?')
   const runId = uniqueName('run')
   const running = await resume(threadId, [interruptId], runId)
@@ -45,8 +45,8 @@ test('ends only by its owner’s cancel, and the allowed action does not run (C-
   expect((await cancel(runId)).json).toEqual({ cancelled: false })
 })
 
-describe('its run id', () => {
-  test('counts once, for whatever comes with it (C-26)', async () => {
+describe('the run id of a resumed run', () => {
+  test('counts once, with any content (C-26)', async () => {
     const [first, second] = [await ask('may I?'), await ask('may I, too?')]
     const runId = uniqueName('run')
     expect(JSON.stringify(await readEvents(await resume(first.threadId, [first.interruptId], runId)))).toContain(
@@ -63,7 +63,7 @@ describe('its run id', () => {
     })
   })
 
-  test('one of two decisions at once under one id counts, and the person can still take the other (C-26)', async () => {
+  test('counts for one of two simultaneous decisions, and the person can still make the other (C-26)', async () => {
     const questions = [await ask('may I here?'), await ask('may I there?')]
     const runId = uniqueName('run')
     const bothResponses = await Promise.all(
@@ -76,7 +76,7 @@ describe('its run id', () => {
     expect(outcomeOf(events)).toEqual({ type: 'success' })
   })
 
-  test('one run decides all that a conversation waits for (C-24)', async () => {
+  test('one run can decide everything that a conversation waits for (C-24)', async () => {
     const { threadId } = await ask('may I once?')
     const { interrupts = [] } = outcomeOf(await web.say('may I twice?', { threadId }))
     expect(interrupts).toHaveLength(2)

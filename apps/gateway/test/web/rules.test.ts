@@ -38,7 +38,7 @@ function readDisk(): string {
 }
 
 describe('the stored parts', () => {
-  test('neither the token of a signed URL nor the URL itself is anywhere on the disk (C-05)', async () => {
+  test('contain neither a signed URL nor its token, anywhere on the disk (C-05)', async () => {
     const threadId = uniqueName('thread')
     const { url, path } = await web.upload(jpeg, { threadId })
     await web.say(picture(url), { threadId })
@@ -49,7 +49,7 @@ describe('the stored parts', () => {
     expect(disk).not.toContain(new URL(url).searchParams.get('token')?.split('.')[1])
   })
 
-  test('the same picture sent twice is two attachments, and each message keeps its own (C-02)', async () => {
+  test('contain two attachments for a picture sent twice, one in each message (C-02)', async () => {
     const threads = [uniqueName('thread'), uniqueName('thread')]
     const paths: string[] = []
     for (const threadId of threads) {
@@ -61,7 +61,7 @@ describe('the stored parts', () => {
     expect(histories.map(([first]) => first?.metadata.user_message_attachments.path)).toEqual(paths)
   })
 
-  test('leave out a refused run (C-14)', async () => {
+  test('omit a refused run (C-14)', async () => {
     const threadId = uniqueName('thread')
     const before = await web.gateway.messages()
     const messages = [{ id: uniqueName('msg'), role: 'user', content: 'durian' }]
@@ -74,7 +74,7 @@ describe('the stored parts', () => {
 
   // The answer fails by a mistake of the agent's, and by a model that disconnects.
   test.each(['boom', 'fade'])(
-    'keep the streamed words of a failed answer (%s), with a mark, and the reason follows (C-16, TR-07)',
+    'keep the streamed text of a failed answer (%s) with a mark, and the reason follows (C-16, TR-07)',
     async word => {
       const threadId = uniqueName('thread')
       const events = await web.say(word, { threadId })
@@ -95,7 +95,7 @@ describe('the stored parts', () => {
     },
   )
 
-  test('an open call of a failed agent closes, and so does its step (C-16)', async () => {
+  test('close the open call of a failed agent, and its step (C-16)', async () => {
     const threadId = uniqueName('thread')
     const events = await web.say('stumble', { threadId })
     expect(typesOf(events)).toEqual([
@@ -124,7 +124,7 @@ describe('the stored parts', () => {
     expect((await web.readHistory(threadId)).map(({ role }) => role)).toEqual(['user', 'assistant'])
   })
 
-  test('leave out a part that only names a file, with a warning, and keep its original form (C-11)', async () => {
+  test('omit a part that only names a file, with a warning, and keep its original form (C-11)', async () => {
     const content = [
       { type: 'text', text: 'look' },
       { type: 'binary', mimeType: 'image/png', id: 'upload-7' },
@@ -139,7 +139,7 @@ describe('the stored parts', () => {
     expect(JSON.stringify(await web.gateway.show(newest?.id ?? ''))).toContain('upload-7')
   })
 
-  test('the data of a step is that of the message in the history (C-19, C-32)', async () => {
+  test('have the same data of a step in the stream and in the message’s history (C-19, C-32)', async () => {
     const threadId = uniqueName('thread')
     const events = await web.say('hello', { threadId, runId: 'run-of-the-step' })
     const { metadata } = findEvent(events, 'STEP_FINISHED')
@@ -155,7 +155,7 @@ describe('the stored parts', () => {
   })
 })
 
-test('a signed URL works until it expires; a fresh one does, and an expired one is no attachment (C-06, C-09)', async () => {
+test('a signed URL works until it expires, and an expired one is not an attachment (C-06, C-09)', async () => {
   const brief = await openWebGateway({ attachments: { url_ttl: '8s' } })
   try {
     const { url, bucket, path, expires_at } = await brief.upload(jpeg)
@@ -184,7 +184,7 @@ test('a signed URL works until it expires; a fresh one does, and an expired one 
 })
 
 describe('streams', () => {
-  test('begin and end in the right form, by the ids of the input; instants are whole ms, and ISO in the history (C-12, C-32)', async () => {
+  test('begin and end correctly with the input’s ids, and use ms in the stream but ISO in the history (C-12, C-32)', async () => {
     for (const word of ['hello', 'count', 'tool', 'running', 'boom', 'silence', 'ask', 'consent', 'theirs']) {
       const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
       const before = Date.now()
@@ -212,7 +212,7 @@ describe('streams', () => {
     }
   })
 
-  test('a cancelled one closes everything before it ends (C-18)', async () => {
+  test('close everything open before a cancelled run ends (C-18)', async () => {
     const runId = uniqueName('run')
     const running = web.say('wait', { runId })
     await eventually(async () => (await web.gateway.messages()).some(({ state }) => state === 'working'))
@@ -228,7 +228,7 @@ describe('streams', () => {
     expect(typesOf(events)).not.toContain('RUN_ERROR')
   })
 
-  test('a client that leaves in the middle hears no end, but the store gets the answer (C-17)', async () => {
+  test('go on without a client that leaves, and the store gets the answer (C-17)', async () => {
     const threadId = uniqueName('thread')
     const leaving = new AbortController()
     process.env.LINGER = 'until the client has left'
@@ -263,7 +263,7 @@ describe('streams', () => {
     expect(reportedRows[1]?.metadata).not.toHaveProperty('incomplete')
   })
 
-  test('a client that lacks the past keeps what it says just now, in its place', async () => {
+  test('keep the place of a new message of a client that lacks the history', async () => {
     const threadId = uniqueName('thread')
     await web.say('one', { threadId })
     const headers = { authorization: 'Bearer token-of-ann-for-the-tests' }
@@ -277,7 +277,7 @@ describe('streams', () => {
   })
 })
 
-test('the second of two with one run id gets a refusal before the gateway does anything for it (C-26, E-43)', async () => {
+test('the second run with one id gets a refusal before any other work (C-26, E-43)', async () => {
   const ids = { threadId: uniqueName('thread'), runId: uniqueName('run') }
   await readEvents(await web.postRun({ ...ids, messages: [{ id: 'm1', role: 'user', content: 'tool' }] }))
   const before = await web.readHistory(ids.threadId, '&include=trace')
@@ -292,13 +292,13 @@ test('the second of two with one run id gets a refusal before the gateway does a
   expect((await readEvents(otherResponse)).at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
 })
 
-describe('a conversation that waits', () => {
+describe('an open requirement in a chat', () => {
   const interruptsOf = (events: Awaited<ReturnType<WebGateway['say']>>) => {
     const { outcome } = events.at(-1) as unknown as { outcome: { type: string; interrupts?: { id: string }[] } }
     return outcome.interrupts ?? []
   }
 
-  test('has no successful run while it is open, by further words, another id’s answer or a return (C-25)', async () => {
+  test('keeps runs from success, by other messages, another id’s answer or a reload (C-25)', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     expect(asked).toMatchObject({ reason: 'confirmation', message: 'May I delete it?' })
@@ -318,7 +318,7 @@ describe('a conversation that waits', () => {
     expect(decisionEvents.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 
-  test('nobody else decides it by its id, with or without an own interrupt, and its person still can (C-25)', async () => {
+  test('stays open for its person when somebody else tries to decide it by its id (C-25)', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
@@ -346,7 +346,7 @@ describe('a conversation that waits', () => {
     expect(JSON.stringify(decisionEvents)).toContain('decided: granted')
   })
 
-  test('a cancel declines it (C-24)', async () => {
+  test('ends as declined by a cancel (C-24)', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     const resume = [{ interruptId: asked?.id, status: 'cancelled', payload: { approved: true } }]
@@ -355,7 +355,7 @@ describe('a conversation that waits', () => {
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 
-  test('nobody can decide one whose time is over, and nothing runs (C-25)', async () => {
+  test('accepts no decision after its deadline, and nothing runs (C-25)', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     // This is the largest number of open requirements in a conversation: with one more, the oldest expires.
@@ -373,7 +373,7 @@ describe('a conversation that waits', () => {
     })
   })
 
-  test('a question behind a visible call comes again, and its id takes the answer (E-40)', async () => {
+  test('reappears after a visible call, and its id takes the answer (E-40)', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('search', { threadId }))
     expect(asked).toMatchObject({ reason: 'input_required', message: 'Which of the three?' })
@@ -385,7 +385,7 @@ describe('a conversation that waits', () => {
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 
-  test('a question comes again at every return, and the next message is its answer (E-40)', async () => {
+  test('reappears at every return if it is a question, and the next message answers it (E-40)', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('ask', { threadId }))
     expect(asked).toMatchObject({ reason: 'input_required', message: 'Which one?' })
@@ -405,7 +405,7 @@ describe('a conversation that waits', () => {
   })
 })
 
-test('a running tool is a step with its name and duration; one that comes only at its end has no duration (C-19)', async () => {
+test('a running tool is a step with name and duration, or without a duration if only its end has a report (C-19)', async () => {
   for (const word of ['running', 'tool']) {
     const runId = uniqueName('run')
     const events = await web.say(word, { runId })
@@ -429,7 +429,7 @@ test('a running tool is a step with its name and duration; one that comes only a
   }
 })
 
-test('a file of an answer is a link in its text, and whole in the metadata of its message, streamed and stored (C-29)', async () => {
+test('a file of an answer is a link in its text, and complete in the message’s metadata, streamed and stored (C-29)', async () => {
   const threadId = uniqueName('thread')
   const events = await web.say('picture', { threadId })
   const text = events.flatMap(event => (event.type === 'TEXT_MESSAGE_CONTENT' ? [String(event.delta)] : [])).join('')

@@ -101,7 +101,7 @@ async function readHistory(threadId: string, query = '', as: Person = 'ann'): Pr
 }
 
 describe('a run', () => {
-  test('begins and ends as AG-UI 1.0 wants it, with its stage as a step (C-12, C-19, C-32)', async () => {
+  test('begins and ends as AG-UI 1.0 defines, with its stage as a step (C-12, C-19, C-32)', async () => {
     const { events } = await chat('hello')
     expect(typesOf(events)).toEqual(typesOfSpokenRun('RUN_FINISHED'))
     const [started] = events
@@ -114,19 +114,19 @@ describe('a run', () => {
     expect(Number.isInteger(find(events, 'STEP_FINISHED')?.metadata?.latency_ms)).toBe(true)
   })
 
-  test('streams what the agent streams, piece by piece', async () => {
+  test('streams the agent’s text in chunks', async () => {
     const { events, messages } = await chat('count')
     expect(typesOf(events).filter(type => type === 'TEXT_MESSAGE_CONTENT').length).toBeGreaterThan(1)
     expect(messages.at(-1)).toMatchObject({ role: 'assistant', content: 'one two three' })
   })
 
-  test('shows an HTML answer as Markdown, in the stream as in the history', async () => {
+  test('shows an HTML answer as Markdown in the stream and in the history', async () => {
     const { messages, agent } = await chat('html')
     expect(messages.at(-1)).toMatchObject({ role: 'assistant', content: '## Hours\n\n- Mon: 9-5' })
     expect((await readHistory(agent.threadId)).messages.at(-1)?.content).toBe(messages.at(-1)?.content)
   })
 
-  test('shows HTML as Markdown in its words meanwhile and in a question, also when the client comes back', async () => {
+  test('shows HTML of interim messages and questions as Markdown, also for a returning client', async () => {
     const { events, agent } = await chat('marked')
     expect(find(events, 'CUSTOM')).toMatchObject({ name: 'working', value: 'Looking **there**' })
     const question = { outcome: { interrupts: [{ message: 'Which **one**?' }] } }
@@ -135,7 +135,7 @@ describe('a run', () => {
     expect((await readEvents(secondResponse)).at(-1)).toMatchObject(question)
   })
 
-  test('tells a tool call once, with arguments as a string and one result, streamed or not (C-21)', async () => {
+  test('shows a tool call once, with arguments as a string and one result, streamed or not (C-21)', async () => {
     for (const word of ['tool', 'running']) {
       const { events } = await chat(word)
       const texts = typesOf(events).filter(type => type.startsWith('TOOL'))
@@ -144,26 +144,26 @@ describe('a run', () => {
     }
   })
 
-  test('each text of an answer around its tool calls has a latency in the history', async () => {
+  test('has a latency in the history for each text between its tool calls', async () => {
     const { agent } = await chat('halves')
     const answers = (await readHistory(agent.threadId)).messages.filter(({ role }) => role === 'assistant')
     expect(answers.map(({ content }) => content)).toEqual(['looking', 'three hits'])
     for (const { metadata } of answers) expect(metadata.latency_ms).toEqual(expect.any(Number))
   })
 
-  test('an agent that fails in the middle ends the run with an error that says nothing about the cause (C-16)', async () => {
+  test('ends with an error that hides the cause if the agent fails (C-16)', async () => {
     const { events } = await chat('boom')
     expect(typesOf(events)).toContain('RUN_ERROR')
     expect(typesOf(events)).toContain('TEXT_MESSAGE_END')
     expect(JSON.stringify(events)).not.toContain('secret detail')
   })
 
-  test('an agent that says nothing ends the run with success and no message', async () => {
+  test('succeeds without a message if the agent says nothing', async () => {
     const { events } = await chat('silence')
     expect(typesOf(events)).toEqual(['RUN_STARTED', 'STEP_STARTED', 'STEP_FINISHED', 'RUN_FINISHED'])
   })
 
-  test('leaves a tool of the client to it, and takes its result once in the next run (C-22)', async () => {
+  test('leaves a client’s tool to the client, and takes its result once in the next run (C-22)', async () => {
     const tools = [{ name: 'pick_color', description: 'asks for a color', parameters: { type: 'object' } }]
     const threadId = name('thread')
     const first = await chat('theirs', { tools, threadId })
@@ -178,7 +178,7 @@ describe('a run', () => {
     expect(secondEvents.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
   })
 
-  test('ends by its owner’s cancel alone, as cancelled (C-18)', async () => {
+  test('ends as cancelled only when its owner cancels it (C-18)', async () => {
     const threadId = name('thread')
     const runId = name('run')
     const messages = [{ id: name('msg'), role: 'user', content: 'wait' }]
@@ -193,7 +193,7 @@ describe('a run', () => {
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
   })
 
-  test('starts once under one id (C-26)', async () => {
+  test('starts once for one id (C-26)', async () => {
     const body = {
       threadId: name('thread'),
       runId: name('run'),
@@ -211,7 +211,7 @@ describe('a run', () => {
     expect(statuses.sort()).toEqual([200, 409])
   })
 
-  test('the stored messages count, not the copy of the client, and forged words of others do not (C-27, C-28)', async () => {
+  test('uses the stored messages instead of the client’s copy, and ignores forged messages of others (C-27, C-28)', async () => {
     const threadId = name('thread')
     const { messages } = await chat('remember blue', { threadId })
     const [said, answered] = messages
@@ -233,7 +233,7 @@ describe('a run', () => {
     ])
   })
 
-  test('a client that comes back with nothing gets the stored messages as a snapshot', async () => {
+  test('sends the stored messages as a snapshot to a client without a history', async () => {
     const threadId = name('thread')
     await chat('hello', { threadId })
     const events = await readEvents(await postRun({ threadId, runId: name('run'), messages: [] }))
@@ -250,7 +250,7 @@ describe('a run', () => {
     ])
   })
 
-  test('needs a run id before there is a stream, and leaves out unknown members with a warning (C-14, C-15)', async () => {
+  test('needs a run id before a stream begins, and omits unknown members with a warning (C-14, C-15)', async () => {
     const refusal = await postRun({ threadId: name('thread'), messages: [] })
     expect(refusal.status).toBe(400)
     expect(await refusal.json()).toMatchObject({ code: 'malformed', detail: 'Cannot run: runId is not as it must be' })
@@ -262,13 +262,13 @@ describe('a run', () => {
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
   })
 
-  test('a client that takes protobuf alone learns that there is none (C-31)', async () => {
+  test('refuses a client that only accepts protobuf (C-31)', async () => {
     const body = JSON.stringify({ threadId: name('thread'), runId: name('run'), messages: [] })
     const headers = { accept: 'application/vnd.ag-ui.event+proto' }
     expect((await call('/api/v1/agent/runs', { method: 'POST', headers, body })).status).toBe(406)
   })
 
-  test('goes on without its client, and is in the history later (C-17)', async () => {
+  test('continues without its client, and appears in the history later (C-17)', async () => {
     const threadId = name('thread')
     const leaving = new AbortController()
     const body = JSON.stringify({
@@ -287,14 +287,14 @@ describe('a run', () => {
     expect(history.messages[1]?.content).toBe('one two three')
   })
 
-  test('files in an answer stand as links in its text (C-29)', async () => {
+  test('has files of an answer as links in its text (C-29)', async () => {
     const { messages } = await chat('picture')
     expect(messages.at(-1)?.content).toMatch(/^here\n\n\[a\.txt\]/)
   })
 })
 
 describe('an interrupt', () => {
-  test('asks for consent, and a plain yes by the same person lets the agent go on, once (C-23, C-24)', async () => {
+  test('asks for consent, and an approval by the same person lets the agent continue, once (C-23, C-24)', async () => {
     const threadId = name('thread')
     const first = await chat('consent', { threadId })
     const finished = first.events.at(-1) as unknown as { outcome: { type: string; interrupts: { id: string }[] } }
@@ -322,7 +322,7 @@ describe('an interrupt', () => {
     expect(secondEvents.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'not_decided' })
   })
 
-  test('anything but a plain yes is a no (C-24)', async () => {
+  test('takes anything but a plain approval as a refusal (C-24)', async () => {
     const threadId = name('thread')
     const { events, messages } = await chat('consent', { threadId })
     const { outcome } = events.at(-1) as unknown as { outcome: { interrupts: { id: string }[] } }
@@ -331,7 +331,7 @@ describe('an interrupt', () => {
     expect(JSON.stringify(reportedEvents)).toContain('decided: declined')
   })
 
-  test('a question takes its answer by resuming it', async () => {
+  test('takes a resume as the answer to a question', async () => {
     const threadId = name('thread')
     const { events, messages } = await chat('ask', { threadId })
     const { outcome } = events.at(-1) as unknown as { outcome: { interrupts: { id: string; reason: string }[] } }
@@ -341,7 +341,7 @@ describe('an interrupt', () => {
     expect(JSON.stringify(reportedEvents)).toContain('you said: the red one')
   })
 
-  test('a yes with arguments that its schema does not offer decides nothing, and a plain yes still counts', async () => {
+  test('ignores an approval with arguments that its schema does not offer, and a plain approval still counts', async () => {
     const threadId = name('thread')
     const { events } = await chat('consent', { threadId })
     const { outcome } = events.at(-1) as unknown as { outcome: { interrupts: { id: string }[] } }
@@ -358,7 +358,7 @@ describe('an interrupt', () => {
     expect(JSON.stringify(await decideBy({ approved: true }))).toContain('decided: granted')
   })
 
-  test('a person closes a question by cancelling it, once', async () => {
+  test('closes a question once when a person cancels it', async () => {
     const threadId = name('thread')
     const { events } = await chat('ask', { threadId })
     const { outcome } = events.at(-1) as unknown as { outcome: { interrupts: { id: string }[] } }
@@ -372,7 +372,7 @@ describe('an interrupt', () => {
     expect(await answer({ status: 'resolved', payload: 'red' })).toMatchObject(refusalEvent)
   })
 
-  test('an unknown one takes no decision, and the run is no success (C-25)', async () => {
+  test('takes no decision if it is unknown, and the run is not successful (C-25)', async () => {
     const resume = [{ interruptId: 'a'.repeat(32), status: 'resolved', payload: { approved: true } }]
     const events = await readEvents(
       await postRun({ threadId: name('thread'), runId: name('run'), messages: [], resume }),
@@ -402,7 +402,7 @@ async function upload(threadId: string, bytes: Buffer = jpeg, fileName = 'img.jp
 const local = (url: string) => url.replace(gatewayOrigin, gateway.url())
 
 describe('an attachment', () => {
-  test('is its owner’s, and read by a signed URL (C-01, C-06, C-07)', async () => {
+  test('belongs to its owner, who reads it by a signed URL (C-01, C-06, C-07)', async () => {
     const { bucket, path, mime_type, url } = await upload(name('thread'))
     expect([bucket, mime_type]).toEqual(['agent-inputs', 'image/jpeg'])
     expect(url.startsWith(`${gatewayOrigin}/storage/v1/object/sign/agent-inputs/`)).toBe(true)
@@ -423,7 +423,7 @@ describe('an attachment', () => {
     expect((await fetch(local(url).replace(/token=.*/, 'token=a.b.c'))).status).toBe(403)
   })
 
-  test('the token of a signed URL opens its own bucket and path, and no other (C-06)', async () => {
+  test('has a token that opens only its own bucket and path (C-06)', async () => {
     const [one, other] = [await upload(name('thread')), await upload(name('thread'))]
     const tokenOf = ({ url }: { readonly url: string }) => new URL(url).searchParams.get('token') ?? ''
     const read = (path: string, token: string) =>
@@ -445,7 +445,7 @@ describe('an attachment', () => {
     expect((await read(`agent-inputs/${one.path}`, tokenOf(other))).status).toBe(403)
   })
 
-  test('the original format’s own body runs, and the store keeps only bucket, path and type (C-02, C-03, C-04, C-05)', async () => {
+  test('accepts the original format’s own body, and the store keeps only bucket, path and type (C-02, C-03, C-04, C-05)', async () => {
     for (const type of ['binary', 'image']) {
       const threadId = name('thread')
       const { bucket, path, mime_type, url } = await upload(threadId)
@@ -468,7 +468,7 @@ describe('an attachment', () => {
     expect(token).toBeNull()
   })
 
-  test('an invalid URL is a link or nothing, and the gateway never fetches it (C-09)', async () => {
+  test('becomes a link or nothing for an invalid URL, which the gateway never fetches (C-09)', async () => {
     const threadId = name('thread')
     const { url } = await upload(threadId)
     const bad = [url.replace(/token=.*/, 'token=a.b.c'), `${gatewayOrigin}/storage/v1/object/sign/b/../x?token=a.b.c`]
@@ -485,7 +485,7 @@ describe('an attachment', () => {
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
   })
 
-  test('two are both there, the first by the original’s own name; the store keeps inline bytes like uploads (C-10, C-11)', async () => {
+  test('has the original’s name if it is the first of two, and the store keeps inline bytes like uploads (C-10, C-11)', async () => {
     const threadId = name('thread')
     const { url } = await upload(threadId)
     const content = [
@@ -521,8 +521,8 @@ describe('an attachment', () => {
   })
 })
 
-describe('who may', () => {
-  test('nobody without a token, and nobody reads what is another’s', async () => {
+describe('access to the chat', () => {
+  test('requires a token, and hides data of other people', async () => {
     const refusal = await postRun({ threadId: 't', runId: 'r', messages: [] }, 'nobody')
     expect([refusal.status, (await refusal.json()).code]).toEqual([401, 'unsigned'])
     const wrong = await fetch(`${gateway.url()}/api/v1/agent/history?threadId=t`, {
@@ -547,7 +547,7 @@ describe('who may', () => {
     expect(messages[0]?.content).toBe('of bob')
   })
 
-  test('pages of the named origins only', async () => {
+  test('is open only to pages of the configured origins', async () => {
     const ask = (from: string) =>
       fetch(`${gateway.url()}/api/v1/agent/runs`, {
         method: 'OPTIONS',
@@ -558,7 +558,7 @@ describe('who may', () => {
   })
 })
 
-test('history comes in pages, by positions without gaps, also over entries that no chat shows (C-04)', async () => {
+test('the history has pages without gaps, even over entries that no chat shows (C-04)', async () => {
   const threadId = name('thread')
   let agent: HttpAgent | undefined
   for (const text of ['one', 'tool', 'three']) agent = (await chat(text, { threadId, agent: agent as never })).agent
@@ -574,6 +574,6 @@ test('history comes in pages, by positions without gaps, also over entries that 
   expect(trace.messages.map(({ role }) => role)).toContain('tool')
 })
 
-test('the client had nothing to warn of in any stream (C-13)', () => {
+test('the client has warned about no stream (C-13)', () => {
   expect(warnings).toEqual([])
 })

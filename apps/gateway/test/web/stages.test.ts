@@ -23,7 +23,7 @@ const nameSteps = (events: readonly BaseEvent[]) =>
   stepsOf(events).map(({ type, stepName }) => `${type === 'STEP_STARTED' ? '+' : '-'}${stepName}`)
 
 describe('a stage that an agent names (C-19)', () => {
-  test('is a pair of steps, in order, with the data that the history has', async () => {
+  test('is a pair of steps in order, with the same data as in the history', async () => {
     const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
     const events = await web.say('intent +tool_choice answer', { threadId, runId })
     expect(nameSteps(events)).toEqual([
@@ -53,7 +53,7 @@ describe('a stage that an agent names (C-19)', () => {
     expect(await web.readHistory(threadId)).toHaveLength(2)
   })
 
-  test('has the calls of tools within it', async () => {
+  test('contains its tool calls', async () => {
     expect(nameSteps(await web.say('intent call! answer'))).toEqual([
       '+execution',
       '+intent',
@@ -79,7 +79,7 @@ describe('a stage that an agent names (C-19)', () => {
     ])
   })
 
-  test('ends with a run that fails, or that its owner cancels', async () => {
+  test('ends with a run that fails or that its owner cancels', async () => {
     const failedEvents = await web.say('intent fail!')
     expect(nameSteps(failedEvents)).toEqual(['+execution', '+intent', '-intent', '-execution'])
     expect(failedEvents.at(-1)?.type).toBe('RUN_ERROR')
@@ -95,12 +95,12 @@ describe('a stage that an agent names (C-19)', () => {
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'cancelled' } })
   })
 
-  test('with a name that is none fails the turn', async () => {
+  test('fails the turn if its name is invalid', async () => {
     expect((await web.say('<b>')).at(-1)?.type).toBe('RUN_ERROR')
     expect((await web.say('+<b>')).at(-1)?.type).toBe('RUN_ERROR')
   })
 
-  test('is in every export, and an import changes nothing', async () => {
+  test('appears in every export, and importing it changes nothing', async () => {
     const threadId = uniqueName('thread')
     await web.say('intent', { threadId })
     const before = await web.readHistory(threadId, '&include=trace')

@@ -27,7 +27,7 @@ async function exchange(format: string, thread: string, messages?: readonly Json
   return (await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, { headers, ...body })).json()
 }
 
-test('a file from a tool is in its result’s parts, streamed, exported, and unchanged after an import (C-29)', async () => {
+test('a tool’s file is in its result’s parts, streamed, exported, and unchanged after an import (C-29)', async () => {
   const threadId = uniqueName('thread')
   const events = await web.say('the roof', { threadId })
   const result = events.find(({ type }) => type === 'TOOL_CALL_RESULT') as JsonAnswer
@@ -57,7 +57,7 @@ test('a file from a tool is in its result’s parts, streamed, exported, and unc
   }
 })
 
-test('a picture from the client’s own tool is a file for the agent; a URL that only the client can read stays (C-22, C-29)', async () => {
+test('a picture from the client’s own tool is a file for the agent, unless only the client can read its URL (C-22, C-29)', async () => {
   const opaque = { type: 'image', source: { type: 'file', value: 'file-7', provider: 'elsewhere' } }
   for (const [content, expected] of [
     [

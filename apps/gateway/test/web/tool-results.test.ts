@@ -29,7 +29,7 @@ async function claimResults(text: string): Promise<{ readonly left: readonly str
   return { left: outcome?.pendingToolCallIds ?? [], heard: receivedText }
 }
 
-test('the agent gets the result of a call that it left to the client', async () => {
+test('the agent gets the result of a call that it delegated to the client', async () => {
   expect(await claimResults('pick a colour')).toEqual({ left: ['pick-1'], heard: 'heard: pick claimed for pick-1' })
 })
 
@@ -39,11 +39,11 @@ test.each([
   ['an operator has to allow first', 'refund it by an operator'],
   ['was done behind the words', 'count them'],
   ['was broken off with the answer', 'fail while you search'],
-])('no client answers a call that %s', async (_, text) => {
+])('a client cannot answer a call that %s', async (_, text) => {
   expect(await claimResults(text)).toEqual({ left: [], heard: 'heard: ' })
 })
 
-test('the gateway takes a result once', async () => {
+test('the gateway accepts a result once', async () => {
   const threadId = randomUUID()
   await web.say('pick a colour', { threadId, tools })
   const give = async (content: string) => {

@@ -74,8 +74,8 @@ const runOf = async (agent: string, content: string, threadId = uniqueName('thre
 }
 const metadataOf = (message: Message | undefined) => (message as { metadata?: JsonAnswer } | undefined)?.metadata
 
-describe('what a run cost', () => {
-  test('comes at its end, over all its rounds, with its step, and with its message in the history', async () => {
+describe('the usage of a run', () => {
+  test('follows at its end, summed over its rounds, with its step and with its message in the history', async () => {
     const threadId = uniqueName('thread')
     const events = await web.say('order 17', { threadId })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' }, usage: [twice] })
@@ -85,7 +85,7 @@ describe('what a run cost', () => {
     expect(history.map(({ metadata }) => metadata.usage)).toEqual([undefined, [twice]])
   })
 
-  test('reaches a client that comes back, and is no cost of the run by which it does', async () => {
+  test('reaches a returning client, and does not count for the run that returns it', async () => {
     const threadId = uniqueName('thread')
     await web.say('order 17', { threadId })
     const headers = { authorization: 'Bearer token-of-ann-for-the-tests' }
@@ -102,14 +102,14 @@ describe('what a run cost', () => {
     expect(events.at(-1)).not.toHaveProperty('usage')
   })
 
-  test('comes for a failed run, as far as it came', async () => {
+  test('covers a failed run up to the failure', async () => {
     const threadId = uniqueName('thread')
     const events = await web.say('order 17 and break down', { threadId })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed', usage: [once] })
     expect((await web.readHistory(threadId)).at(-1)?.metadata.usage).toEqual([once])
   })
 
-  test('comes for a cancelled run, as far as it came, and stays with its words', async () => {
+  test('covers a cancelled run up to the cancellation, and stays with its text', async () => {
     const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
     const messages = [{ id: uniqueName('msg'), role: 'user', content: 'order 17 and hang on' }]
     const { body } = await web.postRun({ threadId, runId, messages })
@@ -126,7 +126,7 @@ describe('what a run cost', () => {
     expect(storedRow?.metadata).toMatchObject({ incomplete: true, usage: [once] })
   })
 
-  test('comes for a swarm, and for an agent that says it itself', async () => {
+  test('covers a swarm, and an agent that reports its own', async () => {
     expect((await runOf('crew', 'order 17')).at(-1)).toMatchObject({ type: 'RUN_FINISHED', usage: [twice] })
     const ownUsage = {
       provider: 'own',
@@ -140,7 +140,7 @@ describe('what a run cost', () => {
   })
 })
 
-describe('what an answer cost', () => {
+describe('the usage of an answer', () => {
   async function ask(query: Record<string, string>, body?: object): Promise<JsonAnswer> {
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
@@ -151,7 +151,7 @@ describe('what an answer cost', () => {
   const owner = `web:${JSON.stringify([gatewayOrigin, 'ann'])}`
 
   test.each(['agui', 'envelope', 'normalized', 'jsonl'])(
-    'goes out and comes in as %s, in a chat of its own',
+    'exports and imports as %s, in a chat of its own',
     async format => {
       const [threadId, copy] = [uniqueName('thread'), uniqueName('copy')]
       await web.say('order 17', { threadId })
@@ -164,7 +164,7 @@ describe('what an answer cost', () => {
     },
   )
 
-  test('is for the operator, in the record of a message and in the printed one', async () => {
+  test('is for the operator in the record of a message, also printed', async () => {
     await web.say('order 17')
     const [newest] = await web.gateway.messages()
     const record = await web.gateway.show(newest?.id ?? '')
@@ -176,7 +176,7 @@ describe('what an answer cost', () => {
 
   const tellTale = /usage|tokens|blend-7/
 
-  test.each(['activitypub', 'email'] as const)('is nobody’s to see by %s', async via => {
+  test.each(['activitypub', 'email'] as const)('is not visible by %s', async via => {
     const { id } = await web.gateway.simulation.send({ via, to: 'chat', text: 'order 17' })
     const record = await eventually(async () => {
       const shownRecord = await web.gateway.show(id)
@@ -189,7 +189,7 @@ describe('what an answer cost', () => {
     expect(receivedJson).not.toMatch(/blend-7|input_tokens/)
   })
 
-  test.each(['SendMessage', 'SendStreamingMessage'])('is nobody’s to see by A2A, in %s', async method => {
+  test.each(['SendMessage', 'SendStreamingMessage'])('is not visible by A2A, in %s', async method => {
     const token = await web.gateway.simulation.a2a.token({ sub: 'bob' })
     const message = { messageId: uniqueName('a2a'), role: 'ROLE_USER', parts: [{ text: 'order 17' }] }
     const answer = await fetch(`${web.gateway.url()}/agents/chat/a2a`, {
@@ -204,7 +204,7 @@ describe('what an answer cost', () => {
     expect((await web.gateway.show(newest?.id ?? '')).response?.usage).toEqual([usage])
   })
 
-  test('is in one metric of all agents together, with a partial kind apart', async () => {
+  test('is in one metric for all agents, with partial kinds apart', async () => {
     const readMetrics = async () => (await fetch(`${web.gateway.url()}/metrics`)).text()
     const count = async (sample: string) => {
       const line = (await readMetrics()).split('\n').find(metricLine => metricLine.startsWith(`${sample} `))
@@ -219,7 +219,7 @@ describe('what an answer cost', () => {
     expect(await count(cached)).toBe((before[1] ?? 0) + 128)
   })
 
-  test('comes from a model’s server in the stream, and reaches no model', () => {
+  test('arrives in the stream of a model’s server, and reaches no model', () => {
     expect(model.requests.every(({ body }) => body.stream_options !== undefined)).toBe(true)
     expect(JSON.stringify(model.requests.map(({ body }) => body.messages))).not.toMatch(/input_tokens|inputTokens/)
   })

@@ -32,7 +32,7 @@ test.each([
   })
 })
 
-test('a page that may call reads it, too, and asks as before', async () => {
+test('a page that may call can read the 405 answer and its preflight', async () => {
   const headers = { origin: 'https://chat.example' }
   const answer = await web.call('/api/v1/agent/runs', { headers })
   expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([405, 'https://chat.example'])
@@ -41,7 +41,7 @@ test('a page that may call reads it, too, and asks as before', async () => {
 })
 
 test.each(['/api/v1/agent/nothing', '/v1/nothing', '/v1/sessions/a/b/c', '/storage/v1/other'])(
-  '%s is not there',
+  '%s answers 404',
   async path => {
     for (const method of ['GET', 'POST']) {
       const answer = await web.call(path, { method })

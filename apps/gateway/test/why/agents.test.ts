@@ -48,8 +48,8 @@ afterAll(async () => {
 const post = (agent: string, text = 'hello', thread: string = crypto.randomUUID()) =>
   gateway.post(agent, text, { thread })
 
-describe('why, of a message whose agent', () => {
-  test('threw: which agent, where, and what', async () => {
+describe('why explains a message whose agent', () => {
+  test('threw, with agent, location and error', async () => {
     const id = await post('thrower', 'seventeen')
     const reason = await awaitReason(gateway, id, 'agent_threw')
     expect(reason.sentence).toMatch(
@@ -62,7 +62,7 @@ describe('why, of a message whose agent', () => {
     expectWellFormed(reason)
   })
 
-  test('took the message and gave no answer', async () => {
+  test('took the message without an answer', async () => {
     const reason = await awaitReason(gateway, await post('silent'), 'agent_silent')
     expect(reason.sentence).toMatch(
       /^Not answered: agent "silent" took the message and gave no answer, at [\d :-]+ UTC$/,
@@ -70,20 +70,20 @@ describe('why, of a message whose agent', () => {
     expectWellFormed(reason)
   })
 
-  test('does not get such messages', async () => {
+  test('does not receive such messages', async () => {
     const reason = await awaitReason(gateway, await post('deaf'), 'not_received')
     expect(reason.fix?.text).toBe('Add "message" to agents.deaf.receives if the agent should get it.')
     expectWellFormed(reason)
   })
 
-  test('outlasted its deadline', async () => {
+  test('exceeded its deadline', async () => {
     const reason = await awaitReason(gateway, await post('hanging'), 'deadline')
     expect(reason.sentence).toMatch(/: the agent took longer than agents\.hanging\.deadline \(1s\)$/)
     expect(reason.fix?.text).toContain('raise agents.hanging.deadline')
     expectWellFormed(reason)
   })
 
-  test('is a webhook that is down: its URL without query, the cause, the tries, the next one', async () => {
+  test('is an unreachable webhook, with its URL without query, the cause, the tries and the next one', async () => {
     const reason = await awaitReason(gateway, await post('hook'), 'webhook_down')
     const url = `http://127.0.0.1:${downPort}/in`
     expect(reason.sentence).toMatch(
@@ -102,12 +102,12 @@ describe('why, of a message whose agent', () => {
     expectWellFormed(reason)
   })
 
-  test('is a webhook that answers with an error', async () => {
+  test('is a webhook that answered with an error', async () => {
     const reason = await awaitReason(gateway, await post('busy'), 'webhook_down')
     expect(reason.sentence).toMatch(/\(The webhook answered 503 at http:\/\/127\.0\.0\.1:\d+\/in\)/)
   })
 
-  test('is a webhook that answers with a redirect: its target, and no file of the gateway', async () => {
+  test('is a webhook that answered with a redirect, with its target and without a gateway file', async () => {
     const reason = await awaitReason(gateway, await post('moved'), 'backend_failed')
     expect(reason.sentence).toMatch(
       /\(The webhook answered 307 at http:\/\/127\.0\.0\.1:\d+\/moved, a redirect to https:\/\/login\.test\/sign-in that is not followed; expected 200 or 204\)$/,
@@ -117,7 +117,7 @@ describe('why, of a message whose agent', () => {
     expectWellFormed(reason)
   })
 
-  test('gave an answer that is not valid: the member, its value and the rule', async () => {
+  test('gave an invalid answer, with the member, its value and the rule', async () => {
     const reason = await awaitReason(gateway, await post('invalid'), 'answer_invalid')
     expect(reason.sentence).toMatch(
       /: agent "invalid" gave an answer that is not valid \("parts\.0\.bytes_ref\.data_base64" \("\$\$\$"\) must be base64\)$/,
@@ -126,7 +126,7 @@ describe('why, of a message whose agent', () => {
     expectWellFormed(reason)
   })
 
-  test('is at work on it, or at an earlier one of the conversation', async () => {
+  test('is still working on it, or on an earlier message of the conversation', async () => {
     const first = await post('slow', 'first', 'line')
     const run = await gateway.nextRun()
     const second = await post('slow', 'second', 'line')
@@ -150,7 +150,7 @@ describe('why, of a message whose agent', () => {
     for (const explanation of [working, queued, done]) expectWellFormed(explanation)
   })
 
-  test('answered it together with a later one', async () => {
+  test('answered it together with a later message', async () => {
     await post('merging', 'first', 'merged')
     const run = await gateway.nextRun()
     const second = await post('merging', 'second', 'merged')
@@ -166,7 +166,7 @@ describe('why, of a message whose agent', () => {
     for (const explanation of [working, reason]) expectWellFormed(explanation)
   })
 
-  test('got the new words of an edit: the edit says which message it changed', async () => {
+  test('got the edited text, and names the edited message', async () => {
     const first = await post('slow', 'frist', 'edited')
     await gateway.nextRun()
     expect(await gateway.edit('slow', first, 'first')).toBe(202)

@@ -28,8 +28,8 @@ async function mail(from = 'alice@alice.test'): Promise<string> {
   return receipt.mail.messageId
 }
 
-describe('why, of an answer', () => {
-  test('that arrived: when and where', async () => {
+describe('why explains an answer', () => {
+  test('that arrived, with time and inbox', async () => {
     const id = await mail()
     const reason = await awaitReason(gateway, id, 'answered')
     expect(reason.sentence).toMatch(/^Answered at [\d :-]+ UTC to \S*alice@alice\.test$/)
@@ -38,7 +38,7 @@ describe('why, of an answer', () => {
     expectWellFormed(reason)
   })
 
-  test('that an inbox refuses for good', async () => {
+  test('that an inbox refuses permanently', async () => {
     const restore = gateway.simulation.fediverse.disturb(mastodon, {
       method: 'POST',
       answer: { status: 410 },
@@ -72,7 +72,7 @@ describe('why, of an answer', () => {
     for (const explanation of [reason, queued]) expectWellFormed(explanation)
   })
 
-  test('whose host asked for time', async () => {
+  test('whose host asked to wait', async () => {
     const host = 'gotosocial.test'
     const busy = { answer: { status: 503, headers: { 'retry-after': '3600' } }, method: 'POST' }
     const restore = gateway.simulation.fediverse.disturb(host, busy)
@@ -87,7 +87,7 @@ describe('why, of an answer', () => {
     expectWellFormed(reason)
   })
 
-  test('whose host the breaker leaves alone after five failures', async () => {
+  test('whose host the circuit breaker pauses after five failures', async () => {
     const host = 'rfc9421.test'
     const restore = gateway.simulation.fediverse.disturb(host, { ...disturbances.down, method: 'POST' })
     const ids: string[] = []
@@ -104,7 +104,7 @@ describe('why, of an answer', () => {
     expect(reason?.fix?.command).toMatch(/^npx postern deliveries retry \d+$/)
   })
 
-  test('to a mailbox that is gone: refused, and suppressed from then on', async () => {
+  test('to a deleted mailbox, which the gateway then suppresses', async () => {
     const restore = gateway.simulation.mail.refuse({ code: 550, message: '5.1.1 no such user', at: 'rcpt', times: 1 })
     const first = await unprovenMail('gone@nodmarc.test')
     const refusedReason = await awaitReason(gateway, first, 'delivery_refused')
@@ -121,7 +121,7 @@ describe('why, of an answer', () => {
     for (const explanation of [refusedReason, suppressed]) expectWellFormed(explanation)
   })
 
-  test('that a server accepted and returned as a report', async () => {
+  test('that a server accepted and later returned', async () => {
     const id = await unprovenMail('moved@nodmarc.test')
     const { envelope } = await gateway.simulation.mail.awaitReply(id, 30_000)
     const report = await postReport(envelope.from)

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test('why explains a late answer by the downtime of the gateway, and says when it began and ended', async () => {
+test('why explains a late answer by the gateway’s downtime, with its start and end', async () => {
   const id = await gateway.post('slow', 'hello')
   await gateway.nextRun()
   await gateway.restart()
@@ -29,7 +29,7 @@ test('why explains a late answer by the downtime of the gateway, and says when i
   expectWellFormed(reason)
 })
 
-test('why explains the late answer to a mail that its peer sent while the gateway was down', async () => {
+test('why explains a late answer to a mail that arrived while the gateway was down', async () => {
   await gateway.gateway().stop()
   // A mail's date has whole seconds.
   await delay(1_100)
@@ -51,7 +51,7 @@ test('why explains the late answer to a mail that its peer sent while the gatewa
   await awaitReason(gateway, prompt.mail.messageId, 'answered')
 })
 
-test('why also knows the downtime of a killed gateway', async () => {
+test('why also finds the downtime of a killed gateway', async () => {
   let calls = 0
   const hook = createServer((_, response) => {
     calls += 1

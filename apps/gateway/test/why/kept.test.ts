@@ -25,7 +25,7 @@ async function mail(plan: Partial<Parameters<TestGateway['simulation']['mail']['
   return receipt.mail.messageId
 }
 
-describe('why, of a message that the agent does not get', () => {
+describe('why explains a message that the agent does not get', () => {
   test('because it does not name the agent', async () => {
     const { mail: composer } = gateway.simulation
     const composedMail = await composer.compose({ to: 'somebody@elsewhere.test', text: 'hello' })
@@ -58,7 +58,7 @@ describe('why, of a message that the agent does not get', () => {
     expectWellFormed(reason)
   })
 
-  test('because it goes round in a circle', async () => {
+  test('because of a loop', async () => {
     const text = 'Whoever writes these very same words again and again is not read any more by anybody here'
     const first = await mail({ text })
     await awaitReason(gateway, first, 'answered')
@@ -71,7 +71,7 @@ describe('why, of a message that the agent does not get', () => {
     expectWellFormed(reason)
   })
 
-  test('because its access list does not let the sender speak', async () => {
+  test('because its access list excludes the sender', async () => {
     const { fediverse } = gateway.simulation
     const receipt = await fediverse.deliver({ to: '@guarded@agents.test', text: 'hello' })
     const reason = await awaitReason(gateway, receipt.activityId, 'not_allowed')
@@ -114,7 +114,7 @@ describe('why, of a message that the agent does not get', () => {
     expectWellFormed(reason)
   })
 
-  test('because its author took it back', async () => {
+  test('because its author deleted it', async () => {
     const { fediverse } = gateway.simulation
     const receipt = await fediverse.deliver({ to: '@parrot@agents.test', text: 'oops' })
     await awaitReason(gateway, receipt.activityId, 'answered')

@@ -20,7 +20,7 @@ async function mail(plan: { from?: string; text?: string; messageId?: string } =
 }
 
 describe('why finds a message', () => {
-  test('by its number, with and without a mark, and by its Message-ID, with and without angles', async () => {
+  test('by its number, with or without #, and by its Message-ID, with or without angle brackets', async () => {
     const id = await mail()
     const number = (await askWhy(gateway, id)).explanations[0]?.message
     for (const query of [`${number}`, `#${number}`, id, `<${id}>`, ` ${id} `]) {
@@ -28,7 +28,7 @@ describe('why finds a message', () => {
     }
   })
 
-  test('by the id of the answer, of the delivery and of the log', async () => {
+  test('by the id of its answer, its delivery and its log line', async () => {
     const id = await mail()
     const record = await gateway.show(id)
     const queries = [record.response?.id ?? '', `d${record.deliveries[0]?.id}`, record.correlation_id]
@@ -46,7 +46,7 @@ describe('why finds a message', () => {
     expect((await askWhy(gateway, task.id)).explanations[0]).toMatchObject({ message: reason.message, via: 'a2a' })
   })
 
-  test('by the address of its sender or of its agent: the newest first', async () => {
+  test('by the address of its sender or agent, newest first', async () => {
     const first = await mail({ from: 'paula@nodmarc.test' })
     const second = await mail({ from: 'paula@nodmarc.test' })
     for (const query of [
@@ -65,7 +65,7 @@ describe('why finds a message', () => {
     }
   })
 
-  test('by an address that begins with @, though a peer gave such an id to a message', async () => {
+  test('by an address with @, even if a peer used it as a message id', async () => {
     const hidden = await mail({ from: 'quiet@nodmarc.test' })
     const url = `${gatewayOrigin}/agents/echo/a2a`
     for (const messageId of ['@quiet@nodmarc.test', 'quiet@nodmarc.test']) {
@@ -75,7 +75,7 @@ describe('why finds a message', () => {
     expect((await awaitReason(gateway, 'quiet@nodmarc.test', 'answered')).via).toBe('a2a')
   })
 
-  test('by the id that a peer gave, though it is a number of ours, too', async () => {
+  test('by a peer’s id, even if it is also one of our numbers', async () => {
     const id = '1'
     const url = `${gatewayOrigin}/agents/echo/a2a`
     await gateway.simulation.a2a.deliver({ url, text: 'hello', messageId: id })
@@ -85,7 +85,7 @@ describe('why finds a message', () => {
 })
 
 describe('why', () => {
-  test('distinguishes a copy from a message', async () => {
+  test('distinguishes a repeated message from its original', async () => {
     const id = await mail({ messageId: `${randomUUID()}@alice.test` })
     const composedMail = await gateway.simulation.mail.compose({ to: 'echo@agents.test', text: 'twice' })
     for (const _ of [1, 2, 3]) expect((await gateway.simulation.mail.sendSmtp(composedMail)).code).toBe(250)
@@ -142,7 +142,7 @@ describe('the command "why"', () => {
     return lines.join('\n')
   }
 
-  test('prints the reason, the evidence and the fix, and nothing that moves the cursor', async () => {
+  test('prints reason, evidence and fix without cursor movements', async () => {
     const id = await mail({ from: '"\u001b[2J\u009bEve" <eve@nodmarc.test>' })
     const output = await print(id)
     expect(output).toMatch(
@@ -162,7 +162,7 @@ describe('the command "why"', () => {
     expect(lines[1]).toMatch(/^ {2}Answered /)
   })
 
-  test('ends with 1 when nothing is known', async () => {
+  test('exits with 1 for an unknown message', async () => {
     const before = process.exitCode
     expect(await print('\u001b[2J@nowhere.test')).toMatch(
       /^The gateway has nothing about \\u\{1b\}\[2J@nowhere\.test: /,

@@ -34,8 +34,8 @@ function awaitNewest(query: string, code: string): Promise<Explanation> {
   return awaitReason(gateway, query, code)
 }
 
-describe('why, of a refused post or mail', () => {
-  test('because its signature does not hold: by the id of the activity', async () => {
+describe('why explains a refused post or mail', () => {
+  test('by the activity’s id if its signature is invalid', async () => {
     const tampered = await awaitReason(gateway, await post('tampered'), 'bad_signature')
     expect(tampered.sentence).toMatch(/^Refused with 401 at [\d :-]+ UTC: its proof does not hold \(.+\)$/)
     expect(tampered.sender).toBe('https://mastodon.test/users/alice')
@@ -48,7 +48,7 @@ describe('why, of a refused post or mail', () => {
     }
   })
 
-  test('because its proof is too old: by the address of the sender, as the key names it', async () => {
+  test('by the claimed sender if its proof is too old', async () => {
     await post('expired', 'bob@mastodon.test')
     const reason = await awaitNewest('@bob@mastodon.test', 'expired')
     expect(reason.sentence).toMatch(
@@ -59,14 +59,14 @@ describe('why, of a refused post or mail', () => {
     expectWellFormed(reason)
   })
 
-  test('because nothing proves it: by the agent that it was for', async () => {
+  test('by its agent if it has no proof', async () => {
     await post('unsigned')
     const reason = await awaitNewest('@echo@agents.test', 'unsigned')
     expect(reason.sentence).toMatch(/^Refused with 401 at [\d :-]+ UTC: nothing proves who sent it \(.+\)$/)
     expectWellFormed(reason)
   })
 
-  test('because there is no such agent: by the address of its recipient', async () => {
+  test('by its recipient if that agent does not exist', async () => {
     await post('unknown_recipient')
     const reason = await awaitNewest('@no-such-agent@agents.test', 'unknown_recipient')
     expect(reason.sentence).toMatch(/^Refused with 404 at /)
@@ -74,13 +74,13 @@ describe('why, of a refused post or mail', () => {
     expectWellFormed(reason)
   })
 
-  test('because of a block of its host', async () => {
+  test('by its host if a block covers the host', async () => {
     const reason = await awaitReason(gateway, await post(undefined, 'alice@snac.test'), 'blocked')
     expect(reason.sentence).toContain('an operator has blocked its host')
     expect(reason.fix?.text).toContain('activitypub.block')
   })
 
-  test('because the host of its key is down: the peer comes again by itself', async () => {
+  test('by its key’s host if that is down, since the peer will retry', async () => {
     const reason = await awaitReason(gateway, await post('key_host_down'), 'key_host_down')
     expect(reason.sentence).toMatch(
       /^Put off with 503 at [\d :-]+ UTC: the host that has the key did not answer, so the gateway could not check the proof/,
@@ -104,21 +104,21 @@ describe('why, of a refused post or mail', () => {
     expect(reason.fix?.command).toBe('npx postern resolve @alice@alice.test')
   })
 
-  test('because there is no such agent: by the address of a mail', async () => {
+  test('by the address of a mail if that agent does not exist', async () => {
     await mail('unknown_recipient')
     const reason = await awaitNewest('no-such-agent@agents.test', 'unknown_recipient')
     expect(reason.agent).toBe('no-such-agent')
     expect(reason.fix?.text).toMatch(/Add agents\.no-such-agent /)
   })
 
-  test('the newest first, and every reason of it', async () => {
+  test('newest first, with every reason', async () => {
     const { explanations } = await askWhy(gateway, '@alice@mastodon.test')
     expect(explanations.map(({ code }) => code)).toContain('bad_signature')
     const times = explanations.map(({ since }) => since)
     expect(times).toEqual(times.toSorted().toReversed())
   })
 
-  test('and came again: the message tells of the refusals before it', async () => {
+  test('as part of a later message that succeeded', async () => {
     const { fediverse } = gateway.simulation
     const id = 'https://gotosocial.test/users/alice/statuses/again'
     const message = { to: '@echo@agents.test', text: 'hello', from: 'alice@gotosocial.test', id }
@@ -129,7 +129,7 @@ describe('why, of a refused post or mail', () => {
   })
 })
 
-describe('why, of a refused call', () => {
+describe('why explains a refused call', () => {
   async function call(agent: string, fault?: Fault): Promise<string> {
     const url = `${gatewayOrigin}/agents/${agent}/a2a`
     const messageId = crypto.randomUUID()
@@ -137,7 +137,7 @@ describe('why, of a refused call', () => {
     return messageId
   }
 
-  test('by its agent: a token that is too old, or of an issuer whose keys nobody can get', async () => {
+  test('by its agent if the token is too old, or its issuer’s keys are not available', async () => {
     await call('echo', 'expired')
     expect((await awaitNewest('echo', 'expired')).sentence).toMatch(/^Refused with 401 at /)
     await call('echo', 'key_host_down')
@@ -146,7 +146,7 @@ describe('why, of a refused call', () => {
     expectWellFormed(down)
   })
 
-  test('because agents have passed it on too often: by its messageId', async () => {
+  test('by its messageId if agents have passed it on too often', async () => {
     const url = `${gatewayOrigin}/agents/echo/a2a`
     const metadata = { mentionable: { agent_chain: { hop: 99, max_hops: 99 } } }
     const { messageId } = await gateway.simulation.a2a.deliver({ url, text: 'hello', metadata })
@@ -155,15 +155,15 @@ describe('why, of a refused call', () => {
     expectWellFormed(reason)
   })
 
-  test('because the sender may not speak to the agent', async () => {
+  test('by the agent if the sender may not speak to it', async () => {
     const reason = await awaitReason(gateway, await call('club'), 'not_allowed')
     expect(reason.fix?.text).toContain('agents.club.allow')
     expectWellFormed(reason)
   })
 })
 
-describe('why, at a limit', () => {
-  test('by the id of what was one too many', async () => {
+describe('why explains a limit', () => {
+  test('by the id of the message that exceeded it', async () => {
     const limited = await openTestGateway(() => ({ limits: { per_identity: 1 } }))
     try {
       const { fediverse } = limited.simulation

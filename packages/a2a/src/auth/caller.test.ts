@@ -9,7 +9,7 @@ describe('addressOf()', () => {
   test.each([
     ['a plain name', 'alice', '@alice@id.example.org'],
     ['a name with dots and digits', 'a.b-c_9', '@a.b-c_9@id.example.org'],
-  ])('takes %s', (_, sub, address) => {
+  ])('accepts %s', (_, sub, address) => {
     expect(addressOfSubject(sub)).toBe(address)
   })
 
@@ -31,12 +31,12 @@ describe('addressOf()', () => {
     expect(addressOfSubject(sub)).toMatch(pattern)
   })
 
-  test('never gives a subject the slug of another', () => {
+  test('never gives two subjects the same slug', () => {
     const slug = addressOfSubject('Alice').slice(1).split('@')[0] ?? ''
     expect(addressOfSubject(slug)).not.toBe(addressOfSubject('Alice'))
   })
 
-  test('gives every subject an address of its own, also for readers who ignore case', () => {
+  test('gives every subject its own address, also ignoring case', () => {
     const host = 'id.example.org'
     const subjects = [
       'ann',
@@ -52,7 +52,7 @@ describe('addressOf()', () => {
     expect(new Set(subjects.map(subject => addressOfSubject(subject).toLowerCase())).size).toBe(subjects.length)
   })
 
-  test('tells issuers that share a host apart', () => {
+  test('distinguishes issuers that share a host', () => {
     const at = (realm: string, value: string) =>
       addressOf({ issuer: `${issuer}/${realm}`, claim: 'sub', value }, { isHostShared: true })
     const addresses = [at('a', 'bob'), at('b', 'bob'), at('a', 'Bob'), at('b', 'Bob')]
@@ -60,7 +60,7 @@ describe('addressOf()', () => {
     for (const address of addresses) expect(address).toMatch(/^@bob~[0-9a-f]{12}@id\.example\.org$/)
   })
 
-  test('keeps a client apart from a subject of the same name', () => {
+  test('distinguishes a client and a subject of the same name', () => {
     const client = addressOf({ issuer, claim: 'client_id', value: 'alice' })
     expect(client).toMatch(/^@alice~[0-9a-f]{12}@id\.example\.org$/)
     expect(addressOf({ issuer, claim: 'client_id', value: 'Alice' })).not.toBe(addressOfSubject('Alice'))
@@ -68,7 +68,7 @@ describe('addressOf()', () => {
 })
 
 describe('ownerOf()', () => {
-  test('is one key for one principal and another for any other', () => {
+  test('returns one key for one principal, and different keys for others', () => {
     const owners = [
       ownerOf({ issuer, claim: 'sub', value: 'a' }),
       ownerOf({ issuer, claim: 'client_id', value: 'a' }),

@@ -17,7 +17,7 @@ function evidence(claims?: Record<string, unknown>): IdentityEvidence {
 
 const provider_subject = 'slack:T123/U456'
 
-test('a profile is what the first evidence says that has one (MN-2.2)', () => {
+test('the sender takes the profile from the first evidence that has one (MN-2.2)', () => {
   const profile = { display_name: 'Ann', username: 'ann', locale: 'de', timezone: 'Europe/Vienna' }
   const said = [
     evidence(),
@@ -27,12 +27,12 @@ test('a profile is what the first evidence says that has one (MN-2.2)', () => {
   expect(readProfile(said)).toEqual({ ...profile, provider: 'slack', provider_subject })
 })
 
-test('without evidence that says so there is none (MN-2.2)', () => {
+test('the sender has no profile without evidence for it (MN-2.2)', () => {
   expect(readProfile([])).toBe(undefined)
   expect(readProfile([evidence(), evidence({ profile: 'Ann' })])).toBe(undefined)
 })
 
-test('the sender takes only short texts in one line from a profile, and the subject from the evidence (MN-2.2)', () => {
+test('the sender takes only short one-line texts from a profile, and the subject from the evidence (MN-2.2)', () => {
   const profile = {
     display_name: `A\nnn${'n'.repeat(300)}`,
     username: 7,

@@ -7,7 +7,7 @@ const refusal = 'Cannot answer: earlier answers have not been taken yet'
 
 const read = async (body: string | ReadableStream<Uint8Array>) => new Response(body).text()
 
-test('createLargeAnswers() passes small answers on as they are, and large ones whole', async () => {
+test('createLargeAnswers() passes small answers through, and large ones unchanged', async () => {
   const answers = createLargeAnswers(bounds)
   expect(answers.open('small', 'a')).toEqual({ body: 'small', headers: {} })
   const { body, headers } = answers.open(largeText, 'a')
@@ -15,7 +15,7 @@ test('createLargeAnswers() passes small answers on as they are, and large ones w
   expect(await read(body)).toBe(largeText)
 })
 
-test('createLargeAnswers() holds a bounded amount for one caller and for all, until the caller takes it or gives up', async () => {
+test('createLargeAnswers() holds a bounded amount per caller and in all, until the caller reads it or leaves', async () => {
   const answers = createLargeAnswers(bounds)
   const first = answers.open(largeText, 'a')
   expect(() => answers.open(largeText, 'a')).toThrow(refusal)
@@ -29,7 +29,7 @@ test('createLargeAnswers() holds a bounded amount for one caller and for all, un
   expect(await read(answers.open(largeText, 'b').body)).toBe(largeText)
 })
 
-test('createLargeAnswers() gives a first answer however large it is', async () => {
+test('createLargeAnswers() allows a first answer of any size', async () => {
   const answers = createLargeAnswers({ largeFrom: 100, perCaller: 10, total: 10 })
   const { body } = answers.open(largeText, 'a')
   expect(() => answers.open(largeText, 'a')).toThrow(refusal)
@@ -38,7 +38,7 @@ test('createLargeAnswers() gives a first answer however large it is', async () =
   expect(await read(answers.open(largeText, 'b').body)).toBe(largeText)
 })
 
-test('hold() counts bytes that leave in another way, and gives them back once', () => {
+test('hold() counts bytes that leave in another way, and releases them once', () => {
   const answers = createLargeAnswers(bounds)
   const end = answers.hold(600_000, 'a')
   expect(() => answers.hold(600_000, 'a')).toThrow(refusal)

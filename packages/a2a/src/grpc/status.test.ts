@@ -3,7 +3,7 @@ import type { ChannelContext } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { toGrpcError } from './status.ts'
 
-test('toGrpcError() says after how many seconds to try again, in the trailers and in the status', () => {
+test('toGrpcError() states the seconds until a retry, in the trailers and in the status', () => {
   const gateway = { store: { refuse() {} }, system: { log: { error() {}, warn() {}, info() {}, debug() {} } } }
   const rejection = new Rejection('rate_limited', 'Cannot take message: too many', { retryAfter: 2.5 })
   const { code, details, metadata } = toGrpcError(rejection, gateway as unknown as ChannelContext)

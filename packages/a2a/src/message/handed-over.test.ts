@@ -13,13 +13,13 @@ const gateway = {
 const from = (issuer: string, subject = 'front') => ({ caller: { issuer, subject } }) as Pick<Call, 'caller'>
 const claim = { called_by: { message: 7, on_behalf: true } }
 
-test('a call with our own token of the agent names its turn', async () => {
+test('a call with the agent’s own gateway token names its turn', async () => {
   const called_by = { agent: 'front', message: 7, correlation_id: 'c7' }
   expect(await readHandedOver(claim, from(origin), gateway)).toEqual({ called_by: { ...called_by, on_behalf: true } })
   expect(await readHandedOver({ called_by: { message: 7 } }, from(origin), gateway)).toEqual({ called_by })
 })
 
-test('a call of a called turn names the message with which the calls began', async () => {
+test('a call from a called turn names the message that began the chain', async () => {
   const readTurn = async () => calledTurn
   const { called_by } = await readHandedOver(claim, from(origin), { ...gateway, store: { ...gateway.store, readTurn } })
   expect(called_by).toMatchObject({ message: 7, first_message: 5 })
@@ -31,7 +31,7 @@ test.each([
   ['an unknown turn', { called_by: { message: 8 } }, from(origin)],
   ['a number that is none', { called_by: { message: '7' } }, from(origin)],
   ['nobody', {}, from(origin)],
-])('a claim of %s does not count', async (_, mentionable, call) => {
+])('a caller that claims %s has no turn', async (_, mentionable, call) => {
   expect(await readHandedOver(mentionable, call, gateway)).toEqual({})
 })
 

@@ -40,12 +40,12 @@ test.each<[string, Part]>([
     'an artifact marked as data that is no JSON',
     { kind: 'artifact', artifact_type: 'other', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } },
   ],
-])('writeParts() keeps %s whole as data', (_, part) => {
+])('writeParts() keeps %s unchanged as data', (_, part) => {
   const metadata = { mentionable: { kind: part.kind } }
   expect(writeParts([part])).toEqual([{ data: part, mediaType: 'application/json', metadata }])
 })
 
-test('writeParts() keeps a policy whole as data, and also says it in words (MN-3, MN-7.1)', () => {
+test('writeParts() keeps a policy unchanged as data, and adds it as text (MN-3, MN-7.1)', () => {
   const policy = { kind: 'consent_required', title: 'Wait', message: 'May I?', url: 'https://a.test/c' }
   const [words, data] = writeParts([{ kind: 'policy', policy }])
   expect(words).toEqual({ text: 'Wait\nMay I?\nhttps://a.test/c', mediaType: 'text/plain' })
@@ -68,26 +68,26 @@ test.each<[string, Part, object]>([
     { kind: 'tool_call', id: '1', name: 'search', args: {}, error: { message: 'no' } },
     { type: 'tool-error', toolCallId: '1', toolName: 'search', input: {}, error: { message: 'no' } },
   ],
-])('writeParts() tells of a tool call that has %s, and readToolEvent() reads it again (MN-4.2)', (_, part, data) => {
+])('writeParts() formats a tool call that has %s, and readToolEvent() parses it (MN-4.2)', (_, part, data) => {
   const [wire = {}] = writeParts([part])
   expect(wire).toEqual({ data, mediaType: 'application/json', metadata: { mentionable: { kind: 'tool_call' } } })
   expect(readToolEvent(wire)).toEqual(part)
 })
 
 test.each([{ text: 'tool-call' }, { data: { type: 'tool-call' } }, { data: { type: 'constructor', toolCallId: '1' } }])(
-  'readToolEvent() reads nothing out of %j',
+  'readToolEvent() finds no event in %j',
   wire => {
     expect(readToolEvent(wire)).toBeUndefined()
   },
 )
 
-test('writeParts() hands on a part as bytes when it claims to be data and is not', () => {
+test('writeParts() sends a part as bytes if it claims to be JSON and is not', () => {
   const bytes_ref = { kind: 'inline', data_base64: Buffer.from('{oops').toString('base64') } as const
   const [wire] = writeParts([{ kind: 'artifact', artifact_type: 'data', bytes_ref }])
   expect(wire).toEqual({ raw: bytes_ref.data_base64 })
 })
 
-test('readParts() sets the same bytes aside under the same digest', () => {
+test('readParts() stores equal bytes under one digest', () => {
   const { parts, blobs } = readParts([{ raw: '-_8' }, { raw: '+/8=' }])
   expect(parts[0]).toEqual(parts[1])
   expect(blobs[0]?.digest).toBe(blobs[1]?.digest)
@@ -107,11 +107,11 @@ test.each<[string, Part]>([
   ['an artifact of a type', { kind: 'artifact', artifact_type: 'table', description: 'sums', bytes_ref }],
   ['data', { kind: 'artifact', artifact_type: 'data', ...json({ a: [1, null] }) }],
   ['data of a type', { kind: 'artifact', artifact_type: 'chart', name: 'c', description: 'sums', ...json([1]) }],
-])('%s goes out and comes in as it was', (_, part) => {
+])('writeParts() and readParts() keep %s unchanged', (_, part) => {
   expect(readParts(writeParts([part])).parts).toEqual([part])
 })
 
-test('writeParts() notes the type and the words of an artifact whose bytes it has', () => {
+test('writeParts() notes the type and the text of an artifact with stored bytes', () => {
   const storedBytes = { kind: 'content_addressed', algo: 'sha256', digest } as const
   const [wire = {}] = writeParts(
     [{ kind: 'artifact', artifact_type: 'table', description: 'sums', bytes_ref: storedBytes }],
@@ -126,19 +126,19 @@ test.each([
   ['no address', { kind: 'link' }],
   ['an address that is no text', { kind: 'link', url: ['https://a.test/'] }],
   ['an unknown kind', { kind: 'constructor', url: 'https://a.test/' }],
-])('readParts() takes a text with the mark of a link whose text is %s', (_, mentionable) => {
+])('readParts() accepts a marked link whose text is %s', (_, mentionable) => {
   const { parts } = readParts([{ text: 'A', metadata: { mentionable } }])
   expect(parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'A' }])
 })
 
-test('readParts() passes over words about a part that are too long', () => {
+test('readParts() ignores text about a part that is too long', () => {
   const noted = (length: number) => ({ mentionable: { kind: 'file', description: 'd'.repeat(length) } })
   const [fits, tooLong] = readParts([4_096, 4_097].map(length => ({ raw: '', metadata: noted(length) }))).parts
   expect(fits).toHaveProperty('description')
   expect(tooLong).not.toHaveProperty('description')
 })
 
-test('readKnownBytes() reads the bytes that fit one answer, each digest once, and leaves out the rest', async () => {
+test('readKnownBytes() loads the bytes that fit one answer, each digest once, and omits the rest', async () => {
   const sizes: Readonly<Record<string, number>> = { first: 9, large: 8, last: 7 }
   const requestedDigests: string[] = []
   const findBlob = async (digest: string) => {
@@ -155,7 +155,7 @@ test('readKnownBytes() reads the bytes that fit one answer, each digest once, an
   expect(requestedDigests).toEqual(['first', 'gone', 'large', 'last'])
 })
 
-test('writeParts() writes data of an agent as well-formed text', () => {
+test('writeParts() makes an agent’s data well-formed text', () => {
   const data_base64 = Buffer.from(String.raw`{"\ud83d":["\ude00"]}`).toString('base64')
   const [wire] = writeParts([{ kind: 'artifact', artifact_type: 'data', bytes_ref: { kind: 'inline', data_base64 } }])
   expect(wire).toMatchObject({ data: { '\ufffd': ['\ufffd'] } })

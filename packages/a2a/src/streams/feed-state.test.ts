@@ -3,7 +3,7 @@ import { createEventLog } from './feed-state.ts'
 
 const event = { statusUpdate: { taskId: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } } } as never
 
-test('a ring keeps the newest 256 events, and knows when a reader has missed more', () => {
+test('a ring keeps the newest 256 events, and detects a reader that has missed more', () => {
   const eventLog = createEventLog('ab', () => true)
   for (let count = 0; count < 300; count += 1) eventLog.put(event)
   expect(eventLog.after('ab-44')).toHaveLength(256)

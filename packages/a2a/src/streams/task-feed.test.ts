@@ -52,7 +52,7 @@ function describe(event: WireStreamEvent): string {
   return message ? `${state} "${message.parts[0]?.text}"` : state
 }
 
-test('a subscriber who has a question already gets no late pieces of it, and the task does not go back', async () => {
+test('a subscriber who has a question gets no late chunks of it, and no earlier state of the task', async () => {
   const { feed, seen, announce, commit } = openFeed()
   await vi.waitFor(() => expect(seen).toEqual(['task TASK_STATE_WORKING']))
   const asked = { id: 'answer-1', status: 'input_required' as const, parts: [textPart('Which one?')] }

@@ -32,12 +32,12 @@ test.each([
       ['size', 'must be an integer from 2 to 2147483647'],
     ],
   ],
-])('findWrongMembers() names what is wrong in %j', (value, violations) => {
+])('findWrongMembers() finds the faults of %j', (value, violations) => {
   const faults = findWrongMembers(schema, value).map(({ field, description }) => [field, description])
   expect(faults).toEqual(violations)
 })
 
-test('findWrongMembers() names a bounded number of faults', () => {
+test('findWrongMembers() returns a bounded number of faults', () => {
   const list = arrayOf(oneOf(['a']), { max: 1_000_000 })
   expect(findWrongMembers(list, Array(1_000_000).fill('b'))).toHaveLength(16)
 })

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { readProtoNames } from './proto-names.ts'
 
-test('readProtoNames() leaves what has its JSON names as it is', () => {
+test('readProtoNames() returns an object with JSON names unchanged', () => {
   const params = { message: { messageId: '1', parts: [{ text: 'x', metadata: { task_id: 1 } }] }, configuration: {} }
   expect(readProtoNames(params)).toBe(params)
 })
 
-test('readProtoNames() reads the names of the protobuf file wherever members of ours may be', () => {
+test('readProtoNames() accepts protobuf names wherever our members may occur', () => {
   const data = { message_id: 'kept', parts: [{ media_type: 'kept' }] }
   const params = {
     message: {
@@ -39,13 +39,13 @@ test('readProtoNames() prefers the JSON name where both names occur', () => {
 })
 
 test.each([null, 'x', [], 5, { message: 'x' }, { message: { parts: 'x' } }])(
-  'readProtoNames() passes over what is no object: %j',
+  'readProtoNames() ignores a value that is not an object: %j',
   value => {
     expect(readProtoNames(value)).toBe(value)
   },
 )
 
-test('readProtoNames() takes __proto__ for a member like any other', () => {
+test('readProtoNames() treats __proto__ as any other member', () => {
   const params = JSON.parse('{"__proto__":{"task_id":"x"},"page_size":1}')
   const read = readProtoNames(params) as Record<string, unknown>
   expect(read.pageSize).toBe(1)

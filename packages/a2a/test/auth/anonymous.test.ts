@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-describe('callers without credentials, where they are allowed', () => {
+describe('callers without credentials, if the configuration allows them,', () => {
   test('get an answer, and are anonymous to the agent', async () => {
     const { body } = await gateway.sendText('hi', {}, withoutToken)
     expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
@@ -29,7 +29,7 @@ describe('callers without credentials, where they are allowed', () => {
     expect((await gateway.sendText('hi', {}, { token: 'a.b.c' })).status).toBe(401)
   })
 
-  test('read a task by knowing its id, and list none', async () => {
+  test('can read a task whose id they know, but list none', async () => {
     const { id } = (await gateway.sendText('hi', {}, withoutToken)).body.result.task
     expect((await gateway.rpc('GetTask', { id }, withoutToken)).body.result.id).toBe(id)
     expect((await gateway.rpc('ListTasks', {}, withoutToken)).body.result).toMatchObject({ tasks: [], totalSize: 0 })
@@ -37,7 +37,7 @@ describe('callers without credentials, where they are allowed', () => {
     expect(tasks.body.result.tasks).toHaveLength(1)
   })
 
-  test('never meet each other by a message id (A2A-M14)', async () => {
+  test('never share a task by a message id (A2A-M14)', async () => {
     const first = await gateway.sendText('hi', { messageId: '1' }, withoutToken)
     const second = await gateway.sendText('hi', { messageId: '1' }, withoutToken)
     const third = await gateway.sendText('other words', { messageId: '1' }, withoutToken)
@@ -57,7 +57,7 @@ describe('callers without credentials, where they are allowed', () => {
     expect(gateway.receivedMessages).toHaveLength(before + 1)
   })
 
-  test('continue a context that the gateway made, and cannot choose one', async () => {
+  test('can continue a context that the gateway made, but not choose one', async () => {
     const { contextId } = (await gateway.sendText('hi', {}, withoutToken)).body.result.task
     await gateway.sendText('more', { contextId }, withoutToken)
     expect(gateway.receivedMessages.at(-1)?.history).toHaveLength(2)
@@ -70,7 +70,7 @@ describe('callers without credentials, where they are allowed', () => {
   })
 })
 
-test('callers from one network that open all their tasks leave quota for others without credentials, up to a bound (A2A-T02)', async () => {
+test('callers of one network who open many tasks leave quota for other anonymous callers, up to a bound (A2A-T02)', async () => {
   const config = { auth: { anonymous: true }, limits: { open_tasks_per_caller: 2 } }
   const busyGateway = await openA2aGateway({ works: false, config })
   let number = 0

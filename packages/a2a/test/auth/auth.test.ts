@@ -28,9 +28,9 @@ const refused = (problem: string) => ({
 const accepted = { status: 200, challenge: null, message: undefined }
 const seconds = () => Math.floor(gateway.system.now() / 1000)
 
-describe('no credential (A2A-A01)', () => {
+describe('a call without a credential (A2A-A01)', () => {
   test.each(['SendMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SendStreamingMessage', 'NoSuchMethod'])(
-    '%s: 401 with a challenge and no details',
+    'to %s gets 401 with a challenge and no details',
     async method => {
       const { status, headers, body } = await gateway.rpc(method, {}, { token: null })
       expect(status).toBe(401)
@@ -47,13 +47,13 @@ describe('no credential (A2A-A01)', () => {
     },
   )
 
-  test('ignores a token in the query', async () => {
+  test('gets 401 even with a token in the query', async () => {
     expect((await list({ token: null, path: `/a2a?access_token=${gateway.token}` })).status).toBe(401)
   })
 })
 
 describe('the Authorization header (A2A-A02)', () => {
-  test('takes the scheme in any case', async () => {
+  test('accepts the scheme in any case', async () => {
     const { status } = await list({ token: null, headers: { authorization: `bEARER ${gateway.token}` } })
     expect(status).toBe(200)
   })
@@ -63,7 +63,7 @@ describe('the Authorization header (A2A-A02)', () => {
     ['A2A-A16 with 100 dots', () => `Bearer ${'a.'.repeat(100)}a`],
     ['A2A-A16 unencoded JSON', () => 'Bearer {"alg":"none"}.{"sub":"alice"}.'],
     ['A2A-A03 empty signature', token => `Bearer ${token.slice(0, token.lastIndexOf('.') + 1)}`],
-  ])('%s: 401, which says that it is no JWT', async (_, authorization) => {
+  ])('gets 401 as not a JWT: %s', async (_, authorization) => {
     const { status, body } = await list({ token: null, headers: { authorization: authorization(gateway.token) } })
     const problem = 'the Bearer token is not a signed JWT, which has three parts with dots between them'
     expect([status, body.error?.message]).toEqual([401, `Cannot take request: ${problem}`])
@@ -74,42 +74,42 @@ describe('the Authorization header (A2A-A02)', () => {
     ['Basic', () => 'Basic YTpi'],
     ['without token', () => 'Bearer'],
     ['A2A-A16 of 1 MB', () => `Bearer a.b.${'c'.repeat(1_000_000)}`],
-  ])('%s: 401', async (_, authorization) => {
+  ])('gets 401: %s', async (_, authorization) => {
     const { status, body } = await list({ token: null, headers: { authorization: authorization(gateway.token) } })
     expect([status, body.error?.message]).toEqual([401, 'Cannot take request: expected one Bearer token'])
   })
 })
 
-describe('the signature', () => {
+describe('the verifier refuses', () => {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const claims = () => ({ iss: gateway.issuer.issuer, aud: gateway.issuer.audience, sub: 'alice', exp: seconds() + 60 })
 
-  test('alg none (A2A-A03)', async () => {
+  test('a token with alg none (A2A-A03)', async () => {
     const token = `${encode({ alg: 'none', kid: 'key-1' })}.${encode(claims())}.AAAA`
     expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
   })
 
-  test('HS256 with the public key as secret (A2A-A04)', async () => {
+  test('a token with HS256 and the public key as secret (A2A-A04)', async () => {
     const secret = new TextEncoder().encode(JSON.stringify(gateway.issuer.key.publicJwk))
     const token = await new SignJWT(claims()).setProtectedHeader({ alg: 'HS256', kid: 'key-1' }).sign(secret)
     expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
   })
 
-  test('never uses a symmetric key in the key set', async () => {
+  test('a symmetric key in the key set', async () => {
     const secret = (await generateSecret('HS256', { extractable: true })) as CryptoKey
     gateway.issuer.keys = [{ kty: 'oct', kid: 'shared', k: 'c2VjcmV0' }]
     const token = await new SignJWT(claims()).setProtectedHeader({ alg: 'HS256', kid: 'shared' }).sign(secret)
     expect((await verdict(token)).status).toBe(401)
   })
 
-  test('a published key with an algorithm outside the list (A2A-A05)', async () => {
+  test('a published key with an unlisted algorithm (A2A-A05)', async () => {
     const otherKey = await makeIssuerKey('rsa', 'RS256')
     gateway.issuer.keys = [...gateway.issuer.keys, otherKey.publicJwk]
     const token = await gateway.issuer.sign({}, { alg: 'RS256' }, otherKey)
     expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
   })
 
-  test('never uses keys and addresses in the token itself (A2A-A06)', async () => {
+  test('keys and URLs in the token itself (A2A-A06)', async () => {
     const attacker = await makeIssuerKey('key-1')
     const header = { jwk: attacker.publicJwk, jku: 'https://evil.test/keys', x5u: 'https://evil.test/cert' }
     const requestedUrls: string[] = []
@@ -124,7 +124,7 @@ describe('the signature', () => {
     expect(requestedUrls.filter(url => url !== gateway.issuer.jwks)).toEqual([])
   })
 
-  test('one altered character', async () => {
+  test('a token with one changed character', async () => {
     const position = gateway.token.length - 40
     const alteredToken =
       gateway.token.slice(0, position) +
@@ -133,12 +133,12 @@ describe('the signature', () => {
     expect(await verdict(alteredToken)).toEqual(refused('signature is wrong'))
   })
 
-  test('critical parameters', async () => {
+  test('a token with critical parameters', async () => {
     const token = `${encode({ alg: 'ES256', kid: 'key-1', crit: ['b64'], b64: false })}.${encode(claims())}.AAAA`
     expect(await verdict(token)).toEqual(refused('it names critical parameters'))
   })
 
-  test('three parts that are no JWT', async () => {
+  test('three parts that are not a JWT', async () => {
     expect(await verdict('a.b.c')).toEqual(refused('not a JWT'))
   })
 })
@@ -202,12 +202,12 @@ describe('the principal', () => {
     return { sender: turn?.content.sender, task: body.result.task, turn }
   }
 
-  test('is who the token names, whatever the message says (A2A-A21)', async () => {
+  test('is the token’s subject, whatever the message says (A2A-A21)', async () => {
     const { sender } = await senderOf(await gateway.issuer.sign({ sub: 'bob' }))
     expect(sender).toMatchObject({ address: '@bob@issuer.test', auth_method: 'a2a-jwt', verified: true })
   })
 
-  test('with typ at+jwt it came by OAuth', async () => {
+  test('counts as OAuth if the token has typ at+jwt', async () => {
     const { sender } = await senderOf(await gateway.issuer.sign({}, { typ: 'at+jwt' }))
     expect(sender).toMatchObject({
       auth_method: 'a2a-oauth',
@@ -215,7 +215,7 @@ describe('the principal', () => {
     })
   })
 
-  test('is the pair of issuer and subject: the same sub elsewhere is another (A2A-A15)', async () => {
+  test('is the pair of issuer and subject, so that the same sub of another issuer differs (A2A-A15)', async () => {
     const { id } = (await senderOf(gateway.token)).task
     const ownAnswer = await gateway.rpc('GetTask', { id })
     expect(ownAnswer.body.result.id).toBe(id)
@@ -227,7 +227,7 @@ describe('the principal', () => {
     expect(otherAnswer.body.error?.code).toBe(-32001)
   })
 
-  test('appears to the operator with the proof, never with the token', async () => {
+  test('appears to the operator with its proof, and without the token', async () => {
     const { turn } = await senderOf(gateway.token)
     const record = await gateway.store.findMessage(turn?.content.id ?? '')
     expect(record?.proofs).toEqual([
@@ -245,14 +245,14 @@ describe('the principal', () => {
 })
 
 describe('the keys of an issuer', () => {
-  test('need one fetch, however many tokens come', async () => {
+  test('need one fetch for any number of tokens', async () => {
     const tokens = await Promise.all(['a', 'b', 'c', 'd'].map(sub => gateway.issuer.sign({ sub })))
     await Promise.all(tokens.map(token => list({ token })))
     await list()
     expect(gateway.issuer.fetches).toBe(1)
   })
 
-  test('need at most one more fetch per cool-down for an unknown kid, a thousand times, in a row and at once (A2A-A07)', async () => {
+  test('need at most one more fetch per cool-down for unknown kids, however many come (A2A-A07)', async () => {
     const stranger = await makeIssuerKey('stranger')
     const tokens = await Promise.all(
       Array.from({ length: 500 }, (_, index) => gateway.issuer.sign({ jti: String(index) }, {}, stranger)),
@@ -265,7 +265,7 @@ describe('the keys of an issuer', () => {
     expect(gateway.issuer.fetches).toBe(2)
   })
 
-  test('a new key works after one more look, and the old one stops working once it is gone (A2A-A08)', async () => {
+  test('change with one more fetch: a new key works, and a removed one stops (A2A-A08)', async () => {
     await list()
     const oldToken = gateway.token
     gateway.issuer.key = await makeIssuerKey('key-2')
@@ -276,7 +276,7 @@ describe('the keys of an issuer', () => {
     expect(await verdict(oldToken)).toEqual(refused('key is not one of its issuer'))
   })
 
-  test('a removed key stops working within the bound, also for tokens that the gateway has seen before (A2A-A08)', async () => {
+  test('stop working within the bound after their removal, also for known tokens (A2A-A08)', async () => {
     const token = await gateway.issuer.sign({ exp: seconds() + 86_400 })
     expect(await verdict(token)).toEqual(accepted)
     gateway.issuer.keys = []
@@ -286,7 +286,7 @@ describe('the keys of an issuer', () => {
     expect(await verdict(token)).toEqual(refused('key is not one of its issuer'))
   })
 
-  test('a known token stops working when it expires', async () => {
+  test('do not keep an expired token valid', async () => {
     const token = await gateway.issuer.sign({ exp: seconds() + 60 })
     expect(await verdict(token)).toEqual(accepted)
     gateway.system.advance(100_000)
@@ -294,7 +294,7 @@ describe('the keys of an issuer', () => {
   })
 
   test.each(['down', 'garbage', 'redirect', 'huge', 'slow'] as const)(
-    '%s: 503 with Retry-After, and nobody asks again at once (A2A-A09)',
+    'answer with %s: the gateway answers 503 with Retry-After and does not retry at once (A2A-A09)',
     { timeout: 60_000 },
     async answer => {
       gateway.issuer.answer = answer
@@ -313,7 +313,7 @@ describe('the keys of an issuer', () => {
     },
   )
 
-  test('down: the cached keys go on working for a while, then the gateway answers 503 (A2A-A09)', async () => {
+  test('keep working from the cache while the issuer is down, and then the gateway answers 503 (A2A-A09)', async () => {
     const token = await gateway.issuer.sign({ exp: seconds() + 86_400 })
     await list({ token })
     gateway.issuer.answer = 'down'
@@ -326,7 +326,7 @@ describe('the keys of an issuer', () => {
   })
 })
 
-describe('configuration', () => {
+describe('the configuration', () => {
   const issuer = { issuer: 'https://i.test', jwks: 'https://i.test/keys', audience: 'us' }
   const parse = (changed: object) => a2aConfigSchema.safeParse({ auth: { issuers: [{ ...issuer, ...changed }] } })
 
@@ -334,7 +334,7 @@ describe('configuration', () => {
     expect(parse({ algorithms: [algorithm] }).success).toBe(false)
   })
 
-  test('refuses no algorithm, keys by anything but http, and an issuer named twice', () => {
+  test('refuses an empty list of algorithms, keys without http, and a repeated issuer', () => {
     expect(parse({ algorithms: [] }).success).toBe(false)
     expect(parse({ jwks: 'ftp://i.test/keys' }).success).toBe(false)
     expect(a2aConfigSchema.safeParse({ auth: { issuers: [issuer, issuer] } }).success).toBe(false)
@@ -344,11 +344,11 @@ describe('configuration', () => {
     expect(parse({ issuer: name }).success).toBe(false)
   })
 
-  test('lets nobody in by default', () => {
+  test('admits no caller by default', () => {
     expect(a2aConfigSchema.parse({}).auth).toMatchObject({ anonymous: false, issuers: [] })
   })
 
-  test('require_at_jwt refuses tokens that do not say what they are', async () => {
+  test('refuses tokens without typ at+jwt if require_at_jwt is set', async () => {
     const strictGateway = await openA2aGateway({ works: false, issuer: { require_at_jwt: true } })
     const untypedAnswer = await strictGateway.rpc('ListTasks')
     expect([untypedAnswer.status, untypedAnswer.body.error?.message]).toEqual([

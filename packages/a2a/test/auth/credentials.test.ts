@@ -33,7 +33,7 @@ const refusedKey = {
 }
 
 describe('API keys (A2A-A17)', () => {
-  test('authenticate by their digest alone', async () => {
+  test('authenticate by their digest only', async () => {
     expect((await verdict(withKey(key))).status).toBe(200)
     const [turn] = await (async () => {
       await gateway.sendText('hi', {}, { ...withKey(key), configuration: { returnImmediately: true } })
@@ -54,17 +54,17 @@ describe('API keys (A2A-A17)', () => {
     ['the digest itself', hash('sha256', key)],
     ['another length', `${key}x`],
     ['far too long', 'k'.repeat(2_000)],
-  ])('%s: 401', async (_, value) => {
+  ])('get 401 for %s', async (_, value) => {
     expect(await verdict(withKey(value))).toEqual(refusedKey)
   })
 
-  test('a blank at the end makes another key (in a header it does not belong to the value, RFC 9110 §5.5)', () => {
+  test('differ by a trailing blank, which a header does not keep (RFC 9110 §5.5)', () => {
     const check = createApiKeyCheck(a2aConfigSchema.parse({ auth: { api_keys: keys } }).auth.api_keys)
     expect(check(key).name).toBe('ci')
     expect(() => check(`${key} `)).toThrow('Cannot take request: API key is not one of ours')
   })
 
-  test('fail beside a token: one request has one caller', async () => {
+  test('fail beside a token, since one request has one caller', async () => {
     const { status, message } = await verdict({ headers: { 'x-api-key': key } })
     expect([status, message]).toEqual([401, 'Cannot take request: expected one credential'])
   })
@@ -75,14 +75,14 @@ describe('API keys (A2A-A17)', () => {
     )
   })
 
-  test('each own what came with them', async () => {
+  test('separate the data of their owners', async () => {
     const { body } = await gateway.sendText('hi', {}, { ...withKey(key), configuration: { returnImmediately: true } })
     const { id } = body.result.task
     expect((await gateway.rpc('GetTask', { id }, withKey(key))).body.result.id).toBe(id)
     expect((await gateway.rpc('GetTask', { id }, withKey('the-other-key'))).body.error?.code).toBe(-32001)
   })
 
-  test('where none are configured, the header is somebody else’s', async () => {
+  test('have no effect if none are configured', async () => {
     const plainGateway = await openA2aGateway({ works: false })
     expect((await verdict({ headers: { 'x-api-key': key } }, 'ListTasks', plainGateway)).status).toBe(200)
     await plainGateway.close()
@@ -91,7 +91,7 @@ describe('API keys (A2A-A17)', () => {
   test.each([
     ['a key in clear', { name: 'ci', sha256: key }],
     ['a name that is none', { name: '@ci', sha256: keys[0]?.sha256 }],
-  ])('%s is no configuration', (_, entry) => {
+  ])('cannot be configured as %s', (_, entry) => {
     expect(a2aConfigSchema.safeParse({ auth: { api_keys: [entry] } }).success).toBe(false)
   })
 })
@@ -110,7 +110,7 @@ describe('scopes (A2A-A13)', () => {
     ['SubscribeToTask', 'a2a:task.resubscribe'],
     ['CreateTaskPushNotificationConfig', 'a2a:task.push-config'],
     ['GetExtendedAgentCard', 'a2a:card.extended'],
-  ])('%s needs %s when a token has scopes', async (method, scope) => {
+  ])('must include %s for %s when a token has scopes', async (method, scope) => {
     const token = await gateway.issuer.sign({ scope: 'openid a2a:task.read' }, { typ: 'at+jwt' })
     expect(await verdict({ token }, method)).toEqual(refused(scope))
     expect((await verdict({ token })).status).toBe(200)
@@ -122,7 +122,7 @@ describe('scopes (A2A-A13)', () => {
     expect((await verdict(withKey('the-other-key'))).status).toBe(200)
   })
 
-  test('of others limit nothing, unless the issuer has to give ours', async () => {
+  test('of other issuers limit nothing, unless the issuer must give ours', async () => {
     const scope = 'openid profile'
     expect((await verdict({ token: await gateway.issuer.sign({ scope }) })).status).toBe(200)
     const strictGateway = await openA2aGateway({ works: false, issuer: { require_scopes: true } })
@@ -135,7 +135,7 @@ describe('scopes (A2A-A13)', () => {
     await strictGateway.close()
   })
 
-  test('go by the names that are configured', async () => {
+  test('use the configured names', async () => {
     const scopes = { ListTasks: 'read:tasks' }
     const scopedGateway = await openA2aGateway({
       works: false,
@@ -161,7 +161,7 @@ test('an unknown tenant always gets the same answer, whatever the token claims (
   expect(answers[1]).toBe(answers[0])
 })
 
-describe('a token for one use (A2A-A18)', () => {
+describe('a single-use token (A2A-A18)', () => {
   test('counts once', async () => {
     const singleUseGateway = await openA2aGateway({ works: false, issuer: { single_use: true } })
     const token = await singleUseGateway.issuer.sign({ jti: 'a' })
@@ -184,19 +184,22 @@ describe('a token for one use (A2A-A18)', () => {
   })
 })
 
-describe('another caller’s task (A2A-T02)', () => {
+describe('a task of another caller (A2A-T02)', () => {
   const methods = ['GetTask', 'CancelTask', 'SubscribeToTask']
 
-  test.each(methods)('%s: gets byte for byte the answer for no task, with an id of the same length', async method => {
-    const { body } = await gateway.sendText('hi', {}, { configuration: { returnImmediately: true } })
-    const otherCaller = { token: await gateway.issuer.sign({ sub: 'mallory' }) }
-    const foreign = await gateway.rpc(method, { id: body.result.task.id }, otherCaller)
-    const missingAnswer = await gateway.rpc(method, { id: '00000000-0000-4000-8000-000000000000' }, otherCaller)
-    expect(foreign.text).toBe(missingAnswer.text)
-    expect([...foreign.headers]).toEqual([...missingAnswer.headers])
-  })
+  test.each(methods)(
+    'gets from %s exactly the answer for an unknown task, with an id of the same length',
+    async method => {
+      const { body } = await gateway.sendText('hi', {}, { configuration: { returnImmediately: true } })
+      const otherCaller = { token: await gateway.issuer.sign({ sub: 'mallory' }) }
+      const foreign = await gateway.rpc(method, { id: body.result.task.id }, otherCaller)
+      const missingAnswer = await gateway.rpc(method, { id: '00000000-0000-4000-8000-000000000000' }, otherCaller)
+      expect(foreign.text).toBe(missingAnswer.text)
+      expect([...foreign.headers]).toEqual([...missingAnswer.headers])
+    },
+  )
 
-  test('a message to it, too', async () => {
+  test('gets the same answer for a message to it', async () => {
     const { body } = await gateway.sendText('hi', {}, { configuration: { returnImmediately: true } })
     const otherCaller = { token: await gateway.issuer.sign({ sub: 'mallory' }) }
     const foreign = await gateway.sendText('more', { taskId: body.result.task.id }, otherCaller)
@@ -217,7 +220,7 @@ test.each([
   ['GET', '/pushNotificationConfigs'],
   ['GET', '/pushNotificationConfigs/x'],
 ])(
-  '%s /tasks/{id}%s: another caller’s task gets byte for byte the answer for no task (A2A-T02)',
+  '%s /tasks/{id}%s answers for another caller’s task exactly as for an unknown one (A2A-T02)',
   async (method, suffix) => {
     const { body } = await gateway.sendText('hi', {}, { configuration: { returnImmediately: true } })
     const authorization = `Bearer ${await gateway.issuer.sign({ sub: 'mallory' })}`
@@ -261,13 +264,13 @@ describe('the HTTP+JSON binding (A2A-A01)', () => {
       ...(method === 'POST' && { body: '{}' }),
     })
 
-  test.each(routes)('%s %s: 401 with the same challenge as JSON-RPC', async (method, path) => {
+  test.each(routes)('%s %s answers 401 with the same challenge as JSON-RPC', async (method, path) => {
     const { status, headers } = await request(method, path)
     const { challenge } = await verdict({ token: null })
     expect([status, headers.get('www-authenticate')]).toEqual([401, challenge])
   })
 
-  test.each(routes)('%s %s: 403 where the scope is missing (A2A-A13)', async (method, path) => {
+  test.each(routes)('%s %s answers 403 without the scope (A2A-A13)', async (method, path) => {
     const token = await gateway.issuer.sign({ scope: 'a2a:nothing-of-these a2a:task.read' })
     const { status, headers } = await request(method, path, { authorization: `Bearer ${token}` })
     if (method === 'GET' && /^\/tasks(\/x)?$/.test(path)) return expect([200, 404]).toContain(status)
@@ -277,12 +280,12 @@ describe('the HTTP+JSON binding (A2A-A01)', () => {
   })
 })
 
-describe('tokens of this gateway, by which its agents call each other', () => {
+describe('the gateway’s own tokens for calls by its agents', () => {
   const addresses = { origin: 'https://agents.test' }
   const ownToken = (audience: string) =>
     createTokenSigner(createOwnKeyRing(gateway.gateway), addresses, gateway.system)({ agent: 'echo', audience })
 
-  test('count here, for what agents do, and for that alone', async () => {
+  test('are valid here only for what agents do', async () => {
     const token = await ownToken('https://agents.test')
     expect((await verdict({ token })).status).toBe(200)
     expect((await verdict({ token }, 'CreateTaskPushNotificationConfig')).status).toBe(403)
@@ -290,12 +293,12 @@ describe('tokens of this gateway, by which its agents call each other', () => {
     expect((await verdict({ token: await ownToken('https://agents.test') })).status).toBe(200)
   })
 
-  test('do not count when they are for a peer', async () => {
+  test('are not valid here if they are for a peer', async () => {
     const { status, message } = await verdict({ token: await ownToken('https://peer.test') })
     expect([status, message]).toEqual([401, 'Cannot verify token: claim does not hold: aud'])
   })
 
-  test('cannot come from an issuer that the gateway trusts for others', async () => {
+  test('are not valid from an issuer that the gateway trusts for others', async () => {
     const claims = { iss: 'https://agents.test', aud: 'https://agents.test', sub: 'echo@agents.test' }
     const { status, message } = await verdict({ token: await gateway.issuer.sign(claims) })
     expect([status, message]).toEqual([401, 'Cannot verify token: key is not one of its issuer'])

@@ -63,16 +63,16 @@ const refused = (problem: string) => ({
   message: `Cannot take request: ${problem}`,
 })
 
-test('D the gateway accepts a bound token with its proof, and asks for a new proof in each request', async () => {
+test('the gateway accepts a bound token with its proof, and needs a new proof for each request', async () => {
   expect((await callWithProof()).status).toBe(200)
   expect((await callWithProof()).status).toBe(200)
 })
 
-test('D the gateway compares the address without query and in its normal form', async () => {
+test('the gateway compares the URL without its query in normal form', async () => {
   expect((await callWithProof({ claims: { htu: 'HTTPS://Agents.test:443/a2a?x=1#y' } })).status).toBe(200)
 })
 
-test('D over HTTP+JSON the proof is for the method and address of its route', async () => {
+test('a proof over HTTP+JSON is for the method and URL of its route', async () => {
   const ask = async (htu: string) => {
     const dpop = await prove({ claims: { htm: 'GET', htu } })
     const headers = { authorization: `DPoP ${token}`, dpop, 'a2a-version': '1.0' }
@@ -83,7 +83,7 @@ test('D over HTTP+JSON the proof is for the method and address of its route', as
   expect(await ask('https://agents.test/a2a/rest')).toBe(401)
 })
 
-describe('D refused', () => {
+describe('the gateway refuses with DPoP', () => {
   test.each<[string, () => ProofPlan, string]>([
     ['htm of another request', () => ({ claims: { htm: 'GET' } }), 'DPoP proof is for another method'],
     [
@@ -148,21 +148,21 @@ describe('D refused', () => {
     expect(await callWithProof({ key: { ...holder, privateKey } })).toEqual(refused(problem))
   })
 
-  test('a bound token without proof, by either scheme', async () => {
+  test('a bound token without a proof, by either scheme', async () => {
     expect(await call({ authorization: `Bearer ${token}` })).toEqual(
       refused('token is bound to a key, and comes without DPoP proof'),
     )
     expect(await call({ authorization: `DPoP ${token}` })).toEqual(refused('DPoP proof is missing'))
   })
 
-  test('a proof beside a token that is not bound, by either scheme', async () => {
+  test('a proof with an unbound token, by either scheme', async () => {
     token = gateway.token
     expect(await callWithProof()).toEqual(refused('token is not bound to a key, so a proof says nothing'))
     const headers = { authorization: `Bearer ${token}`, dpop: await prove() }
     expect(await call(headers)).toEqual(refused('a DPoP proof needs one DPoP token'))
   })
 
-  test('two proofs, or something that is none', async () => {
+  test('two proofs, or an invalid one', async () => {
     const authorization = `DPoP ${token}`
     expect(await call({ authorization, dpop: `${await prove()}, ${await prove()}` })).toEqual(
       refused('expected one DPoP proof'),
@@ -170,12 +170,12 @@ describe('D refused', () => {
     expect(await call({ authorization, dpop: 'a.b.c' })).toEqual(refused('DPoP proof is not a JWT'))
   })
 
-  test('a proof for another agent’s address', async () => {
+  test('a proof for another agent’s URL', async () => {
     const headers = { authorization: `DPoP ${token}`, dpop: await prove() }
     expect(await call(headers, gateway, '/agents/echo/a2a')).toEqual(refused('DPoP proof is for another address'))
   })
 
-  test('an unbound token of an issuer that has to bind them', async () => {
+  test('an unbound token of an issuer that must bind them', async () => {
     const strictGateway = await openA2aGateway({ works: false, issuer: { require_dpop: true } })
     const { status, message } = await call({ authorization: `Bearer ${strictGateway.token}` }, strictGateway)
     expect([status, message]).toEqual([401, 'Cannot take request: token is not bound to a key'])
@@ -184,7 +184,7 @@ describe('D refused', () => {
   })
 })
 
-test('D the gateway answers a stale or missing nonce with a fresh one, which then works', async () => {
+test('the gateway answers a stale or missing nonce with a fresh one, which then works', async () => {
   const strictGateway = await openA2aGateway({ works: false, config: { auth: { dpop_nonce: true } } })
   token = await strictGateway.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
   const attempt = async (nonce?: string) =>
@@ -216,7 +216,7 @@ describe('createReplayMemory()', () => {
   }
   const refusal = 'Cannot take request: too many in a short time'
 
-  test('refuses proofs when it is full, and drops the expired ones', () => {
+  test('refuses proofs when it is full, and drops expired ones', () => {
     const { clock, take } = start({ entries: 2, perOwner: 2 })
     expect([take('a', 5_000), take('b', 9_000), take('a', 5_000)]).toEqual([true, true, false])
     expect(() => take('c', 9_000, 'you')).toThrow(refusal)

@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test('AUTH-INTASK-001, -002, -003 an agent that needs credentials says so in a task: AUTH_REQUIRED, with what it needs and how to give it', async () => {
+test('an agent that needs credentials says so in a task: AUTH_REQUIRED, and how to give them (AUTH-INTASK-001, -002, -003)', async () => {
   const { task } = (await gateway.sendText('login please')).body.result
   expect(task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
   expect(task.status.message).toMatchObject({ role: 'ROLE_AGENT', taskId: task.id, parts: [{ text: explanation }] })
@@ -36,7 +36,7 @@ test('AUTH-INTASK-001, -002, -003 an agent that needs credentials says so in a t
   expect(listAnswer.body.result.tasks.map(({ id }: { id: string }) => id)).toContain(task.id)
 })
 
-test('AUTH-INTASK-004, -006 the credentials come outside of the task, which then takes the next message', async () => {
+test('the task accepts the next message after the credentials came outside of it (AUTH-INTASK-004, -006)', async () => {
   const { task } = (await gateway.sendText('login please')).body.result
   const { task: after } = (await gateway.sendText('it is me', { taskId: task.id })).body.result
   expect(after.id).toBe(task.id)
@@ -63,7 +63,7 @@ test('a task that waits for credentials is open, and its caller can cancel it', 
   expect(body.result.status.state).toBe('TASK_STATE_CANCELED')
 })
 
-test('to a client of 0.3 the state is auth-required', async () => {
+test('a client of 0.3 sees the state auth-required', async () => {
   const message = { kind: 'message', messageId: 'old', role: 'user', parts: [{ kind: 'text', text: 'login please' }] }
   const { body } = await gateway.rpc('message/send', { message }, { headers: { 'a2a-version': '0.3' } })
   expect(body.result).toMatchObject({ kind: 'task', status: { state: 'auth-required' } })

@@ -24,7 +24,7 @@ const identity: IdentityVerifier = {
 
 const as = (person: string) => ({ metadata: { mentionable: { identity_evidence: person } } })
 
-test('one person behind a connector who opens all their tasks leaves quota for the others, up to a bound for all', async () => {
+test('a person behind a connector who opens all their tasks leaves quota for others, up to a common bound', async () => {
   const busyGateway = await openA2aGateway({ works: false, identity, config: { limits: { open_tasks_per_caller: 2 } } })
   const openTask = async (person: string) =>
     (await busyGateway.sendText('hi', as(person), { configuration: { returnImmediately: true } })).status
@@ -37,7 +37,7 @@ test('one person behind a connector who opens all their tasks leaves quota for t
   await busyGateway.close()
 })
 
-test('one person behind a connector who holds all their streams leaves streams for the others', async () => {
+test('a person behind a connector who holds all their streams leaves streams for others', async () => {
   const streamGateway = await openA2aGateway({ works: false, identity, config: { limits: { streams_per_caller: 2 } } })
   const closeStreams = new AbortController()
   const openStreamOf = async (person: string) => {

@@ -37,7 +37,7 @@ const carriers = { identity_evidence: [{ n: 1, deep: { text: 'ü', none: null } 
 const metadata = { mentionable: { ...carriers, other: true } }
 
 describe('forwarded evidence (MN-6.4)', () => {
-  test('counts for the address of the agent and the id of the message, and goes on as it is', async () => {
+  test('counts for the agent’s address and the message id, and the agent gets it unchanged', async () => {
     await gateway.sendText('hi', { messageId: 'm-9', metadata })
     const sender = expect.stringContaining(`${gateway.issuer.issuer} sub `)
     expect(claims).toEqual([{ audience: '@echo@agents.test', messageId: 'm-9', sender, carriers }])
@@ -48,7 +48,7 @@ describe('forwarded evidence (MN-6.4)', () => {
     expect((await gateway.store.findMessage('m-9'))?.proofs).toMatchObject([{ kind: 'jwt' }, proof])
   })
 
-  test('comes over gRPC, too', async () => {
+  test('works over gRPC too', async () => {
     const listener = await gateway.channel.endpoint.listen?.()
     const client = openGrpcClient(listener?.port ?? 0)
     const part = { content: { $case: 'text', value: 'hi' }, metadata: undefined, filename: '', mediaType: '' }
@@ -69,7 +69,7 @@ describe('forwarded evidence (MN-6.4)', () => {
     expect(JSON.stringify(record?.message.raw)).toContain('"other":true')
   })
 
-  test('counts from a caller without credentials, who stays unverified', async () => {
+  test('counts for a caller without credentials, who stays unverified', async () => {
     await gateway.sendText('hi', { metadata }, { token: null })
     expect(claims[0]?.sender).toBeUndefined()
     expect(gateway.receivedMessages[0]?.sender).toMatchObject({
@@ -84,12 +84,12 @@ describe('forwarded evidence (MN-6.4)', () => {
     ['no namespace', { other: 1 }],
     ['a namespace that is none', { mentionable: 'x' }],
     ['null in both places', { mentionable: { identity_evidence: null, verifiable_credentials: null } }],
-  ])('%s: the gateway asks no issuer', async (_, given) => {
+  ])('causes no request to an issuer if it is %s', async (_, given) => {
     await gateway.sendText('hi', { ...(given && { metadata: given }) })
     expect([claims, gateway.receivedMessages[0]?.sender.identities?.length]).toEqual([[], 1])
   })
 
-  test('still counts after a refusal of its message for another reason', async () => {
+  test('still counts after the gateway refused its message for another reason', async () => {
     const unknown = await gateway.sendText('hi', { metadata, taskId: '00000000-0000-4000-8000-000000000000' })
     const messageWithChain = { mentionable: { ...carriers, agent_chain: { hop: 99, max_hops: 99 } } }
     const tooFar = await gateway.sendText('hi', { metadata: messageWithChain })
@@ -109,11 +109,11 @@ describe('mention_relay (MN-8.1)', () => {
     return gateway.receivedMessages.at(-1)?.recipient_capabilities.mention_relay
   }
 
-  test('a connector says how mentions reach people on its platform', async () => {
+  test('comes from a connector about mentions on its platform', async () => {
     expect(await relayOf()).toEqual({ kind: 'inline' })
   })
 
-  test('nobody else does, and the log says so', async () => {
+  test('comes from nobody else, and the log says so', async () => {
     expect(await relayOf(null)).toEqual({ kind: 'none' })
     expect(gateway.system.logged.map(({ text }) => text)).toContain('mention relay of a message ignored')
   })

@@ -130,7 +130,7 @@ describe.each([
     expect(text).toBe('heard: hello')
   })
 
-  test('subscribes, and hears the follow-up to a question', async () => {
+  test('subscribes and receives the follow-up to a question', async () => {
     const { id } = await startTask('ask')
     const states: (TaskState | undefined)[] = []
     for await (const { payload } of client.resubscribeTask({ tenant: '', id })) {
@@ -154,7 +154,7 @@ describe.each([
     await expect(client.resubscribeTask(params).next()).rejects.toMatchObject({ name: 'UnsupportedOperationError' })
   })
 
-  test('has itself notified', async () => {
+  test('receives notifications', async () => {
     const { id: taskId } = await startTask('ask')
     const authentication = { scheme: 'Bearer', credentials: 'x' }
     const config = { tenant: '', id: 'sdk', taskId, url: 'https://hook.test/', token: 't', authentication }

@@ -24,8 +24,8 @@ afterEach(async () => {
   await gateway.close()
 })
 
-describe('without credentials', () => {
-  test('a client learns that the service is healthy', async () => {
+describe('a client without credentials', () => {
+  test('learns that the service is healthy', async () => {
     const Health = makeClientConstructor(healthService, 'grpc.health.v1.Health')
     const client = new Health(`localhost:${listener.port}`, credentials.createInsecure())
     const check = (service: string) =>
@@ -38,14 +38,14 @@ describe('without credentials', () => {
     client.close()
   })
 
-  test('a client learns the methods and messages by reflection', async () => {
+  test('learns the methods and messages by reflection', async () => {
     const { name, methods, inputs } = await reflect(listener.port)
     expect(name).toContain('lf.a2a.v1.A2AService')
     expect(methods).toBeGreaterThan(0)
     expect(inputs).toContain('SendMessageRequest')
   })
 
-  test('the calls of the protocol still need them', async () => {
+  test('still needs credentials for the calls of the protocol', async () => {
     const client = openGrpcClient(listener.port)
     const answer = await client.call('getTask', { tenant: '', id: 'x' }, { metadata: { 'a2a-version': '1.0' } })
     expect(answer.status.code).toBe(status.UNAUTHENTICATED)
@@ -152,7 +152,7 @@ describe('streams that a client opens only to reset them (CVE-2023-44487)', () =
     })
   }
 
-  test('cost the client its connection, and the operator sees it', async () => {
+  test('close their connection, and the operator sees it', async () => {
     const { opened, goaway } = await flood(2_000)
     expect(goaway).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM)
     expect(opened).toBeLessThan(600)
@@ -161,7 +161,7 @@ describe('streams that a client opens only to reset them (CVE-2023-44487)', () =
     )
   })
 
-  test('are no harm in small numbers', async () => {
+  test('do no harm in small numbers', async () => {
     expect((await flood(60)).goaway).not.toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM)
   })
 

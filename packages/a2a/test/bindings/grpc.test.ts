@@ -112,7 +112,7 @@ const infoOf = (reason: string) => [
 ]
 
 describe('the gRPC binding', () => {
-  test('is the service of the protobuf file, in proto3 (GRPC-SVC-001, GRPC-SVC-002)', async () => {
+  test('has the service of the protobuf file, in proto3 (GRPC-SVC-001, GRPC-SVC-002)', async () => {
     const { messages, status: ended } = await call('sendMessage', message('hi'))
     expect(ended.code).toBe(status.OK)
     expect(messages).toMatchObject([
@@ -122,7 +122,7 @@ describe('the gRPC binding', () => {
     expect(unknown.status.code).toBe(status.UNAUTHENTICATED)
   })
 
-  test('a streaming method tells many messages, and ends (GRPC-ERR-003)', async () => {
+  test('sends the messages of a streaming method, and ends the stream (GRPC-ERR-003)', async () => {
     const { messages, status: ended } = await call('sendStreamingMessage', message('hi'))
     expect(ended.code).toBe(status.OK)
     const kinds = messages.map(({ payload }) => payload.$case)
@@ -130,7 +130,7 @@ describe('the gRPC binding', () => {
     expect(kinds).toContain('artifactUpdate')
   })
 
-  test('version and extensions are metadata (GRPC-META-001)', async () => {
+  test('reads version and extensions from the metadata (GRPC-META-001)', async () => {
     const extension = 'https://mentionable.dev/ns/policy/v0.1'
     const answer = await call('sendMessage', message('hi'), { metadata: { 'a2a-extensions': `urn:x, ${extension}` } })
     expect(answer.initial.get('a2a-extensions')).toEqual([extension])
@@ -138,13 +138,13 @@ describe('the gRPC binding', () => {
     expect(patchedAnswer.status.code).toBe(status.OK)
   })
 
-  test.each(['', '0.3', '99.0', '1.0, 0.3'])('VER-SERVER-002, -003 refuses version %j', async version => {
+  test.each(['', '0.3', '99.0', '1.0, 0.3'])('refuses version %j (VER-SERVER-002, VER-SERVER-003)', async version => {
     const answer = await call('sendMessage', message('hi'), { metadata: { 'a2a-version': version } })
     expect(answer.status.code).toBe(status.FAILED_PRECONDITION)
     expect(readStatus(answer).details[infoType]).toEqual(infoOf('VERSION_NOT_SUPPORTED'))
   })
 
-  test('the trailers hold the whole google.rpc.Status (GRPC-ERR-001)', async () => {
+  test('has the whole google.rpc.Status in the trailers (GRPC-ERR-001)', async () => {
     const answer = await call('sendMessage', message('hi', { role: 2, parts: [] }))
     expect(answer.status.code).toBe(status.INVALID_ARGUMENT)
     const { code, details } = readStatus(answer)
@@ -154,7 +154,7 @@ describe('the gRPC binding', () => {
     expect(fields).toEqual([expect.stringContaining('message.role'), expect.stringContaining('message.parts')])
   })
 
-  test('errors of A2A have their codes and ErrorInfo (GRPC-ERR-001, GRPC-ERR-002)', async () => {
+  test('gives A2A errors their codes and ErrorInfo (GRPC-ERR-001, GRPC-ERR-002)', async () => {
     const { messages } = await call('sendMessage', message('hi'))
     const { id } = messages[0].payload.value
     const key = { tenant: '', taskId: id, id: 'none' }
@@ -181,7 +181,7 @@ describe('the gRPC binding', () => {
     }
   })
 
-  test('answers a call without credential UNAUTHENTICATED with the challenge, before it reads the request (A2A-A01)', async () => {
+  test('answers a call without a credential UNAUTHENTICATED with the challenge before it reads the request (A2A-A01)', async () => {
     const answer = await client.call('sendMessage', {}, { bytes: Buffer.from('what is this'), metadata: {} })
     answers.push(answer)
     expect(answer.status).toMatchObject({ code: status.UNAUTHENTICATED })
@@ -189,14 +189,14 @@ describe('the gRPC binding', () => {
     expect(readStatus(answer).details[infoType]).toEqual(infoOf('UNAUTHENTICATED'))
   })
 
-  test('a scope that is missing is named (A2A-A13)', async () => {
+  test('names a missing scope (A2A-A13)', async () => {
     const token = await gateway.issuer.sign({ scope: 'a2a:task.read' })
     const answer = await call('sendMessage', message('hi'), { metadata: { authorization: `Bearer ${token}` } })
     expect(answer.status.code).toBe(status.PERMISSION_DENIED)
     expect(answer.status.metadata.get('www-authenticate')[0]).toContain('scope="a2a:message.send"')
   })
 
-  test('D a token bound to a key needs a proof for the path of its method', async () => {
+  test('needs a proof for the path of the method with a bound token', async () => {
     const holder = await makeIssuerKey('holder')
     const token = await gateway.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
     const prove = (method: string) =>
@@ -220,7 +220,7 @@ describe('the gRPC binding', () => {
     expect((await list()).metadata.get('www-authenticate')[0]).toContain('error="invalid_dpop_proof"')
   })
 
-  test('answers for the task of another caller as for no task, on every method (A2A-T02)', async () => {
+  test('answers every method for another caller’s task as for an unknown one (A2A-T02)', async () => {
     const { messages } = await call('sendMessage', { ...message('ask') })
     const { id } = messages[0].payload.value
     const metadata = { authorization: `Bearer ${await gateway.issuer.sign({ sub: 'bob' })}` }
@@ -246,7 +246,7 @@ describe('the gRPC binding', () => {
     }
   })
 
-  test('takes an agent as a tenant: the default agent needs none, and an unknown one does not exist (A2A-A14)', async () => {
+  test('reads the agent from the tenant, which the default agent does not need (A2A-A14)', async () => {
     const { messages } = await call('sendMessage', { ...message('hi'), tenant: 'other' })
     const task = messages[0].payload.value
     expect(task.artifacts[0].parts[0].content.value).toBe('the other')
@@ -257,7 +257,7 @@ describe('the gRPC binding', () => {
     expect(answer.status).toMatchObject({ code: status.NOT_FOUND, details: 'Agent not found' })
   })
 
-  test('one message id is one task, over gRPC and JSON-RPC alike (A2A-M12)', async () => {
+  test('makes one task for one message id, together with JSON-RPC (A2A-M12)', async () => {
     const request = message('once')
     const { messages } = await call('sendMessage', request)
     const sentMessage = { messageId: request.message.messageId, role: 'ROLE_USER', parts: [{ text: 'once' }] }
@@ -265,13 +265,13 @@ describe('the gRPC binding', () => {
     expect(body.result.task.id).toBe(messages[0].payload.value.id)
   })
 
-  test('bytes that are no such message (A2A-E01)', async () => {
+  test('refuses bytes that are not a message (A2A-E01)', async () => {
     const answer = await call('sendMessage', {}, { bytes: Buffer.from([0x0a, 0xff, 0xff, 0x01]) })
     expect(answer.status.code).toBe(status.INVALID_ARGUMENT)
     expect(readStatus(answer).details[infoType]).toEqual(infoOf('PARSE_ERROR'))
   })
 
-  test('text that is not UTF-8 (A2A-E14)', async () => {
+  test('refuses text that is not UTF-8 (A2A-E14)', async () => {
     const bad = new BinaryWriter().uint32(18).bytes(
       new BinaryWriter()
         .uint32(10)
@@ -282,7 +282,7 @@ describe('the gRPC binding', () => {
     expect(answer.status.code).toBe(status.INVALID_ARGUMENT)
   })
 
-  test('a message beyond the limit (A2A-E16)', async () => {
+  test('refuses a message beyond the limit (A2A-E16)', async () => {
     const answer = await call('sendMessage', message('x'.repeat(256 * 1024)))
     expect(answer.status.code).toBe(status.RESOURCE_EXHAUSTED)
   })
@@ -300,7 +300,7 @@ describe('the gRPC binding', () => {
     expect(readStatus(answer).details[infoType]).toEqual(infoOf('INVALID_PARAMS'))
   })
 
-  test('a member called __proto__ changes no prototype (A2A-E12)', async () => {
+  test('keeps the prototype despite a member called __proto__ (A2A-E12)', async () => {
     const request = message('proto', { metadata: JSON.parse('{"__proto__":{"polluted":true}}') })
     expect((await call('sendMessage', request)).status.code).toBe(status.OK)
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
@@ -309,7 +309,7 @@ describe('the gRPC binding', () => {
   test.each([
     ['A2A-E19 data nested 100 deep', 100],
     ['A2A-E19 data nested 3,000 deep', 3_000],
-  ])('%s', async (_, depth) => {
+  ])('refuses %s', async (_, depth) => {
     let value = new BinaryWriter().uint32(8).int32(0).finish()
     for (let index = 0; index < depth; index += 1) {
       const list = new BinaryWriter().uint32(10).bytes(value).finish()
@@ -322,7 +322,7 @@ describe('the gRPC binding', () => {
     expect(answer.status.code).toBe(status.INVALID_ARGUMENT)
   })
 
-  test('frees the listener of a canceled call, and the task goes on (A2A-S03)', async () => {
+  test('frees the listener of a canceled call, and the task continues (A2A-S03)', async () => {
     const { messages } = await call('sendMessage', { ...message('hang'), configuration: immediateReturn })
     const { id } = messages[0].payload.value
     const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
@@ -338,7 +338,7 @@ describe('the gRPC binding', () => {
     expect((await call('cancelTask', { tenant: '', id })).status.code).toBe(status.OK)
   })
 
-  test('drops a client that does not read, and nothing waits for it (A2A-S04)', async () => {
+  test('disconnects a client that does not read (A2A-S04)', async () => {
     const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
     const before = endings
     const stream = client.start('sendStreamingMessage', message('flood'), { metadata })
@@ -352,7 +352,7 @@ describe('the gRPC binding', () => {
     expect(await endCode).toBe(status.RESOURCE_EXHAUSTED)
   })
 
-  test('refuses streams beyond the limit of a caller (A2A-S05)', async () => {
+  test('refuses streams beyond a caller’s limit (A2A-S05)', async () => {
     const { messages } = await call('sendMessage', { ...message('hang'), configuration: immediateReturn })
     const { id } = messages[0].payload.value
     const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
@@ -369,7 +369,7 @@ describe('the gRPC binding', () => {
     for (const stream of subscriptions) stream.cancel()
   })
 
-  test('is on the card of each agent, with its tenant', async () => {
+  test('appears on each agent’s card with its tenant', async () => {
     const config = { grpc: { port: 0, address: 'agents.test:443' } }
     const gatewayWithAgents = await openA2aGateway({ agents: { store, other: otherAgent }, config, works: false })
     const interfaces = async (path: string) =>
@@ -384,7 +384,7 @@ describe('the gRPC binding', () => {
     await gatewayWithAgents.close()
   })
 
-  test('nothing an answer tells is more than its peer may know (A2A-A01)', () => {
+  test('reveals nothing in its answers that the peer may not know (A2A-A01)', () => {
     for (const { status: ended, details } of answers) {
       const refusalText = `${ended.details}\n${details}`
       expect([refusalText, findLeak(refusalText)]).toEqual([refusalText, undefined])
@@ -405,7 +405,7 @@ function listOf(overrides: object) {
 }
 
 describe('the socket of gRPC', () => {
-  test('TLS, by files (GRPC-SVC-003)', async () => {
+  test('uses TLS with files (GRPC-SVC-003)', async () => {
     const { key, cert } = makeCertificate('localhost')
     const directory = mkdtempSync(join(tmpdir(), 'grpc-'))
     const tls = { certificate: join(directory, 'cert.pem'), key: join(directory, 'key.pem') }
@@ -431,7 +431,7 @@ describe('the socket of gRPC', () => {
     await secureGateway.close()
   })
 
-  test('without TLS it listens on loopback only, or behind a proxy (AUTH-TLS-001)', () => {
+  test('listens without TLS only on loopback or behind a proxy (AUTH-TLS-001)', () => {
     const parse = (grpc: object) => a2aConfigSchema.safeParse({ grpc: { port: 1, ...grpc } }).success
     expect(parse({})).toBe(true)
     expect(parse({ host: '0.0.0.0' })).toBe(false)
@@ -439,7 +439,7 @@ describe('the socket of gRPC', () => {
     expect(parse({ host: '0.0.0.0', tls: { certificate: 'a', key: 'b' } })).toBe(true)
   })
 
-  test('refuses calls of one address beyond its limit before it looks at anything else', async () => {
+  test('refuses calls of one address beyond its limit before any other check', async () => {
     const limitedGateway = await openA2aGateway({ config: { grpc: { port: 0, per_address: 3 } }, works: false })
     const socket = await openListener(limitedGateway)
     const caller = openGrpcClient(socket.port)
@@ -456,7 +456,7 @@ describe('the socket of gRPC', () => {
     await limitedGateway.close()
   })
 
-  test('a shutdown ends streams cleanly, and answers calls that wait (A2A-S07)', async () => {
+  test('ends streams cleanly at shutdown, and answers waiting calls (A2A-S07)', async () => {
     const agentGateway = await openA2aGateway({ agents: { store }, config: { grpc: { port: 0 } } })
     const socket = await openListener(agentGateway)
     const caller = openGrpcClient(socket.port)
@@ -485,7 +485,7 @@ describe('the socket of gRPC', () => {
     await agentGateway.close()
   })
 
-  test('loads no code where the configuration leaves it out', () => {
+  test('loads no code unless it is configured', () => {
     const names = readdirSync(new URL('../../src/', import.meta.url), { recursive: true }).map(String)
     const otherFiles = names.filter(name => name.endsWith('.ts') && !name.startsWith('grpc'))
     const loading = otherFiles.filter(name =>
@@ -497,7 +497,7 @@ describe('the socket of gRPC', () => {
     expect(otherFiles.length).toBeGreaterThan(50)
   })
 
-  test('is not there where it is not configured', async () => {
+  test('does not exist unless it is configured', async () => {
     const plainGateway = await openA2aGateway({ works: false })
     expect(plainGateway.channel.endpoint.listen).toBeUndefined()
     await plainGateway.close()

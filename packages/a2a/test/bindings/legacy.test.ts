@@ -44,7 +44,7 @@ function message(text: string, overrides: object = {}) {
 }
 
 describe('A2A 0.3 on the same endpoint', () => {
-  test('message/send answers with a task in the words of 0.3', async () => {
+  test('answers message/send with a task in the format of 0.3', async () => {
     const sentMessage = message('hi')
     const { body } = await rpc('message/send', { message: sentMessage, configuration: { historyLength: 1 } })
     const { id } = body.result
@@ -60,7 +60,7 @@ describe('A2A 0.3 on the same endpoint', () => {
     expect((await rpc('message/send', { message: sentMessage })).body.result.id).toBe(id)
   })
 
-  test('converts files and data, both ways', async () => {
+  test('converts files and data in both directions', async () => {
     const parts = [
       { kind: 'file', file: { bytes: 'aGk=', mimeType: 'text/plain', name: 'a.txt' } },
       { kind: 'file', file: { uri: 'https://example.org/b.png', mimeType: 'image/png' } },
@@ -86,7 +86,7 @@ describe('A2A 0.3 on the same endpoint', () => {
     return events.slice(1).filter(({ status }) => status?.state !== 'working')
   }
 
-  test('message/stream tells kinds, and which event is the final one', async () => {
+  test('marks kinds and the final event in message/stream', async () => {
     const [first, ...later] = await stream('hi')
     expect(first).toMatchObject({ kind: 'artifact-update', append: false, artifact: { parts: [{ kind: 'text' }] } })
     expect(later.pop()).toMatchObject({ kind: 'status-update', final: true, status: { state: 'completed' } })
@@ -102,7 +102,7 @@ describe('A2A 0.3 on the same endpoint', () => {
     ])
   })
 
-  test('blocking: false answers at once, tasks/cancel ends the task, and tasks/resubscribe then fails', async () => {
+  test('answers at once with blocking: false, ends the task by tasks/cancel, and then refuses tasks/resubscribe', async () => {
     const begun = await rpc('message/send', { message: message('hang'), configuration: { blocking: false } })
     expect(begun.body.result.status.state).toMatch(/^(submitted|working)$/)
     const { id } = begun.body.result
@@ -114,14 +114,14 @@ describe('A2A 0.3 on the same endpoint', () => {
     expect((await rpc('tasks/resubscribe', { id })).body.error?.code).toBe(-32004)
   })
 
-  test('an extension is named and echoed in the header of 0.3', async () => {
+  test('reads and echoes extensions in the header of 0.3', async () => {
     const headers = { 'x-a2a-extensions': replayExtension }
     const answer = await rpc('message/send', { message: message('hi') }, { headers })
     const extensionHeaders = ['x-a2a-extensions', 'a2a-extensions'].map(name => answer.headers.get(name))
     expect(extensionHeaders).toEqual([replayExtension, null])
   })
 
-  test('a question and its answer stay one task', async () => {
+  test('keeps a question and its answer in one task', async () => {
     const asked = (await rpc('message/send', { message: message('ask') })).body.result
     expect(asked.status.state).toBe('input-required')
     const done = await rpc('message/send', { message: message('this', { taskId: asked.id }) })
@@ -141,7 +141,7 @@ describe('A2A 0.3 on the same endpoint', () => {
     expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
   })
 
-  test('keeps the request as it came, without its delivery settings', async () => {
+  test('stores the request unchanged, without its delivery settings', async () => {
     const configuration = { blocking: true, acceptedOutputModes: ['text'] }
     const params = { message: message('kept'), configuration }
     await rpc('message/send', params)
@@ -150,7 +150,7 @@ describe('A2A 0.3 on the same endpoint', () => {
 })
 
 describe('a client of 0.3', () => {
-  test('finds the card of its version and sends, streams, gets and cancels over a real socket', async () => {
+  test('finds its card, and sends, streams, gets and cancels over a real socket', async () => {
     const { port, close } = await listenOnLoopback(gateway.channel.endpoint.routes)
     const fetchImpl: typeof fetch = (input, init) => {
       const headers = new Headers(init?.headers)
@@ -199,7 +199,7 @@ describe('a client of 0.3', () => {
 
 /** The recorded request of a client of 0.3 is refused under 1.0 and understood without a version. */
 test.each(['message-under-1.0', 'file-part-under-1.0'])(
-  'takes fixtures/a2a/a2a-0.3/%s where the request names no version',
+  'the gateway accepts fixtures/a2a/a2a-0.3/%s without a version',
   async name => {
     const path = new URL(`../../../../fixtures/a2a/a2a-0.3/${name}/request.json`, import.meta.url)
     const recorded = JSON.parse(readFileSync(path, 'utf8'))

@@ -60,7 +60,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true })
 })
 
-test('the official client resolves the card and gets its answer', async () => {
+test('the official client resolves the card and gets an answer', async () => {
   const card = await connection.client.getAgentCard()
   expect(card.supportedInterfaces[0]?.url).toBe('https://agents.test/agents/echo/a2a')
   expect(card.capabilities).toMatchObject({ streaming: true, pushNotifications: true })
@@ -84,7 +84,7 @@ test('the official client resolves the card and gets its answer', async () => {
   expect(list.tasks.map(({ id }) => id)).toEqual([task.id])
 })
 
-test('it gets its errors in its own words', async () => {
+test('the official client recognizes our errors', async () => {
   const { id } = (await connection.client.sendMessage(send('hello', 'sdk-2'))) as { id: string }
   const cancel = connection.client.cancelTask({ tenant: '', id, metadata: undefined })
   await expect(cancel).rejects.toMatchObject({ name: 'TaskNotCancelableError' })
@@ -92,13 +92,13 @@ test('it gets its errors in its own words', async () => {
   await expect(missingTask).rejects.toMatchObject({ name: 'TaskNotFoundError' })
 })
 
-test('without a token it reads the card, and the gateway refuses its call', async () => {
+test('the official client reads the card without a token, and the gateway refuses its call', async () => {
   const stranger = await openClient(gateway, undefined)
   await expect(stranger.client.sendMessage(send('hello', 'sdk-3'))).rejects.toThrow('credentials are missing')
   await stranger.close()
 })
 
-test('it finds a task again after a restart', async () => {
+test('the official client finds a task again after a restart', async () => {
   const { id } = (await connection.client.sendMessage(send('hello', 'sdk-4'))) as { id: string }
   await gateway.close()
   await connection.close()

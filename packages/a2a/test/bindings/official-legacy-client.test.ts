@@ -87,7 +87,7 @@ test('a client of 0.3.14 finds the card at its default path', async () => {
   expect(JSON.stringify(card.capabilities.extensions)).toContain('urn:postern:a2a:limits:v1')
 })
 
-test('it sends and gets', async () => {
+test('a client of 0.3.14 sends and gets', async () => {
   const task = await startTask('hello')
   expect(task.status.state).toBe('completed')
   expect(task.artifacts?.[0]?.parts).toEqual([{ kind: 'text', text: 'heard: hello' }])
@@ -95,7 +95,7 @@ test('it sends and gets', async () => {
   await expect(client.getTask({ id: 'none' })).rejects.toMatchObject({ name: 'TaskNotFoundError' })
 })
 
-test('it streams, to the event that is final', async () => {
+test('a client of 0.3.14 streams to the final event', async () => {
   const events = []
   for await (const event of client.sendMessageStream({ message: message('hello') })) events.push(event)
   expect(events.at(0)).toMatchObject({ kind: 'task' })
@@ -104,7 +104,7 @@ test('it streams, to the event that is final', async () => {
   expect(artifactParts.map(part => (part.kind === 'text' ? part.text : '')).join('')).toBe('heard: hello')
 })
 
-test('it goes on with a question, and resubscribes', async () => {
+test('a client of 0.3.14 continues after a question, and resubscribes', async () => {
   const { id } = await startTask('ask')
   const states: string[] = []
   for await (const event of client.resubscribeTask({ id })) {
@@ -114,13 +114,13 @@ test('it goes on with a question, and resubscribes', async () => {
   expect([states.at(0), states.at(-1)]).toEqual(['input-required', 'completed'])
 })
 
-test('it cancels, once', async () => {
+test('a client of 0.3.14 cancels once', async () => {
   const { id } = await startTask('hang', { blocking: false })
   expect((await client.cancelTask({ id })).status.state).toBe('canceled')
   await expect(client.cancelTask({ id })).rejects.toMatchObject({ name: 'TaskNotCancelableError' })
 })
 
-test('it has itself notified', async () => {
+test('a client of 0.3.14 receives notifications', async () => {
   const { id: taskId } = await startTask('ask')
   const pushNotificationConfig = { id: 'old', url: 'https://hook.test/', token: 't' }
   const key = { id: taskId, pushNotificationConfigId: 'old' }

@@ -51,8 +51,8 @@ function errorOf({ status, body }: A2aAnswer): any {
   return { http: status, status: error.status, reason: info?.reason, message: error.message, request }
 }
 
-describe('HTTP_JSON-URL-001 every unary operation has its path', () => {
-  test('SendMessage, GetTask, ListTasks, for the default agent and for each one', async () => {
+describe('every unary operation has its path (HTTP_JSON-URL-001)', () => {
+  test('with SendMessage, GetTask and ListTasks for each agent and the default one', async () => {
     for (const at of ['/a2a/rest', '/agents/echo/a2a/rest']) {
       const answer = await callRest('POST', '/message:send', { body: send('hello'), at })
       expect(answer.status).toBe(200)
@@ -72,7 +72,7 @@ describe('HTTP_JSON-URL-001 every unary operation has its path', () => {
     ['the word null', 'null', 'application/json'],
     ['an empty object', '{}', 'application/json'],
     ['metadata', '{"metadata":{"why":"enough"}}', 'application/a2a+json'],
-  ])('CancelTask takes a body of %s', async (_, body, type) => {
+  ])('with CancelTask, which accepts a body of %s', async (_, body, type) => {
     const at = '/agents/asking/a2a/rest'
     const sent = await callRest('POST', '/message:send', { body: send('x'), at })
     const { id } = (sent.body as unknown as { task: { id: string } }).task
@@ -88,8 +88,8 @@ describe('HTTP_JSON-URL-001 every unary operation has its path', () => {
   })
 })
 
-describe('both bindings answer with one result (BIND-EQUIV-002)', () => {
-  test('of GetTask and ListTasks, byte for byte', async () => {
+describe('both bindings (BIND-EQUIV-002)', () => {
+  test('return the same GetTask and ListTasks results, byte for byte', async () => {
     const sent = await callRest('POST', '/message:send', { body: send('hello') })
     const { id, contextId } = (sent.body as unknown as { task: { id: string; contextId: string } }).task
     const pairs = [
@@ -99,7 +99,7 @@ describe('both bindings answer with one result (BIND-EQUIV-002)', () => {
     for (const [ours, theirs] of pairs) expect(ours.text).toBe(JSON.stringify(theirs.body.result))
   })
 
-  test('and refuse in the same words, for the same reason (BIND-EQUIV-003)', async () => {
+  test('refuse with the same words, for the same reason (BIND-EQUIV-003)', async () => {
     const pairs = [
       [await callRest('GET', `/tasks/${unknownId}`), await gateway.rpc('GetTask', { id: unknownId })],
       [
@@ -119,7 +119,7 @@ describe('both bindings answer with one result (BIND-EQUIV-002)', () => {
     }
   })
 
-  test('a message sent by both is one (A2A-M12)', async () => {
+  test('make one task of a message sent by both (A2A-M12)', async () => {
     const body = send('hello')
     const [one, two] = [await callRest('POST', '/message:send', { body }), await gateway.rpc('SendMessage', body)]
     expect(one.text).toBe(JSON.stringify(two.body.result))
@@ -127,7 +127,7 @@ describe('both bindings answer with one result (BIND-EQUIV-002)', () => {
     expect(gateway.receivedMessages.at(-1)?.raw).toEqual(body)
   })
 
-  test('A2A-T02 both bindings answer for the task of another caller as for no task, byte for byte (BIND-EQUIV-004)', async () => {
+  test('answer for another caller’s task exactly as for an unknown one (A2A-T02, BIND-EQUIV-004)', async () => {
     const sent = await callRest('POST', '/message:send', { body: send('x'), at: '/agents/asking/a2a/rest' })
     const { id } = (sent.body as unknown as { task: { id: string } }).task
     const token = await gateway.issuer.sign({ sub: 'bob' })
@@ -145,7 +145,7 @@ describe('both bindings answer with one result (BIND-EQUIV-002)', () => {
   })
 })
 
-describe('HTTP_JSON-SVC-001 the type of the answer', () => {
+describe('the media type of the answer (HTTP_JSON-SVC-001)', () => {
   test.each([
     ['nothing said, nothing sent', {}, undefined, 'application/a2a+json'],
     ['a2a+json sent', { 'content-type': 'application/a2a+json' }, '{}', 'application/a2a+json'],
@@ -164,7 +164,7 @@ describe('HTTP_JSON-SVC-001 the type of the answer', () => {
   })
 })
 
-describe('HTTP_JSON-STATUS-001 status and reason tell the fault', () => {
+describe('status and reason identify the fault (HTTP_JSON-STATUS-001)', () => {
   const body = '{"message":{}}'
   const text = { 'content-type': 'text/plain' }
   test.each<[string, string, string, RestOptions, number, string]>([
@@ -220,7 +220,7 @@ describe('HTTP_JSON-STATUS-001 status and reason tell the fault', () => {
     ['DELETE', `/tasks/${unknownId}:subscribe`, 'GET, POST'],
     ['PUT', `/tasks/${unknownId}/pushNotificationConfigs`, 'POST, GET'],
     ['POST', `/tasks/${unknownId}/pushNotificationConfigs/1`, 'GET, DELETE'],
-  ])('HTTP_JSON-URL-002 A2A-E20 %s %s: 405', async (method, path, allow) => {
+  ])('%s %s answers 405 (HTTP_JSON-URL-002, A2A-E20)', async (method, path, allow) => {
     const answer = await callRest(method, path)
     expect(errorOf(answer)).toMatchObject({ http: 405, reason: 'METHOD_NOT_ALLOWED' })
     expect(answer.headers.get('allow')).toBe(allow)
@@ -233,7 +233,7 @@ describe('HTTP_JSON-STATUS-001 status and reason tell the fault', () => {
   })
 })
 
-test('the version may stand in the query (A2A-V04)', async () => {
+test('the gateway accepts the version in the query (A2A-V04)', async () => {
   const answer = await callRest('GET', '/tasks?A2A-Version=1.0.3', { headers: { 'a2a-version': '' } })
   expect(answer.status).toBe(200)
 })

@@ -50,7 +50,7 @@ const operations = {
  * and id together.
  */
 test.each(Object.entries(operations))(
-  '%s takes the same steps for the task of another caller as for no task (A2A-T02)',
+  '%s takes the same steps for another caller’s task as for an unknown one (A2A-T02)',
   async (name, params) => {
     const begun = await gateway.sendText('x', {}, { configuration: { returnImmediately: true } })
     const { id } = begun.body.result.task

@@ -62,28 +62,28 @@ async function isAlive(): Promise<void> {
   expect((await gateway.rpc('ListTasks', {})).status).toBe(200)
 }
 
-describe('a Content-Length that lies, and a body that does not come (A2A-E17)', () => {
-  test('longer than the bytes that come: the gateway closes the connection after a while, and does nothing', async () => {
+describe('a false Content-Length, or a missing body (A2A-E17)', () => {
+  test('that is too long makes the gateway close the connection after a while without effect', async () => {
     const heard = await converse(socket => socket.write(head(body.length + 100) + body))
     expect(heard).toMatch(/^(HTTP\/1\.1 408 |$)/)
     expect(heard).not.toMatch(/"result"|<html|\bat /i)
     await isAlive()
   })
 
-  test('and the peer goes away: nothing is done', async () => {
+  test('whose peer disconnects has no effect', async () => {
     const heard = await converse(socket => socket.end(head(body.length + 100) + body))
     expect(heard).not.toContain('"result"')
     await isAlive()
   })
 
-  test('shorter than what comes: the rest is no second request', async () => {
+  test('that is too short does not make the remaining bytes a second request', async () => {
     const heard = await converse(socket => socket.write(head(body.length - 5) + body))
     expect(heard).toMatch(/^HTTP\/1\.1 400 |"code":-32700/)
     expect(heard).not.toContain('"result"')
     await isAlive()
   })
 
-  test('byte by byte: given up after a while', async () => {
+  test('that comes byte by byte makes the gateway give up after a while', async () => {
     let timer: NodeJS.Timeout | undefined
     const heard = await converse(socket => {
       socket.write(head(body.length))

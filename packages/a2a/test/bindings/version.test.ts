@@ -16,7 +16,7 @@ async function list(version: string, query = '') {
   return { status, code: body.error?.code, message: body.error?.message, reason: body.error?.data[0].reason }
 }
 
-describe('the gateway takes its own versions', () => {
+describe('the gateway accepts its own versions', () => {
   test.each([
     ['1.0', '1.0', ''],
     ['A2A-V03 with a patch', '1.0.1', ''],
@@ -46,8 +46,8 @@ describe('the gateway refuses any other version, and never guesses', () => {
   })
 })
 
-describe('where the gateway offers 0.3, too', () => {
-  test('no version means 0.3, and its methods work (VER-SERVER-003)', async () => {
+describe('when the gateway also offers 0.3,', () => {
+  test('a missing version means 0.3, and its methods work (VER-SERVER-003)', async () => {
     const both = await openA2aGateway({ works: false })
     for (const headers of [{ 'a2a-version': '' }, { 'a2a-version': '0.3' }, { 'a2a-version': '0.3.0' }]) {
       const { body } = await both.rpc('tasks/get', { id: 'x' }, { headers })
@@ -56,7 +56,7 @@ describe('where the gateway offers 0.3, too', () => {
     await both.close()
   })
 
-  test('the gateway refuses a method of the other version, and never guesses (A2A-E10)', async () => {
+  test('the gateway refuses a method of the other version without guessing (A2A-E10)', async () => {
     const both = await openA2aGateway({ works: false })
     const older = await both.rpc('message/send', {})
     expect(older.body.error?.code).toBe(-32601)
@@ -74,7 +74,7 @@ describe('where the gateway offers 0.3, too', () => {
 describe('extensions', () => {
   const ours = [{ uri: 'https://example.org/ours', required: true }, { uri: 'https://example.org/other' }]
 
-  test('the gateway refuses a call that does not name a required one (A2A-V06)', () => {
+  test('must appear in a call if the card requires them (A2A-V06)', () => {
     const message = 'Cannot take request: extension "https://example.org/ours" is required'
     expect(() => negotiateExtensions('https://example.org/other', ours)).toThrow(message)
     expect(() => negotiateExtensions(null, ours)).toThrow(
@@ -82,20 +82,20 @@ describe('extensions', () => {
     )
   })
 
-  test('the gateway switches on only those of its own that the call names', () => {
+  test('are active only if the call names them', () => {
     expect(negotiateExtensions(' https://example.org/ours ,https://else.where/x', ours)).toEqual([
       'https://example.org/ours',
     ])
   })
 
-  test('the gateway ignores values beyond the bounds (A2A-V07)', async () => {
+  test('count only within the bounds (A2A-V07)', async () => {
     const many = Array.from({ length: 10_000 }, (_, at) => `urn:x:${at}`).join(',')
     const { status, body } = await gateway.rpc('ListTasks', {}, { headers: { 'a2a-extensions': many } })
     expect([status, body.error]).toEqual([200, undefined])
     expect(() => negotiateExtensions(`${many},https://example.org/ours`, ours)).toThrow('is required')
   })
 
-  test('the gateway ignores an unknown one and does not echo it (A2A-V08)', async () => {
+  test('have no echo if they are unknown (A2A-V08)', async () => {
     const { status, headers } = await gateway.rpc('ListTasks', {}, { headers: { 'a2a-extensions': 'urn:unknown' } })
     expect([status, headers.get('a2a-extensions')]).toEqual([200, null])
   })

@@ -36,13 +36,13 @@ async function verifyServed(
 describe.each([root, `${root}?A2A-Version=1.0`, '/agents/echo/.well-known/agent-card.json'])(
   'the card at %s (A2A-C02)',
   path => {
-    test('verifies by the published keys, and names them', async () => {
+    test('has a signature that the published keys verify and that names them', async () => {
       const { protectedHeader } = await verifyServed(await readJson(path), await readJson(keySet))
       const [{ kid }] = (await readJson(keySet)).keys
       expect(protectedHeader).toEqual({ alg: 'ES256', kid, typ: 'JOSE', jku: `https://agents.test${keySet}` })
     })
 
-    test('changed after signing does not', async () => {
+    test('has no valid signature after a change', async () => {
       const card = await readJson(path)
       await expect(verifyServed({ ...card, name: 'Evil' }, await readJson(keySet))).rejects.toMatchObject({
         code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED',
@@ -51,7 +51,7 @@ describe.each([root, `${root}?A2A-Version=1.0`, '/agents/echo/.well-known/agent-
   },
 )
 
-test.each([root, `${root}?A2A-Version=1.0`])('the official verifier takes %s', async path => {
+test.each([root, `${root}?A2A-Version=1.0`])('the official verifier accepts %s', async path => {
   const { keys } = await readJson(keySet)
   const card = await readJson(path)
   expect(card.name).toBe('Büro 旅😀 ﬁ')
@@ -64,7 +64,7 @@ test.each([root, `${root}?A2A-Version=1.0`])('the official verifier takes %s', a
   told.mockRestore()
 })
 
-test('published keys hold no secret', async () => {
+test('published keys contain no secret', async () => {
   const { keys } = await readJson(keySet)
   expect(keys).toEqual([
     {
@@ -79,7 +79,7 @@ test('published keys hold no secret', async () => {
   ])
 })
 
-test('the gateway signs a card once, until its key changes, and publishes the old key for a while longer', async () => {
+test('the gateway signs a card once per key, and publishes the old key for a while', async () => {
   const first = await gateway.request(root)
   expect((await gateway.request(root)).text).toBe(first.text)
   const [rotated] = (await gateway.channel.keys?.rotate?.()) ?? []
@@ -94,7 +94,7 @@ test('the gateway signs a card once, until its key changes, and publishes the ol
   expect(await kids()).toEqual([rotated?.id])
 })
 
-test('a rotation that revokes takes the old keys out of the key set at once, and the next one keeps its key', async () => {
+test('a revoking rotation removes the old keys from the key set at once, and the next rotation keeps its key', async () => {
   const kids = async () => (await readJson(keySet)).keys.map(({ kid }: { kid: string }) => kid)
   const [revoking] = (await gateway.channel.keys?.rotate?.(undefined, { isRevoking: true })) ?? []
   expect(await kids()).toEqual([revoking?.id])
@@ -102,7 +102,7 @@ test('a rotation that revokes takes the old keys out of the key set at once, and
   expect(await kids()).toEqual([next?.id, revoking?.id])
 })
 
-test('a card is signed anew when what it says of its agent changes', async () => {
+test('the gateway signs a card again when its agent’s description changes', async () => {
   const before = await gateway.request(root)
   const { agents } = gateway.gateway
   const changed = { ...agents.find('echo'), description: 'Says it twice' } as AgentProfile
@@ -113,7 +113,7 @@ test('a card is signed anew when what it says of its agent changes', async () =>
   await verifyServed(JSON.parse(after.text), await readJson(keySet))
 })
 
-test('a reader of the keys never makes one, however many read during its making', async () => {
+test('readers of the keys never create a second one, even while the first is being made', async () => {
   const readers = () => Array.from({ length: 5 }, () => gateway.request(keySet))
   await Promise.all([...readers(), gateway.channel.keys?.rotate?.(), ...readers()])
   const other = createOwnKeyRing(gateway.gateway)
@@ -123,7 +123,7 @@ test('a reader of the keys never makes one, however many read during its making'
 })
 
 describe('the extended card (A2A-A19)', () => {
-  test('is only for callers with a valid credential', async () => {
+  test('needs a valid credential', async () => {
     for (const token of [null, 'a.b.c']) {
       const { status, headers } = await gateway.rpc('GetExtendedAgentCard', {}, { token })
       expect(status).toBe(401)
@@ -134,7 +134,7 @@ describe('the extended card (A2A-A19)', () => {
     )
   })
 
-  test('contains more than the public one, is signed, and no proxy caches it', async () => {
+  test('contains more than the public one, has a signature, and stays out of proxy caches', async () => {
     const { status, headers, body } = await gateway.rpc('GetExtendedAgentCard')
     expect(status).toBe(200)
     expect(headers.get('cache-control')).toMatch(/private|no-store/)
@@ -144,7 +144,7 @@ describe('the extended card (A2A-A19)', () => {
     expect(JSON.stringify(await readJson(root))).not.toContain('urn:postern:a2a:limits:v1')
   })
 
-  test('is only for callers with a credential', async () => {
+  test('needs a credential of a caller', async () => {
     const config = { auth: { anonymous: true }, capabilities: { extended_card: true } }
     const open = await openA2aGateway({ works: false, config })
     const { status, headers } = await open.rpc('GetExtendedAgentCard', {}, { token: null })

@@ -88,7 +88,7 @@ test('every agent has its own card with its own endpoint', async () => {
   })
 })
 
-describe('every card reads the same by every rule of canonicalization', () => {
+describe('every card reads the same by every canonicalization rule:', () => {
   test.each([root, '/agents/echo/.well-known/agent-card.json', '/agents/other/.well-known/agent-card.json'])(
     '%s',
     async path => {
@@ -105,7 +105,7 @@ describe('every card reads the same by every rule of canonicalization', () => {
   )
 })
 
-describe('a caller that names no version, or 0.3, gets a card of both', () => {
+describe('a caller that names no version or 0.3 gets a card for both versions:', () => {
   test.each([[{}], [{ 'a2a-version': '0.3' }], [{ 'a2a-version': '' }]])('%j', async (headers: object) => {
     const of = async (headers: object) => JSON.parse((await gateway.request(root, { headers: { ...headers } })).text)
     const { signatures: _, ...own } = await of({ 'a2a-version': '1.0' })
@@ -122,7 +122,7 @@ describe('a caller that names no version, or 0.3, gets a card of both', () => {
     expect(signatures).toHaveLength(2)
   })
 
-  test('the card leaves out 0.3 where the gateway does not speak it', async () => {
+  test('the card omits 0.3 if the gateway does not offer it', async () => {
     const modern = await openA2aGateway({ config: { versions: ['1.0'] }, works: false })
     expect(JSON.parse((await modern.request(root)).text)).not.toHaveProperty('url')
     await modern.close()
@@ -175,7 +175,7 @@ test('the card names the schemes that the gateway enforces', () => {
   })
 })
 
-test('capabilities are the ones that are on', () => {
+test('the card lists only the active capabilities', () => {
   const agent = { name: 'echo', displayName: 'Echo', description: 'x', version: '1' }
   const cardOf = (config: object) =>
     renderAgentCard({ agent, endpoint: 'https://agents.test/a2a' }, a2aConfigSchema.parse(config))
@@ -186,7 +186,7 @@ test('capabilities are the ones that are on', () => {
   expect(cardOf({ auth, capabilities: { extended_card: false } })).not.toHaveProperty('capabilities.extendedAgentCard')
 })
 
-test('a card that callers may use without a credential names no extended card, unless the operator wants one', () => {
+test('an anonymous agent’s card names no extended card, unless the operator wants one', () => {
   const agent = { name: 'echo', displayName: 'Echo', description: 'x', version: '1' }
   const auth = { anonymous: true, api_keys: [{ name: 'ci', sha256: '0'.repeat(64) }] }
   const cardOf = (config: object) =>
@@ -207,7 +207,7 @@ test('a forged Host changes nothing (A2A-C01)', async () => {
   expect((await gateway.request(`https://evil.test${root}`, { headers })).text).toBe(honest.text)
 })
 
-describe('If-None-Match (A2A-C03)', () => {
+describe('a request with If-None-Match (A2A-C03)', () => {
   test.each([
     ['current', (etag: string) => etag, 304],
     ['stale', () => '"other"', 200],
@@ -225,7 +225,7 @@ describe('If-None-Match (A2A-C03)', () => {
   })
 })
 
-test('HEAD gets the answer of GET without a body', async () => {
+test('HEAD gets the headers of GET without a body', async () => {
   const { status, headers, text } = await gateway.request(root, { method: 'HEAD' })
   expect([status, text, headers.get('etag')]).toEqual([200, '', (await gateway.request(root)).headers.get('etag')])
 })

@@ -44,7 +44,7 @@ const cardOf = async (agent: string) =>
   }
 
 describe('the card of an agent', () => {
-  test('says what its entry says', async () => {
+  test('has the details of its configuration entry', async () => {
     const card = await cardOf('shop')
     expect(card).toMatchObject({
       skills: [skill],
@@ -58,13 +58,13 @@ describe('the card of an agent', () => {
     expect((await cardOf('echo')).skills).toMatchObject([{ id: 'conversation' }])
   })
 
-  test('leaves out the gRPC interface where the operator says so', async () => {
+  test('omits the gRPC interface if the operator disables it', async () => {
     const { supportedInterfaces } = await cardOf('shop')
     expect(JSON.stringify(supportedInterfaces)).not.toContain('GRPC')
   })
 })
 
-test('a caller has to activate a required extension of this agent, and hears which are active', async () => {
+test('a caller must activate a required extension of this agent, and learns which are active', async () => {
   const say = (agent: string, headers?: Record<string, string>) =>
     gateway.sendText('hi', {}, { path: `/agents/${agent}/a2a`, ...(headers && { headers }) })
   expect((await say('shop')).body.error?.code).toBe(-32008)
@@ -99,7 +99,7 @@ describe('pages of other origins', () => {
     },
   )
 
-  test('get no header where the operator allows none', async () => {
+  test('get no CORS header without the operator’s permission', async () => {
     const closed = await openA2aGateway()
     const { headers } = await closed.request('/.well-known/agent-card.json', {
       headers: { origin: 'https://app.example' },

@@ -38,9 +38,9 @@ const describeIssuer = (issuer: string, overrides: object = {}) => {
   return { issuer, jwks, audience, ...overrides }
 }
 
-describe('nobody gets the address of an agent of ours', () => {
+describe('a caller never gets the address of one of our agents', () => {
   test.each(['https://example.org', 'https://example.org:8443/realm', 'http://EXAMPLE.org/realm'])(
-    'from the issuer %s, which is at their domain',
+    'by an issuer %s at the agent’s own domain',
     async issuer => {
       const verifyCaller = open({ issuers: [describeIssuer(issuer)] })
       const authorization = `Bearer ${await gateway.issuer.sign({ iss: issuer, sub: 'echo' })}`
@@ -92,7 +92,7 @@ test('owners of one name differ by issuer, kind of claim and kind of credential'
   expect(new Set(owners).size).toBe(owners.length)
 })
 
-test('when a key goes during the check of a token, the gateway checks the token again', async () => {
+test('the gateway checks a token again if its key disappears during the check', async () => {
   const { kid, publicJwk, privateKey } = await makeIssuerKey('gone')
   const key = (await importJWK(publicJwk, 'ES256')) as CryptoKey
   let generation = 1
@@ -121,7 +121,7 @@ async function later(count: number): Promise<void> {
   for (let at = 0; at < count; at += 1) await undefined
 }
 
-test('a bound token for one use survives a proof that the caller has to make again (A2A-A18)', async () => {
+test('a bound single-use token survives a proof that the caller must repeat (A2A-A18)', async () => {
   const issuer = 'https://id.test'
   const verifyCaller = open({ issuers: [describeIssuer(issuer, { single_use: true })], dpop_nonce: true })
   const holder = await makeIssuerKey('holder')
@@ -143,7 +143,7 @@ test('a bound token for one use survives a proof that the caller has to make aga
   await expect(attempt(nonce)).rejects.toThrow('it was used before')
 })
 
-describe('a single use counts once (A2A-A18)', () => {
+describe('single use (A2A-A18)', () => {
   const issuer = 'https://id.test'
   const proveOnce = async () => {
     const holder = await makeIssuerKey('holder')
@@ -166,14 +166,14 @@ describe('a single use counts once (A2A-A18)', () => {
     return visit({ authorization: `DPoP ${token}`, dpop })
   }
 
-  test('a proof in every process on the same data, and after a restart', async () => {
+  test('of a proof counts across all processes on the same data, and after a restart', async () => {
     const [first, second] = [open({ issuers: [describeIssuer(issuer)] }), open({ issuers: [describeIssuer(issuer)] })]
     const replayed = await proveOnce()
     expect((await first(replayed)).subject).toBe('alice')
     await expect(second(replayed)).rejects.toThrow('DPoP proof was used before')
   })
 
-  test('a token works once in all processes, also when all check it at the same time', async () => {
+  test('of a token counts across all processes, also for simultaneous checks', async () => {
     const endpoints = [1, 2, 3].map(() => open({ issuers: [describeIssuer(issuer, { single_use: true })] }))
     const bearer = visit({ authorization: `Bearer ${await gateway.issuer.sign({ iss: issuer, jti: 'b' })}` })
     const entered = await Promise.allSettled(endpoints.map(async verifyCaller => verifyCaller(bearer)))
@@ -184,7 +184,7 @@ describe('a single use counts once (A2A-A18)', () => {
     })
   })
 
-  test('a store that takes no writes lets nobody in, and uses nothing up', async () => {
+  test('admits nobody and uses nothing up if the store takes no writes', async () => {
     let isFull = true
     const store: typeof gateway.store = {
       ...gateway.store,
@@ -201,7 +201,7 @@ describe('a single use counts once (A2A-A18)', () => {
   })
 })
 
-test('a caller who proves nothing has one limit of streams for all addresses of a network (A2A-S05)', () => {
+test('anonymous callers share one limit of streams for all addresses of a network (A2A-S05)', () => {
   const keyOf = (from: string, isAnonymous = true) =>
     listenerKeyOf({ caller: { owner: 'o', isAnonymous }, from } as Parameters<typeof listenerKeyOf>[0])
   expect(keyOf('2001:db8::1')).toBe(keyOf('2001:db8::ffff:2'))

@@ -80,7 +80,7 @@ function sendAll(count: number, bytes: Buffer, ...call: Parameters<typeof begin>
   return { calls, refused: () => refused }
 }
 
-test('the gateway refuses calls that send 4 MB and never end, as their bytes pass the budget', async () => {
+test('the gateway refuses unfinished calls of 4 MB as soon as their bytes exceed the budget', async () => {
   await open()
   const { calls, refused } = sendAll(40, unfinished)
   await vi.waitFor(() => expect(refused()).toBeGreaterThan(35))
@@ -97,7 +97,7 @@ test('the gateway refuses calls that send 4 MB and never end, as their bytes pas
   client.close()
 }, 60_000)
 
-test('one caller leaves memory to the others', async () => {
+test('one caller leaves memory for others', async () => {
   await open()
   const { refused } = sendAll(20, unfinished)
   await vi.waitFor(() => expect(refused()).toBeGreaterThan(15))
@@ -108,7 +108,7 @@ test('one caller leaves memory to the others', async () => {
   client.close()
 }, 60_000)
 
-test('a message counts with the size that it decompresses to', async () => {
+test('the budget counts a message with its decompressed size', async () => {
   await open({}, 8 * mebibyte)
   const small = frame(gzipSync(Buffer.alloc(3 * mebibyte)), 1)
   const { refused } = sendAll(8, small, undefined, { 'grpc-encoding': 'gzip' })
@@ -119,7 +119,7 @@ test('a message counts with the size that it decompresses to', async () => {
 test.each([
   ['as they arrive', unfinished, {}],
   ['as they decompress', frame(gzipSync(writeName('n'.repeat(4 * mebibyte - 16))), 1), { 'grpc-encoding': 'gzip' }],
-])('names that strangers watch the health of count %s', async (_, bytes, headers) => {
+])('the budget counts names of strangers’ health watches %s', async (_, bytes, headers) => {
   await open({}, 8 * mebibyte)
   const { refused } = sendAll(8, bytes, '/grpc.health.v1.Health/Watch', headers)
   // Sooner than a slow message ends.
@@ -134,7 +134,7 @@ function writeName(name: string): Buffer {
   return Buffer.concat([Buffer.from(head), Buffer.from(name)])
 }
 
-test('bytes in tiny pieces count with what the pieces cost', async () => {
+test('the budget counts the overhead of tiny chunks', async () => {
   await open({}, mebibyte)
   const [large, tiny] = [begin(), begin()]
   large.stream.write(frame(Buffer.alloc(200 * 1024)).subarray(0, -1))
@@ -149,7 +149,7 @@ test('bytes in tiny pieces count with what the pieces cost', async () => {
   expect(gateway.refusals.at(-1)).toMatchObject({ reason: expect.stringContaining('too much is being received') })
 })
 
-test('a message that comes too slowly ends its call, also when it is whole but for its end', async () => {
+test('a message that arrives too slowly ends its call, even if only its end is missing', async () => {
   await open({ pace: 20 })
   const [stalled, complete] = [begin(), begin()]
   stalled.stream.write(unfinished.subarray(0, 20_000))
@@ -159,7 +159,7 @@ test('a message that comes too slowly ends its call, also when it is whole but f
   expect(gateway.refusals.at(-1)).toMatchObject({ code: 'rate_limited', reason: expect.stringContaining('slower') })
 })
 
-test('a network has a hundred connections at a time', async () => {
+test('a network may have a hundred connections at a time', async () => {
   await open()
   const sockets = Array.from({ length: 130 }, () => createConnection(listening.port, '127.0.0.1'))
   let closed = 0

@@ -17,7 +17,7 @@ function speakRest(tenant?: string): void {
 }
 
 test.each(['..', '.', '\ud800'])(
-  'the tenant %j does not lead our credentials out of the interface (A2A-C05)',
+  'the tenant %j cannot make our credentials leave the interface (A2A-C05)',
   async tenant => {
     speakRest(tenant)
     await expect(peer.call()).rejects.toThrow(refusal)
@@ -25,7 +25,7 @@ test.each(['..', '.', '\ud800'])(
   },
 )
 
-test('nor does the id of a task (A2A-C09)', async () => {
+test('a task id cannot make our credentials leave the interface (A2A-C09)', async () => {
   speakRest()
   const task = { id: '..', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } }
   peer.pages.set('/rest/message:send', () => ({ json: { task } }))
@@ -33,7 +33,7 @@ test('nor does the id of a task (A2A-C09)', async () => {
   expect(paths()).toEqual(['/card', '/rest/message:send'])
 })
 
-test('a signature covers the members that it signed, and no later ones (A2A-C06)', async () => {
+test('a signature covers the signed members only, and not later ones (A2A-C06)', async () => {
   const changes: (() => void)[] = [
     () => peer.card.supportedInterfaces.unshift({ ...peer.card.supportedInterfaces[0], url: 'https://peer.test/evil' }),
     () => Object.assign(peer.card.capabilities, { streaming: true }),
@@ -49,7 +49,7 @@ test('a signature covers the members that it signed, and no later ones (A2A-C06)
   expect(new Set(paths())).toEqual(new Set(['/card', '/.well-known/jwks.json']))
 })
 
-test('unsigned additions in the words of 0.3 lead nowhere (A2A-C06)', async () => {
+test('unsigned members of 0.3 have no effect (A2A-C06)', async () => {
   await peer.sign()
   Object.assign(peer.card, { url: 'https://peer.test/evil', preferredTransport: 'JSONRPC', protocolVersion: '0.3.0' })
   await peer.call()

@@ -34,7 +34,7 @@ const messageOf = (text: string, overrides: object = {}) => {
   return { message: { messageId: `race-${unique}`, role: 'ROLE_USER', parts: [{ text }], ...overrides } }
 }
 
-test('cancels against answers: one end, which every stream, the cancel and the task agree on', async () => {
+test('cancels and answers at once give one end, on which every stream, cancel and task agree', async () => {
   const runs = Array.from({ length: 60 }, async (_, at) => {
     const sender = await openStream(gateway, 'SendStreamingMessage', messageOf('go'), {
       binding: at % 2 ? 'rpc' : 'rest',
@@ -59,7 +59,7 @@ test('cancels against answers: one end, which every stream, the cancel and the t
   expect(await Promise.all(runs)).toHaveLength(60)
 })
 
-test('many messages at once to one task that asks: each gets one answer, and none is missing', async () => {
+test('each of many simultaneous messages to one asking task gets one answer', async () => {
   const begun = await gateway.rpc('SendMessage', messageOf('ask'))
   const { id } = begun.body.result.task
   const answers = await Promise.all(
@@ -72,7 +72,7 @@ test('many messages at once to one task that asks: each gets one answer, and non
   expect(gateway.receivedMessages).toHaveLength(21)
 })
 
-test('the same message twenty times at once runs once and gets one task', async () => {
+test('twenty simultaneous copies of a message run once and get one task', async () => {
   const params = messageOf('go')
   const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.rpc('SendMessage', params)))
   const ids = answers.map(({ body }) => body.result.task.id)
@@ -81,7 +81,7 @@ test('the same message twenty times at once runs once and gets one task', async 
   expect(new Set(states)).toEqual(new Set(['TASK_STATE_COMPLETED']))
 })
 
-test('streams left at every moment leave no listener', async () => {
+test('streams that clients abort at any moment leave no listener', async () => {
   const open = async () => {
     const controller = new AbortController()
     const left = delay(Math.random() * 12).then(() => controller.abort())

@@ -24,7 +24,7 @@ describe('the gateway refuses the input of an attacker:', () => {
     },
   )
 
-  test.each(['contextId', 'messageId'])('a lone surrogate in %s, which a store would keep as another', async name => {
+  test.each(['contextId', 'messageId'])('a lone surrogate in %s, which a store would change', async name => {
     await open({ works: false })
     const { body } = await gateway.sendText('x', { [name]: '\ud800' })
     expect(body.error?.message).toBe(`Cannot SendMessage: message.${name} must be well-formed Unicode`)
@@ -39,7 +39,7 @@ describe('the gateway refuses the input of an attacker:', () => {
   })
 })
 
-describe('a push notification configuration inside of a message', () => {
+describe('a push notification configuration inside a message', () => {
   const secret = {
     url: 'https://example.com/x',
     token: 's3cr3t-1',
@@ -47,7 +47,7 @@ describe('a push notification configuration inside of a message', () => {
   }
 
   test.each(['taskPushNotificationConfig', 'task_push_notification_config'])(
-    '(%s) needs the scope of the operation of its own, on each binding',
+    '(%s) needs the scope of its own operation, on each binding',
     async name => {
       await open({ works: false })
       const token = await gateway.issuer.sign({ scope: 'a2a:message.send a2a:message.stream' })
@@ -64,7 +64,7 @@ describe('a push notification configuration inside of a message', () => {
   )
 
   test.each([{ returnImmediately: true }, { taskPushNotificationConfig: null, returnImmediately: true }])(
-    'stays out of other configuration (%j), which needs no scope of its own',
+    'has no effect on another configuration (%j), which needs no own scope',
     async configuration => {
       await open({ works: false })
       const token = await gateway.issuer.sign({ scope: 'a2a:message.send' })
@@ -72,7 +72,7 @@ describe('a push notification configuration inside of a message', () => {
     },
   )
 
-  test('of a client of 0.3, too', async () => {
+  test('also has its rules for clients of 0.3', async () => {
     await open({ works: false })
     const token = await gateway.issuer.sign({ scope: 'a2a:message.send' })
     const message = { messageId: 'm', role: 'user', kind: 'message', parts: [{ kind: 'text', text: 'x' }] }
@@ -100,7 +100,7 @@ describe('large answers', () => {
     handle: ({ parts }: NormalizedMessage) => ({ parts: [...parts], status: 'completed' }),
   }
 
-  test('a page of many tasks stops where it grows too large, and the pages together have all of them', async () => {
+  test('have pages that end before they grow too large and together contain all tasks', async () => {
     await open({ agents: { repeat } })
     const text = 'x'.repeat(3_000_000)
     for (let at = 0; at < 7; at += 1) await gateway.sendText(text)
@@ -120,7 +120,7 @@ describe('large answers', () => {
     expect([seen.length, new Set(seen).size]).toEqual([7, 7])
   })
 
-  test('do not wait in memory for a caller who may come back', () => {
+  test('do not wait in memory for a caller who may return', () => {
     const ring = createEventLog('aa', () => true)
     const status = { state: 'TASK_STATE_WORKING', timestamp: '' }
     const small = { statusUpdate: { taskId: 't', contextId: 'c', status } }
@@ -134,7 +134,7 @@ describe('large answers', () => {
 })
 
 test.each(['/a2a', '/a2a/rest'])(
-  'the gateway refuses a caller who asks at %s for large answers and takes none, and nobody else',
+  'the gateway refuses only a caller who requests large answers at %s without reading them',
   async path => {
     await open()
     const { id } = (await gateway.sendText('x'.repeat(3_900_000))).body.result.task
@@ -164,7 +164,7 @@ test.each(['/a2a', '/a2a/rest'])(
   },
 )
 
-test('the first event of a subscription holds a bounded part of the past, for any number of listeners', async () => {
+test('the first event of a subscription has a bounded part of the history, for any number of listeners', async () => {
   const asks: Agent = {
     handle: () => ({ status: 'input_required', parts: [{ kind: 'text', mime: 'text/plain', content: '?' }] }),
   }

@@ -11,7 +11,7 @@ import { openStream } from '../setup/sse.ts'
 const says = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
 const large: Agent = { handle: () => ({ parts: [says('x'.repeat(2 * 1024 * 1024))] }) }
 
-test('one large event is no reason to drop a gRPC client that reads (A2A-S04)', async () => {
+test('the gateway does not drop a reading gRPC client for one large event (A2A-S04)', async () => {
   const gateway = await openA2aGateway({ agents: { large }, config: { grpc: { port: 0 } } })
   const listening = await gateway.channel.endpoint.listen?.()
   const client = openGrpcClient(listening?.port ?? 0)
@@ -27,16 +27,19 @@ test('one large event is no reason to drop a gRPC client that reads (A2A-S04)', 
   await gateway.close()
 })
 
-test.each(['rpc', 'rest'] as const)('nor one of %s (A2A-S04)', async binding => {
-  const gateway = await openA2aGateway({ agents: { large } })
-  const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
-  const stream = await openStream(gateway, 'SendStreamingMessage', { message }, { binding })
-  const events = await stream.events()
-  expect(events.at(-1).statusUpdate.status.state).toBe('TASK_STATE_COMPLETED')
-  await gateway.close()
-})
+test.each(['rpc', 'rest'] as const)(
+  'the gateway does not drop a reading client for one large event of %s (A2A-S04)',
+  async binding => {
+    const gateway = await openA2aGateway({ agents: { large } })
+    const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
+    const stream = await openStream(gateway, 'SendStreamingMessage', { message }, { binding })
+    const events = await stream.events()
+    expect(events.at(-1).statusUpdate.status.state).toBe('TASK_STATE_COMPLETED')
+    await gateway.close()
+  },
+)
 
-test('the pieces of a large event stay together, however eagerly the client reads (A2A-S06)', async () => {
+test('the chunks of a large event stay together for an eager client (A2A-S06)', async () => {
   const text = 'y'.repeat(50_000)
   const events = Array.from({ length: 9 }, (_, at) => ({
     message: { messageId: `${at}`, role: 'ROLE_AGENT' as const, parts: [{ text }] },

@@ -87,7 +87,7 @@ function gather(events: readonly any[]): readonly (readonly string[])[] {
   return [...told]
 }
 
-describe('two messages that go on with one task', () => {
+describe('two messages to one task', () => {
   async function sendBoth() {
     const asked = (await gateway.sendText('asks')).body.result.task
     const one = gateway.sendText('first', { taskId: asked.id })
@@ -101,7 +101,7 @@ describe('two messages that go on with one task', () => {
       ({ role }: { role: string }) => role === 'ROLE_USER',
     ).length
 
-  test('both get an answer when the task is at rest, and each answer is an artifact of the task', async () => {
+  test('both get an answer when the task is at rest, each with an artifact of the task', async () => {
     const { id, one, two } = await sendBoth()
     let isAnswered = false
     void one.then(() => {
@@ -136,7 +136,7 @@ describe('two messages that go on with one task', () => {
   })
 })
 
-describe('an artifact in a stream is one of the task', () => {
+describe('an artifact in a stream belongs to the task', () => {
   test.each([
     ['throws', 'TASK_STATE_FAILED', 'half of it'],
     ['asks', 'TASK_STATE_INPUT_REQUIRED', 'so far'],
@@ -166,7 +166,7 @@ describe('an artifact in a stream is one of the task', () => {
   })
 })
 
-test('the sections of an answer are artifacts with their names, streamed and in the task', async () => {
+test('the sections of an answer are artifacts with their names, in the stream and in the task', async () => {
   const namesOf = (artifacts: readonly { name?: string; parts: readonly { text: string }[] }[]) =>
     artifacts.map(({ name, parts }) => [name, parts.map(({ text }) => text)])
   const { task } = (await gateway.sendText('sections')).body.result
@@ -181,17 +181,17 @@ test('the sections of an answer are artifacts with their names, streamed and in 
   expect(new Set(streamed.artifacts.map(({ artifactId }: WireArtifact) => artifactId)).size).toBe(3)
 })
 
-test('a question is a status message, and the words streamed before it are an artifact alone', async () => {
+test('a question is a status message, and text streamed before it is an artifact', async () => {
   const { task } = (await gateway.sendText('asks')).body.result
   expect(task.status.message.parts.map(({ text }: { text: string }) => text)).toEqual(['Go on?'])
   expect(shown(task.artifacts).map(([, text]) => text)).toEqual(['so far'])
 })
 
-describe('a completed answer is an artifact alone (A2A §3.7)', () => {
+describe('a completed answer is only an artifact (A2A §3.7)', () => {
   // biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
   const textsOf = (value: any): readonly string[] => JSON.stringify(value).match(/(?<="text":")[^"]*/g) ?? []
 
-  test('in the answer to SendMessage, also where the caller wants history', async () => {
+  test('in the answer to SendMessage, also if the caller wants history', async () => {
     const { task } = (await gateway.sendText('plain', {}, { configuration: { historyLength: 10 } })).body.result
     expect(task.status).toEqual({ state: 'TASK_STATE_COMPLETED', timestamp: expect.any(String) })
     expect(textsOf(task)).toEqual(['?', 'plain'])
@@ -207,7 +207,7 @@ describe('a completed answer is an artifact alone (A2A §3.7)', () => {
     expect(textsOf(events).filter(text => text !== '')).toEqual(['one ', 'and a half'])
   })
 
-  test('a question before it stays in the history, without what an artifact has', async () => {
+  test('while an earlier question stays in the history, without the artifact’s text', async () => {
     const asked = (await gateway.sendText('asks')).body.result.task
     await gateway.sendText('plain', { taskId: asked.id })
     const { history, artifacts } = (await gateway.rpc('GetTask', { id: asked.id })).body.result

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test.each(cases)('fixtures/a2a/%s', async folder => {
+test.each(cases)('the gateway handles fixtures/a2a/%s as recorded', async folder => {
   const read = (name: string) => readFileSync(new URL(`${folder}/${name}`, root), 'utf8')
   // Each case is a separate conversation.
   const token = await gateway.issuer.sign({ sub: folder })

@@ -30,20 +30,20 @@ afterAll(() => gateway.close())
 
 const shownData = { data: order, filename: 'order.json', mediaType: 'application/json' }
 
-test('An agent answers with JSON, and the caller gets data', async () => {
+test('the caller gets data when an agent answers with JSON', async () => {
   const { body } = await gateway.sendText('order')
   expect(body.result.task.artifacts).toMatchObject([{ parts: [shownData] }])
   const fetched = await gateway.rpc('GetTask', { id: body.result.task.id })
   expect(fetched.body.result.artifacts).toMatchObject([{ parts: [shownData] }])
 })
 
-test('JSON goes in and out as data', async () => {
+test('a JSON message stays data in both directions', async () => {
   const { body } = await gateway.sendText('', { parts: [{ data: order, mediaType: 'application/json' }] })
   const [{ parts }] = body.result.task.artifacts
   expect(parts).toEqual([{ data: { heard: [order] }, mediaType: 'application/json' }])
 })
 
-test('A piece of a stream may be JSON', async () => {
+test('a chunk of a stream may be JSON', async () => {
   const message = { messageId: 'data-stream', role: 'ROLE_USER', parts: [{ text: 'stream' }] }
   const { body } = await gateway.rpc('SendMessage', { message })
   expect(body.result.task.artifacts).toMatchObject([{ parts: [{ text: 'Your order:' }, shownData] }])

@@ -45,14 +45,14 @@ async function showTask(text: string): Promise<Json> {
   return (await gateway.rpc('GetTask', { id })).body.result
 }
 
-test('a task is what the protobuf file says, nothing lost and nothing unknown (DM-TASK-001, DM-MSG-001, DM-ART-001, DM-STATUS-001)', async () => {
+test('a task matches the protobuf file, without loss or unknown members (DM-TASK-001, DM-MSG-001, DM-ART-001, DM-STATUS-001)', async () => {
   for (const text of ['hello', 'ask']) {
     const task = await showTask(text)
     expect(dropDefaults(Task.toJSON(Task.fromJSON(task)))).toEqual(task)
   }
 })
 
-test('a part holds exactly one content (DM-PART-001)', async () => {
+test('a part has exactly one content (DM-PART-001)', async () => {
   const task = (await showTask('hello')) as { artifacts?: readonly { parts: readonly Json[] }[] }
   const [{ parts } = { parts: [] }] = task.artifacts ?? []
   const contents = ['text', 'raw', 'url', 'data']
@@ -60,7 +60,7 @@ test('a part holds exactly one content (DM-PART-001)', async () => {
   expect(parts[3]).toMatchObject({ data: { key: 'value', count: 42 } })
 })
 
-test('names are camelCase, enums by name, times in UTC, required members there (DM-SERIAL-001..004)', async () => {
+test('members have camelCase names, enum names and UTC times, and required ones are present (DM-SERIAL-001..004)', async () => {
   const names: string[] = []
   const collect = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return
@@ -83,7 +83,7 @@ test('names are camelCase, enums by name, times in UTC, required members there (
   })
 })
 
-test('every event of a stream is a StreamResponse, nothing lost and nothing unknown (DM-TASK-002, DM-MSG-002)', async () => {
+test('every event of a stream is a StreamResponse, without loss or unknown members (DM-TASK-002, DM-MSG-002)', async () => {
   const message = { messageId: 'dm-stream', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
   const events = await (await openStream(gateway, 'SendStreamingMessage', { message })).events()
   expect(events.length).toBeGreaterThan(4)

@@ -130,7 +130,7 @@ describe('the gateway refuses a malformed request', () => {
   })
 })
 
-test('the gateway refuses too many members before it parses them, while text may hold any number of commas', async () => {
+test('the gateway refuses too many members before it parses them, while text may contain any number of commas', async () => {
   const roomy = await openA2aGateway()
   const sendParts = (parts: string) =>
     roomy.post(
@@ -146,7 +146,7 @@ test('the gateway refuses too many members before it parses them, while text may
   await roomy.close()
 })
 
-test('the gateway counts every member: it takes the allowed number, and refuses one more', async () => {
+test('the gateway accepts the allowed number of members, and refuses one more', async () => {
   const roomy = await openA2aGateway()
   const listTasks = (items: number) => JSON.stringify({ ...get, params: { text: ',', unknown: Array(items).fill(0) } })
   const separators = listTasks(1).match(/[,[{]/g)?.length ?? 0
@@ -159,7 +159,7 @@ test('the gateway counts every member: it takes the allowed number, and refuses 
   await roomy.close()
 })
 
-test('the gateway answers by an id of 1,024 characters, and refuses a longer one (A2A-E06)', async () => {
+test('the gateway accepts an id of 1,024 characters, and refuses a longer one (A2A-E06)', async () => {
   const longest = 'x'.repeat(1_024)
   const taken = await gateway.post(JSON.stringify({ ...get, id: longest }))
   expect([taken.body.id, taken.body.error]).toEqual([longest, undefined])
@@ -167,7 +167,7 @@ test('the gateway answers by an id of 1,024 characters, and refuses a longer one
   expect([refused.body.id, refused.body.error?.code]).toEqual([null, -32600])
 })
 
-test('the gateway refuses a notification and does nothing (A2A-E07)', async () => {
+test('the gateway refuses a notification without effect (A2A-E07)', async () => {
   const before = gateway.receivedMessages.length
   const request = { jsonrpc: '2.0', method: 'SendMessage', params: { message: { ...send, messageId: 'e07' } } }
   const { status, body } = await gateway.post(JSON.stringify(request))
@@ -177,7 +177,7 @@ test('the gateway refuses a notification and does nothing (A2A-E07)', async () =
   expect(gateway.receivedMessages.slice(before).map(({ id }) => id)).not.toContain('e07')
 })
 
-test('of a repeated key the last one counts, everywhere (A2A-E11)', async () => {
+test('the last value of a repeated key counts everywhere (A2A-E11)', async () => {
   const parts = '"parts":[{"text":"x"}]'
   const twice = `{"jsonrpc":"2.0","id":1,"method":"GetTask","method":"SendMessage","params":{"message":{"messageId":"e11-a","messageId":"e11-b","role":"ROLE_USER",${parts}}}}`
   const { body } = await gateway.post(twice)
@@ -186,7 +186,7 @@ test('of a repeated key the last one counts, everywhere (A2A-E11)', async () => 
   expect(gateway.receivedMessages.at(-1)?.raw).toMatchObject({ params: { message: { messageId: 'e11-b' } } })
 })
 
-test('__proto__ and constructor are data like any other (A2A-E12)', async () => {
+test('the gateway treats __proto__ and constructor as any other data (A2A-E12)', async () => {
   const data = '{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}}}'
   const message = `{"messageId":"e12","role":"ROLE_USER","__proto__":{"taskId":"x"},"parts":[{"data":${data}}],"metadata":${data}}`
   const { body } = await gateway.post(`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":${message}}}`)
@@ -197,14 +197,14 @@ test('__proto__ and constructor are data like any other (A2A-E12)', async () => 
   expect(ref?.kind === 'inline' && Buffer.from(ref.data_base64, 'base64').toString()).toBe(data)
 })
 
-test('the gateway ignores a byte-order mark, and the store does not keep it (A2A-E15)', async () => {
+test('the gateway ignores a byte-order mark, and does not store it (A2A-E15)', async () => {
   const request = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: { ...send, messageId: 'e15' } } }
   const { body } = await gateway.post(`\uFEFF${JSON.stringify(request)}`)
   expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
   expect(gateway.receivedMessages.at(-1)?.raw).toEqual(request)
 })
 
-describe('the gateway refuses a body over the limit with JSON, and closes the connection (A2A-E16)', () => {
+describe('a body at the limit (A2A-E16)', () => {
   const filler = (size: number) => JSON.stringify(get).padEnd(size, ' ')
   const isTooLarge = ({ status, headers, body }: A2aAnswer) => {
     expect(status).toBe(413)
@@ -212,14 +212,15 @@ describe('the gateway refuses a body over the limit with JSON, and closes the co
     expect(body.error).toMatchObject({ code: -32000, message: 'Cannot read body: larger than 20000 bytes' })
   }
 
-  test('takes a body at the limit', async () => {
+  test('passes exactly at the limit', async () => {
     const { status, body } = await gateway.post(filler(20_000))
     expect([status, body.error]).toEqual([200, undefined])
   })
 
-  test('one byte over it is not', async () => isTooLarge(await gateway.post(filler(20_001))))
+  test('gets a JSON refusal one byte above it, and the connection closes', async () =>
+    isTooLarge(await gateway.post(filler(20_001))))
 
-  test('nor without a declared length', async () => {
+  test('gets the same refusal without a declared length', async () => {
     const chunks = [filler(10_000), ' '.repeat(10_001)].map(text => new TextEncoder().encode(text))
     const init: object = {
       method: 'POST',
@@ -231,7 +232,7 @@ describe('the gateway refuses a body over the limit with JSON, and closes the co
   })
 })
 
-describe('what is not at the endpoint', () => {
+describe('the endpoint refuses', () => {
   test.each([
     ['A2A-E21 GET', 'GET', '/a2a', 405, 'POST'],
     ['A2A-E21 GET with a slash', 'GET', '/agents/echo/a2a/', 405, 'POST'],
@@ -253,7 +254,7 @@ describe('what is not at the endpoint', () => {
     ['A2A-E22 10 kB', 'x'.repeat(10_000)],
     ['not UTF-8', '%ff'],
     ['a member of objects', '__proto__'],
-  ])('an agent by a name that is %s: 404', async (_, name) => {
+  ])('an agent by a name that is %s, with 404', async (_, name) => {
     const rpc = await gateway.rpc('ListTasks', {}, { path: `/agents/${name}/a2a` })
     expect([rpc.status, rpc.body.error?.code, rpc.body.error?.message]).toEqual([404, -32000, 'Agent not found'])
     const card = await gateway.request(`/agents/${name}/.well-known/agent-card.json`)
@@ -261,14 +262,14 @@ describe('what is not at the endpoint', () => {
   })
 })
 
-test('every spelling of the endpoint answers', async () => {
+test('the endpoint answers under every spelling', async () => {
   for (const path of ['/a2a', '/a2a/', '/agents/echo/a2a', '/agents/echo/a2a/']) {
     const { body } = await gateway.sendText('hi', {}, { path })
     expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
   }
 })
 
-test('the store keeps refusals at the endpoint for the operator, without their content', async () => {
+test('the store keeps refusals for the operator, without their content', async () => {
   await gateway.post('{"secret words')
   const lastRefusal = async () => (await gateway.store.listRefusals({ limit: 1 }))[0]
   await expect

@@ -134,7 +134,7 @@ describe('the gateway refuses an incomplete message and names the wrong member',
     expect(body.error?.message).toBe(`Cannot SendMessage: ${field} ${request.fieldViolations[0].description}`)
   })
 
-  test('the answer names all of its faults at once, up to a bound', async () => {
+  test('with all its faults at once, up to a bound', async () => {
     const { body } = await gateway.sendText('x', { role: 7, messageId: '', parts: [{}, { text: 5 }] })
     const fields = body.error?.data[1].fieldViolations.map(({ field }: { field: string }) => field)
     expect(fields).toEqual(['message.messageId', 'message.role', 'message.parts[0]', 'message.parts[1].text'])
@@ -142,21 +142,21 @@ describe('the gateway refuses an incomplete message and names the wrong member',
     expect(many.body.error?.data[1].fieldViolations).toHaveLength(16)
   })
 
-  test('message itself missing, null or a string', async () => {
+  test('that is missing, null or a string', async () => {
     for (const message of [undefined, null, 'x']) {
       const { body } = await gateway.rpc('SendMessage', { message })
       expect(body.error?.data[1].fieldViolations[0].field).toBe('message')
     }
   })
 
-  test('such messages never reach the store', async () => {
+  test('before it reaches the store', async () => {
     const { messages } = await gateway.store.count()
     await gateway.sendText('x', { parts: [] })
     expect((await gateway.store.count()).messages).toEqual(messages)
   })
 })
 
-describe('configuration', () => {
+describe('a configuration', () => {
   test.each([
     ['A2A-M16 returnImmediately "false"', { returnImmediately: 'false' }, 'configuration.returnImmediately'],
     ['A2A-M17 historyLength -1', { historyLength: -1 }, 'configuration.historyLength'],
@@ -170,7 +170,7 @@ describe('configuration', () => {
     expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
   })
 
-  test('the gateway refuses a tenant, since its interfaces have none', async () => {
+  test('with a tenant gets a refusal, since the interfaces have none', async () => {
     const message = { messageId: 't', role: 'ROLE_USER', parts: [{ text: 'x' }] }
     const { body } = await gateway.rpc('SendMessage', { tenant: 'acme', message })
     expect(body.error).toMatchObject({
@@ -179,7 +179,7 @@ describe('configuration', () => {
     })
   })
 
-  test('the gateway refuses a part of an undeclared media type with -32005 (A2A-M18)', async () => {
+  test('with a part of an undeclared media type gets -32005 (A2A-M18)', async () => {
     const { status, body } = await gateway.sendText('x', {
       parts: [{ text: 'x' }, { raw: '', mediaType: 'application/x-exe' }],
     })
@@ -187,7 +187,7 @@ describe('configuration', () => {
     expect(body.error?.data[1].fieldViolations[0].field).toBe('message.parts[1].mediaType')
   })
 
-  test('no accepted output mode that we have: -32005 (A2A-M19)', async () => {
+  test('that accepts none of our output modes gets -32005 (A2A-M19)', async () => {
     const refused = await gateway.sendText('x', {}, { configuration: { acceptedOutputModes: ['video/mp4'] } })
     expect(refused.body.error).toMatchObject({
       code: -32005,
@@ -200,7 +200,7 @@ describe('configuration', () => {
   })
 })
 
-describe('the gateway takes unusual but valid messages', () => {
+describe('the gateway accepts unusual but valid messages:', () => {
   async function roundTrip(part: object) {
     const { body } = await gateway.sendText('', { parts: [part] })
     return {
@@ -218,18 +218,18 @@ describe('the gateway takes unusual but valid messages', () => {
     expect(body.error?.data[1].fieldViolations[0].field).toBe('message.messageId')
   })
 
-  test('the discriminator of 0.3 is an unknown field (A2A-M04)', async () => {
+  test('with the discriminator of 0.3, as an unknown field (A2A-M04)', async () => {
     const { sent } = await roundTrip({ kind: 'text', text: 'old' })
     expect(sent).toEqual({ kind: 'text', mime: 'text/plain', content: 'old' })
   })
 
-  test('base64url without padding (A2A-M06)', async () => {
+  test('with base64url without padding (A2A-M06)', async () => {
     const { sent, back } = await roundTrip({ raw: '-_8', mediaType: 'image/png' })
     expect(sent).toMatchObject({ kind: 'file', size: 2 })
     expect(back).toEqual({ raw: '+/8=', mediaType: 'image/png' })
   })
 
-  test('data null, and every other JSON value, go both ways unchanged (A2A-M07)', async () => {
+  test('with any JSON value as data, including null, unchanged in both directions (A2A-M07)', async () => {
     for (const data of [null, 0, -1.5e-7, '', 'text', false, [], {}, { a: [1, { b: null }], ü: '\u2028' }]) {
       const { sent, back } = await roundTrip({ data })
       expect(sent).toMatchObject({ kind: 'artifact', artifact_type: 'data', mime: 'application/json', data })
@@ -237,7 +237,7 @@ describe('the gateway takes unusual but valid messages', () => {
     }
   })
 
-  test('the store keeps raw bytes once by their digest, and they come back whole', async () => {
+  test('with raw bytes, which it stores once by their digest and returns unchanged (MN-4.1)', async () => {
     const { sent, back } = await roundTrip({ ...png, filename: 'a.png' })
     const digest = hash('sha256', 'hello')
     const ref = { kind: 'content_addressed', algo: 'sha256', digest }
@@ -246,7 +246,7 @@ describe('the gateway takes unusual but valid messages', () => {
     expect(Buffer.from((await gateway.store.findBlob(digest))?.bytes ?? []).toString()).toBe('hello')
   })
 
-  test('a file by https address is named, never fetched (A2A-M08, MN-4.1)', async () => {
+  test('with a file by https URL, which it names and never fetches (A2A-M08, MN-4.1)', async () => {
     const { sent, back } = await roundTrip({ url: 'https://files.test/a.pdf', mediaType: 'application/pdf' })
     const ref = { kind: 'url', url: 'https://files.test/a.pdf', foreign: true }
     expect(sent).toEqual({ kind: 'file', mime: 'application/pdf', bytes_ref: ref })
@@ -254,13 +254,13 @@ describe('the gateway takes unusual but valid messages', () => {
     expect(back).toEqual({ url: 'https://files.test/a.pdf', mediaType: 'application/pdf', metadata })
   })
 
-  test('lone surrogates, NUL and bidi controls do no harm (A2A-M20)', async () => {
+  test('with lone surrogates, NUL and bidi controls, without harm (A2A-M20)', async () => {
     const { back, error } = await roundTrip({ text: 'a\u0000b\u202ec\ud800d' })
     expect(error).toBeUndefined()
     expect(back.text).toBe('abc\ufffdd')
   })
 
-  test('a file name is a name and no path (A2A-M22)', async () => {
+  test('with a file name, which is never a path (A2A-M22)', async () => {
     const { sent } = await roundTrip({ ...png, filename: '../../etc/passwd' })
     expect(sent).toMatchObject({ name: 'passwd', bytes_ref: { kind: 'content_addressed' } })
   })
@@ -272,20 +272,20 @@ describe('the gateway takes unusual but valid messages', () => {
     ['more than a thousand characters', `${'x'.repeat(5_000)}.png`, `${'x'.repeat(116)}.png`],
     ['nothing that can be seen', '\u0000\u200b', 'attachment-1'],
     ['no characters', '', undefined],
-  ])('the gateway takes a file whose name has %s, by a safe name', async (_, filename, name) => {
+  ])('with a file whose name has %s, under a safe name', async (_, filename, name) => {
     const { sent, back, error } = await roundTrip({ ...png, filename })
     expect(error).toBeUndefined()
     expect((sent as { name?: string }).name).toBe(name)
     expect(back.filename).toBe(name)
   })
 
-  test('null for an optional member means that it is absent (ProtoJSON), and so does an empty string', async () => {
+  test('with null or an empty string for an optional member, which means absent (ProtoJSON)', async () => {
     const nothing = { contextId: '', taskId: null, metadata: null, extensions: null, referenceTaskIds: null }
     const { body } = await gateway.sendText('x', nothing, { configuration: { historyLength: null } as object })
     expect(body.error).toBeUndefined()
   })
 
-  test('markdown and HTML keep their type, other text is plain to the agent', async () => {
+  test('with markdown and HTML, which keep their type, while other text is plain for the agent', async () => {
     expect((await roundTrip({ text: '*x*', mediaType: 'text/markdown' })).sent).toMatchObject({ mime: 'text/markdown' })
     expect((await roundTrip({ text: '<p>x</p>', mediaType: 'Text/HTML; charset=utf-8' })).sent).toMatchObject({
       mime: 'text/html',
@@ -294,7 +294,7 @@ describe('the gateway takes unusual but valid messages', () => {
   })
 })
 
-describe('the same message again', () => {
+describe('a repeated message', () => {
   test('gets the same task as an answer, and the agent runs once (A2A-M12)', async () => {
     const before = gateway.receivedMessages.length
     const first = await gateway.sendText('once', { messageId: 'm12' })
@@ -303,7 +303,7 @@ describe('the same message again', () => {
     expect(gateway.receivedMessages.slice(before)).toHaveLength(1)
   })
 
-  test('also when both come at once, with members in another order and another configuration (A2A-M12)', async () => {
+  test('may come simultaneously, with members in another order and another configuration (A2A-M12)', async () => {
     const before = gateway.receivedMessages.length
     const message = { messageId: 'm12-b', role: 'ROLE_USER', parts: [{ text: 'x' }] }
     const turned = { parts: [{ text: 'x' }], role: 'ROLE_USER', messageId: 'm12-b' }
@@ -325,7 +325,7 @@ describe('the same message again', () => {
     expect(gateway.refusals.at(-1)).toMatchObject({ code: 'malformed', reason: body.error?.message })
   })
 
-  test('from another caller is another message (A2A-M14)', async () => {
+  test('from another caller is a different message (A2A-M14)', async () => {
     const bob = await gateway.issuer.sign({ sub: 'bob' })
     const first = await gateway.sendText('mine', { messageId: 'm14' })
     const second = await gateway.sendText('not yours', { messageId: 'm14' }, { token: bob })
@@ -333,8 +333,8 @@ describe('the same message again', () => {
   })
 })
 
-describe('the input of the agent', () => {
-  test('is the message of the contract, with evidence of the transport', async () => {
+describe('the agent’s input', () => {
+  test('is the documented message, with evidence of the transport', async () => {
     const metadata = { mentionable: { in_reply_to: 'earlier' }, from: 'mallory' }
     const { body } = await gateway.sendText('hi', { messageId: 'n-1', metadata })
     const { raw, history, received_at, ...heard } = gateway.receivedMessages.at(-1)!
@@ -370,7 +370,7 @@ describe('the input of the agent', () => {
     expect(raw).toMatchObject({ method: 'SendMessage', params: { message: { messageId: 'n-1', metadata } } })
   })
 
-  test('holds no credential: not in raw, not in the operator view', async () => {
+  test('contains no credential, in raw or in the operator’s view', async () => {
     const mentionable = {
       verifiable_credentials: [{ proof: 'vc-secret' }],
       identity_evidence: [{ proof: 'evidence-secret' }],
@@ -386,7 +386,7 @@ describe('the input of the agent', () => {
     expect(record).not.toContain(gateway.token)
   })
 
-  test('holds no credential that came beside the message', async () => {
+  test('contains no credential that came beside the message', async () => {
     const mentionable = { identity_evidence: [{ proof: 'evidence-secret' }], other: 'kept' }
     const message = { messageId: 'n-3', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
     await gateway.rpc('SendMessage', { message, metadata: { mentionable } })
@@ -396,7 +396,7 @@ describe('the input of the agent', () => {
     expect(JSON.stringify(await gateway.store.findMessage('n-3'))).not.toContain('secret')
   })
 
-  test('has its agent chain held to our ceiling (A2A-C10, MN-8.3)', async () => {
+  test('has an agent chain within our hop limit (A2A-C10, MN-8.3)', async () => {
     const chain = (hop: unknown, max_hops: unknown) => ({
       metadata: { mentionable: { agent_chain: { hop, max_hops } } },
     })
@@ -425,7 +425,7 @@ describe('the input of the agent', () => {
     [1, 2 ** 53],
     [undefined, 3],
     [1, null],
-  ])('an agent chain of hop %j and max_hops %j is malformed (A2A-C10)', async (hop, max_hops) => {
+  ])('is malformed for an agent chain of hop %j and max_hops %j (A2A-C10)', async (hop, max_hops) => {
     const metadata = { mentionable: { agent_chain: { hop, max_hops } } }
     const { body } = await gateway.sendText('x', { metadata })
     expect(body.error?.code).toBe(-32602)
@@ -433,7 +433,7 @@ describe('the input of the agent', () => {
   })
 })
 
-test('the gateway refuses base64 that is nearly all padding, in a time that suits its length', async () => {
+test('the gateway refuses base64 that is nearly all padding in linear time', async () => {
   const raw = `${'='.repeat(1_000_000)}x=`
   const { body } = await gateway.sendText('', { parts: [{ raw }] })
   expect(body.error?.message).toBe('Cannot SendMessage: message.parts[0].raw must be base64')

@@ -38,7 +38,7 @@ async function requestText(text: string, acceptedOutputModes: readonly string[],
   return body.result?.task
 }
 
-describe('an answer comes in a form that the client accepts', () => {
+describe('an answer has a form that the client accepts', () => {
   test.each<[string, string[], object]>([
     [
       'markdown',
@@ -60,13 +60,13 @@ describe('an answer comes in a form that the client accepts', () => {
     expect((await requestText(text, modes)).artifacts[0].parts).toEqual([part])
   })
 
-  test('also when the client asks for the task later', async () => {
+  test('if the client asks for the task later', async () => {
     const { id } = await requestText('html', ['text/plain'], { returnImmediately: true })
     const read = async () => (await gateway.rpc('GetTask', { id })).body.result.artifacts?.[0].parts
     await expect.poll(read).toEqual([{ text: 'Open daily', mediaType: 'text/plain' }])
   })
 
-  test('in a stream when the text is whole, for pieces may cut its marks', async () => {
+  test('in a stream once the text is whole, since chunks may cut its marks', async () => {
     const stream = async (acceptedOutputModes: readonly string[], id: string) => {
       const message = { messageId: id, role: 'ROLE_USER', parts: [{ text: 'pieces' }] }
       const params = { message, configuration: { acceptedOutputModes } }
@@ -78,7 +78,7 @@ describe('an answer comes in a form that the client accepts', () => {
   })
 })
 
-test('what is JSON by its suffix counts as JSON (RFC 6839 §3.1)', async () => {
+test('media types with a JSON suffix count as JSON (RFC 6839 §3.1)', async () => {
   const send = (mediaType: string) => gateway.sendText('', { parts: [{ text: 'hi' }, { data: { a: 1 }, mediaType }] })
   const { body } = await send('application/vnd.shop.order+json')
   expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')

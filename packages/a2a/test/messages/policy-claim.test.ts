@@ -22,17 +22,14 @@ test.each<[string, object, string]>([
   ['receipt', { receipt: {} }, 'receipt'],
   ['receipt that is too long', { receipt: 'r'.repeat(8_193) }, 'receipt'],
   ['reach', { remember: 'for ever' }, 'remember'],
-])(
-  'the gateway refuses a decision without a proper %s, and names the member (MN-7.2)',
-  async (_what, claim, member) => {
-    const { body } = await decide(claim)
-    expect(body.error).toMatchObject({ code: -32602 })
-    const field = `message.metadata.mentionable.policy_resolution.${member}`
-    expect(JSON.stringify(body.error?.data)).toContain(field)
-  },
-)
+])('the gateway refuses a decision with an invalid %s, and names the member (MN-7.2)', async (_what, claim, member) => {
+  const { body } = await decide(claim)
+  expect(body.error).toMatchObject({ code: -32602 })
+  const field = `message.metadata.mentionable.policy_resolution.${member}`
+  expect(JSON.stringify(body.error?.data)).toContain(field)
+})
 
-test('the gateway refuses a well-formed decision only because no agent asked for one (MN-7.2)', async () => {
+test('the gateway refuses a well-formed decision that no agent asked for (MN-7.2)', async () => {
   const { body } = await decide({ outcome: 'declined', receipt: 'r'.repeat(8_192), remember: 'once' })
   expect(body.error?.message).toBe('Cannot take policy_resolution: in_reply_to_state is not known')
 })

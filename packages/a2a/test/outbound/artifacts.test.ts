@@ -95,7 +95,7 @@ describe('a stream of artifacts from a remote agent', () => {
   })
 
   test.each(['behind', 'before'])(
-    'ends in GetTask with an event of an unknown kind %s the id of the task (A2A §3.1.3)',
+    'reads GetTask after an event of an unknown kind %s the id of the task (A2A §3.1.3)',
     async where => {
       const odd = [taskWith('TASK_STATE_SUBMITTED'), { progressUpdate: { percent: 50 } }]
       const { task } = completedTask(artifact('a', ['Open daily.']))
@@ -104,7 +104,7 @@ describe('a stream of artifacts from a remote agent', () => {
     },
   )
 
-  test('passes nothing on before it is sure that the server appends', async () => {
+  test('passes nothing on until it knows that the server appends', async () => {
     const anew = [
       update(artifact('a', ['Open'])),
       update(artifact('a', ['Open daily'])),

@@ -15,7 +15,7 @@ afterEach(() => peer.close())
 const refusal = (problem: string) => new Undeliverable(`Cannot call agent: ${problem}`)
 const countOf = (path: string) => peer.requests.filter(request => request.path === path).length
 
-describe('a card that is none (A2A-C04)', () => {
+describe('the gateway refuses a card (A2A-C04)', () => {
   test.each<[string, object, string]>([
     ['of 10 MB', { text: `"${'x'.repeat(10_000_000)}"` }, 'Cannot fetch: answer is too large: more than 262144 bytes'],
     ['that is HTML', { text: '<!doctype html>' }, 'Cannot call agent: its card is not JSON as it should be'],
@@ -42,12 +42,12 @@ describe('a card that is none (A2A-C04)', () => {
     expect(countOf('/rpc')).toBe(0)
   })
 
-  test('whose host fails for a while gets another request later', async () => {
+  test('whose host fails, and asks again later', async () => {
     peer.pages.set('/card', () => ({ status: 503, headers: { 'retry-after': '7' } }))
     await expect(peer.call()).rejects.toMatchObject({ name: 'Unavailable', retryAfter: 7 })
   })
 
-  test('whose jku leads to another origin is invalid, and the gateway fetches nothing there', async () => {
+  test('whose jku leads to another origin, without a fetch there', async () => {
     await peer.sign({ jku: 'https://elsewhere.test/keys' })
     await expect(peer.call()).rejects.toThrow(refusal('keys of its card are on another origin'))
     expect(peer.requests.map(({ host }) => host)).toEqual(['peer.test'])
@@ -60,12 +60,12 @@ describe('a card that is none (A2A-C04)', () => {
   })
 })
 
-describe('an interface (A2A-C05)', () => {
+describe('an interface of a card (A2A-C05)', () => {
   const at = (url: string) => {
     peer.card.supportedInterfaces[0].url = url
   }
 
-  test('on another origin needs the permission of the operator', async () => {
+  test('on another origin needs the operator’s permission', async () => {
     at('https://elsewhere.test/rpc')
     await expect(peer.call()).rejects.toThrow(refusal('its interface is on another origin than its card'))
     const client = peer.clientWith({ client: { allowed_origins: ['https://elsewhere.test'] } })
@@ -84,7 +84,7 @@ describe('an interface (A2A-C05)', () => {
     await expect(peer.call()).rejects.toThrow(refusal(problem))
   })
 
-  test('on a private address stays behind the guard, allowed or not', async () => {
+  test('on a private address stays behind the network guard, with or without permission', async () => {
     at('https://10.0.0.1/rpc')
     const client = peer.clientWith({ client: { allowed_origins: ['https://10.0.0.1'] } })
     await expect(client.call(cardUrl, [], { as: 'desk' })).rejects.toThrow('Cannot fetch: address is not public')
@@ -96,13 +96,13 @@ describe('an interface (A2A-C05)', () => {
   test.each<[string, object]>([
     ['no version', {}],
     ['no version, beside members of 0.3', members03],
-  ])('with %s is one of 1.0, as a2a-python takes it', async (_, overrides) => {
+  ])('with %s is one of 1.0, as in a2a-python', async (_, overrides) => {
     peer.card = { ...peer.card, ...overrides, supportedInterfaces: [interfaceWithoutVersion] }
     expect((await peer.call()).status).toBe('completed')
     expect(peer.requests.at(-1)).toMatchObject({ path: '/rpc', headers: { 'a2a-version': '1.0' } })
   })
 
-  test('without a version comes after one that names what we speak', async () => {
+  test('without a version has a lower rank than one of a version that we speak', async () => {
     const interfaceWithVersion = { url: 'https://peer.test/named', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
     peer.card.supportedInterfaces = [interfaceWithoutVersion, interfaceWithVersion]
     await expect(peer.call()).rejects.toThrow('it answered with 404')
@@ -116,7 +116,7 @@ describe('an interface (A2A-C05)', () => {
     expect(peer.requests.at(-1)?.path).toBe('/old')
   })
 
-  test('is the first that we speak, with its tenant echoed', async () => {
+  test('is the first that we speak, and its tenant returns in the call', async () => {
     peer.card.supportedInterfaces = [
       { url: 'https://peer.test:443', protocolBinding: 'GRPC', protocolVersion: '1.0' },
       { url: 'https://peer.test', protocolBinding: { toString: 1 }, protocolVersion: { toString: 1 } },
@@ -136,7 +136,7 @@ describe('a signed card (A2A-C06)', () => {
     expect((await peer.call()).source).toEqual({ address: cardUrl, card: cardUrl, signedBy: 'peer-key' })
   })
 
-  test('signed without its defaults, as some implementations do', async () => {
+  test('may have a signature without its defaults, as in some implementations', async () => {
     const card = peer.card
     peer.card = dropDefaults(card)
     await peer.sign()
@@ -152,7 +152,7 @@ describe('a signed card (A2A-C06)', () => {
       { securityRequirements: [{ schemes: { bearer: {} } }] },
     ],
     ['without what is empty, and with what is false', { streaming: false }, { off: false, none: 0 }, {}],
-  ])('signed %s', async (_, streaming, params, overrides) => {
+  ])('may have a signature %s', async (_, streaming, params, overrides) => {
     const extension = { uri: 'urn:x', description: '', params: { off: false, none: 0, empty: [], text: '' } }
     const { skills, securityRequirements, ...card } = peer.card
     peer.card = { ...card, ...overrides, capabilities: { ...streaming, extensions: [{ uri: 'urn:x', params }] } }
@@ -162,14 +162,14 @@ describe('a signed card (A2A-C06)', () => {
     expect((await peer.call()).source.signedBy).toBe('peer-key')
   })
 
-  test('with members of 0.3 beside what was signed', async () => {
+  test('may have unsigned members of 0.3', async () => {
     await peer.sign()
     Object.assign(peer.card, { url: 'https://peer.test/old', preferredTransport: 'JSONRPC', protocolVersion: '0.3.0' })
     expect((await peer.call()).source.signedBy).toBe('peer-key')
     expect(peer.requests[0]?.headers['a2a-version']).toBe('1.0')
   })
 
-  test('with one valid signature among others counts (rotation)', async () => {
+  test('needs only one valid signature among others (rotation)', async () => {
     await peer.sign({}, await makeIssuerKey('forgotten'))
     const [old] = peer.card.signatures
     await peer.sign()
@@ -229,7 +229,7 @@ describe('a signed card (A2A-C06)', () => {
         peer.card.signatures = [5]
       },
     ],
-  ])('%s: not used, not kept', async (_, spoil) => {
+  ])('%s is neither used nor cached', async (_, spoil) => {
     await peer.sign()
     await spoil()
     await expect(peer.call()).rejects.toThrow(refusal('no signature of its card holds'))
@@ -237,20 +237,20 @@ describe('a signed card (A2A-C06)', () => {
     expect([countOf('/card'), countOf('/rpc')]).toEqual([2, 0])
   })
 
-  test('with an HMAC of the public key', async () => {
+  test('with an HMAC of the public key gets a refusal', async () => {
     await peer.sign()
     const head = Buffer.from(JSON.stringify({ alg: 'HS256', kid: 'peer-key' })).toString('base64url')
     peer.card.signatures = [{ protected: head, signature: 'AAAA' }]
     await expect(peer.call()).rejects.toThrow(refusal('no signature of its card holds'))
   })
 
-  test('takes one fetch for many callers at once', async () => {
+  test('needs one fetch for many simultaneous callers', async () => {
     await peer.sign()
     await Promise.all(Array.from({ length: 5 }, () => peer.call()))
     expect([countOf('/card'), countOf('/.well-known/jwks.json'), countOf('/rpc')]).toEqual([1, 1, 5])
   })
 
-  test('whose host never answers holds no caller that gives up', async () => {
+  test('does not hold callers that give up if its host never answers', async () => {
     peer.pages.set('/card', () => ({ write: () => undefined }))
     const controller = new AbortController()
     const call = peer.call('x', { signal: controller.signal })
@@ -258,7 +258,7 @@ describe('a signed card (A2A-C06)', () => {
     await expect(call).rejects.toThrow('enough')
   })
 
-  test('that is valid stays in the cache for a while', async () => {
+  test('stays in the cache for a while if it is valid', async () => {
     await peer.sign()
     await peer.call()
     await peer.call()
@@ -269,7 +269,7 @@ describe('a signed card (A2A-C06)', () => {
   })
 })
 
-test('a host that once signed and now does not gets no call until a person agrees (A2A-C07)', async () => {
+test('the gateway calls a host whose signature disappeared only after a person agrees (A2A-C07)', async () => {
   await peer.sign()
   await peer.call()
   delete peer.card.signatures
@@ -290,7 +290,7 @@ test.each([undefined, null, []])('a card with the signatures %j is unsigned', as
   expect((await agreedClient.call(cardUrl, [], { as: 'desk' })).source).toEqual({ address: cardUrl, card: cardUrl })
 })
 
-describe('an address', () => {
+describe('an agent’s address', () => {
   const subject = 'acct:robot@peer.test'
   const link = {
     rel: 'https://mentionable.dev/ns/rel/agent-card',
@@ -309,12 +309,12 @@ describe('an address', () => {
     expect((await call()).source).toEqual({ address: '@Robot@peer.test', card: cardUrl, signedBy: 'peer-key' })
   })
 
-  test('by the rel of old, and straight to an A2A card', async () => {
+  test('may lead by the old rel, directly to an A2A card', async () => {
     publish({ subject, links: [{ rel: 'https://mentionable.dev/agent-card', href: cardUrl }] })
     expect((await call()).source.card).toBe(cardUrl)
   })
 
-  test('without an A2A card the Mentionable one says where', async () => {
+  test('leads to the interface of the Mentionable card without an A2A card', async () => {
     const a2a = { endpoint: 'https://peer.test/rpc', transport: 'https+jsonrpc', auth: { scheme: 'none' } }
     publish({ subject, links: [link] }, { ...mentionable, a2a })
     expect((await call()).status).toBe('completed')
@@ -353,12 +353,12 @@ describe('an address', () => {
       { ...mentionable, a2a: { endpoint: 'https://peer.test/x', transport: 'https+sse' } },
       'its card names no A2A interface of ours',
     ],
-  ])('the gateway refuses %s', async (_, jrd, page, problem) => {
+  ])('gets a refusal %s', async (_, jrd, page, problem) => {
     publish(jrd, page)
     await expect(call()).rejects.toThrow(refusal(problem))
   })
 
-  test.each(['robot', '@robot', '@robot@localhost', '@robot@10.0.0.1', ''])('"%s" is none', async address => {
+  test.each(['robot', '@robot', '@robot@localhost', '@robot@10.0.0.1', ''])('is invalid as "%s"', async address => {
     await expect(peer.client.call(address, [], { as: 'desk' })).rejects.toThrow(
       new Rejection('malformed', 'Cannot read address: expected "@name@domain.tld"'),
     )

@@ -45,7 +45,7 @@ describe.each([
   ['by one answer', false],
   ['by a stream', true],
 ])('an agent of the official server that answers %s', (_, streams) => {
-  test('gets the question, asks back, and gets the answer in its task', async () => {
+  test('sends the question, and gets the answer in the same task', async () => {
     serveWeather(peer, { streams })
     const question = await peer.call('How will the weather be?')
     expect(question).toMatchObject({ status: 'input_required', parts: [text('Which city?')] })
@@ -55,10 +55,10 @@ describe.each([
   })
 })
 
-describe('a message that goes on with a task', () => {
+describe('a message that continues a task', () => {
   const goOn = () => peer.call('Berlin', ids)
 
-  test('takes a stream that begins with an update as its answer', async () => {
+  test('accepts a stream that begins with an update as its answer', async () => {
     const update = { artifactUpdate: { ...ids, artifact: { artifactId: 'a', parts: [{ text: 'Sunny' }] } } }
     serve(
       [askingTask],
@@ -71,7 +71,7 @@ describe('a message that goes on with a task', () => {
     expect(await goOn()).toMatchObject({ status: 'completed', parts: [text('Sunny')], ...ids })
   })
 
-  test('does not take an update of another task as its answer', async () => {
+  test('does not accept an update of another task as its answer', async () => {
     serve([askingTask], [{ statusUpdate: { ...ids, taskId: 't-2', status: { state: 'TASK_STATE_COMPLETED' } } }])
     await expect(goOn()).rejects.toThrow('it is about another task')
   })
@@ -79,7 +79,7 @@ describe('a message that goes on with a task', () => {
   test.each([
     ['as it was', askingTask],
     ['without the question, which is history now', { ...askingTask, status: withoutMessage }],
-  ])('does not take the task %s as its answer', async (_, repeatedTask) => {
+  ])('does not accept the task %s as its answer', async (_, repeatedTask) => {
     serve([askingTask], [{ task: repeatedTask }, { task: completedTask }])
     expect(await goOn()).toMatchObject({ status: 'completed', parts: [text('Sunny')] })
     serve([askingTask, askingTask, completedTask], { task: repeatedTask })
@@ -100,13 +100,13 @@ describe('a message that goes on with a task', () => {
     ['of another time', { ...withoutMessage, timestamp: '2026-01-01T00:00:02Z' }, 'input_required'],
     ['of another state', { ...withoutMessage, state: 'TASK_STATE_AUTH_REQUIRED' }, 'auth_required'],
     ['with another message', { ...status, message: { ...status.message, messageId: 'm-other' } }, 'input_required'],
-  ])('takes a status %s as its answer', async (_, next, expected) => {
+  ])('accepts a status %s as its answer', async (_, next, expected) => {
     serve([askingTask], { task: { ...askingTask, status: next } })
     expect((await goOn()).status).toBe(expected)
     expect(methods()).toEqual(['GetTask', 'SendMessage'])
   })
 
-  test('names the caller where strangers may not see the task', async () => {
+  test('names the caller if strangers may not see the task', async () => {
     delete peer.card.securityRequirements
     peer.answerRpc(({ headers, body }) => {
       if (!headers.authorization) return { status: 401, text: '{}' }
@@ -116,7 +116,7 @@ describe('a message that goes on with a task', () => {
     expect(methods()).toEqual(['GetTask', 'GetTask', 'SendMessage'])
   })
 
-  test('begins a new task where that task is gone, over HTTP+JSON too', async () => {
+  test('begins a new task if that task is gone, also over HTTP+JSON', async () => {
     peer.card.supportedInterfaces = [
       { url: 'https://peer.test/rest', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
     ]
@@ -126,7 +126,7 @@ describe('a message that goes on with a task', () => {
     expect(await goOn()).toMatchObject({ status: 'completed', taskId: 't-2' })
   })
 
-  test('goes out again when nothing comes of it for long', async () => {
+  test('asks for the task again when nothing has happened for long', async () => {
     serve([askingTask], { task: askingTask })
     peer.system.hurry(20)
     const now = peer.system.now
@@ -138,7 +138,7 @@ describe('a message that goes on with a task', () => {
   test.each([
     ['has ended', () => completedTask],
     ['is gone', () => ({ json: { jsonrpc: '2.0', id: 1, error: { code: -32001, message: 'no' } } })],
-  ])('begins a new task in its context where that task %s', async (_, look) => {
+  ])('begins a new task in its context if that task %s', async (_, look) => {
     peer.answerRpc(({ body }) => {
       if (body.method === 'GetTask') return look()
       if (body.params.message.taskId) return { json: { jsonrpc: '2.0', id: 1, error: { code: -32004, message: 'no' } } }
@@ -148,7 +148,7 @@ describe('a message that goes on with a task', () => {
     expect(peer.requests.at(-1)?.body.params.message).toMatchObject({ contextId: 'c-1' })
   })
 
-  test('passes a refusal on as it is where the task goes on', async () => {
+  test('passes a refusal on unchanged if the task is still open', async () => {
     peer.answerRpc(({ body }) =>
       body.method === 'GetTask'
         ? askingTask
@@ -159,7 +159,7 @@ describe('a message that goes on with a task', () => {
   })
 })
 
-test('a stream of a new task may begin with an update, as those of a2a-go do', async () => {
+test('a stream of a new task may begin with an update, as in a2a-go', async () => {
   serve(
     [],
     [

@@ -34,7 +34,7 @@ const said = (text: string) => ({
 })
 
 describe('an agent that speaks 0.3', () => {
-  test('gets calls in its own words', async () => {
+  test('gets calls in its own format', async () => {
     peer.answerRpc(() => wrap(said('hi')))
     const file = { kind: 'inline', data_base64: 'AQID' } as const
     const parts = [text('hello') as never, { kind: 'file', mime: 'a/b', name: 'x', bytes_ref: file } as never]
@@ -60,7 +60,7 @@ describe('an agent that speaks 0.3', () => {
     })
   })
 
-  test('gets requests for its task until that ends', async () => {
+  test('gets requests for its task until the task ends', async () => {
     const artifacts = [
       {
         artifactId: 'a',
@@ -117,7 +117,7 @@ describe('an agent that speaks 0.3', () => {
     await expect(peer.call()).rejects.toThrow('Cannot call agent: its answer is not valid')
   })
 
-  test('gets no call in 0.3 where it speaks 1.0, too', async () => {
+  test('gets no call in 0.3 if it also speaks 1.0', async () => {
     peer.card.supportedInterfaces = [
       { url: 'https://peer.test/old', protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
       { url: 'https://peer.test/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
@@ -130,7 +130,7 @@ describe('an agent that speaks 0.3', () => {
     expect(peer.requests.at(-1)).toMatchObject({ path: '/old', body: { method: 'message/send' } })
   })
 
-  test('gets no call when its signed card has a changed address (A2A-C06)', async () => {
+  test('gets no call when its signed card has a changed URL (A2A-C06)', async () => {
     await peer.sign()
     peer.answerRpc(() => wrap(said('hi')))
     expect((await peer.call()).source.signedBy).toBe('peer-key')

@@ -25,13 +25,13 @@ test.each([
   ['502', { status: 502 }],
   ['504', { status: 504 }],
   ['an error of JSON-RPC with the code 503', { json: { jsonrpc: '2.0', id: 1, error: { code: 503, message: 'no' } } }],
-])('a call does not go out again after %s, because the peer may have acted', async (_what, first) => {
+])('the gateway does not repeat a call after %s, because the peer may have acted', async (_what, first) => {
   const { calls, answer } = await callTwice(first)
   expect(answer).toEqual(expect.stringMatching(/^Cannot call agent/))
   expect(calls).toHaveLength(1)
 })
 
-test.each([429, 503])('a call goes out again after %i, because the peer has not begun', async status => {
+test.each([429, 503])('the gateway repeats a call after %i, because the peer has not begun', async status => {
   const { calls, answer } = await callTwice({ status })
   expect(answer).toMatchObject({ parts: [{ content: 'done' }] })
   expect(calls).toHaveLength(2)

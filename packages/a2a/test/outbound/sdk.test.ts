@@ -8,7 +8,7 @@ import { a2aConfigSchema, createAgentCaller } from '../../src/index.ts'
 import { openAgentPeer } from '../setup/peer.ts'
 import { createA2aSystem } from '../setup/system.ts'
 
-test('the official server understands our calls, and we its answers', async () => {
+test('the official server understands our calls, and we understand its answers', async () => {
   const simulation = await openSimulation()
   const fetch = createGuardedFetch({ userAgent: 'test', loopback: simulation.network.loopback })
   const system = Object.assign(createA2aSystem(fetch), { openStream: fetch.openStream })
@@ -31,7 +31,7 @@ test('the official server understands our calls, and we its answers', async () =
   await simulation.close()
 })
 
-test('a card with a signature of the official signer is valid here, and not after a change', async () => {
+test('a card with a signature of the official signer is valid until somebody changes it', async () => {
   const peer = await openAgentPeer()
   const { securitySchemes: _schemes, securityRequirements: _needed, ...open } = peer.card
   const sign = generateAgentCardSignature(peer.key.privateKey, { alg: 'ES256', kid: peer.key.kid, typ: 'JOSE' })

@@ -14,7 +14,7 @@ const client = { client_id: 'desk', client_secret: 's:e c', scopes: ['read', 'wr
 const rpcs = () => peer.requests.filter(({ path }) => path === '/rpc')
 const call = (credentials: object) => peer.call('hello', { peer: { withinMs, ...credentials } })
 
-test('the peer gets a bearer token or an API key of the entry as it is', async () => {
+test('the peer gets the configured bearer token or API key unchanged', async () => {
   await call({ token: 'given' })
   await call({ api_key: { header: 'X-Agent-Key', key: 'k' } })
   expect(rpcs()[0]?.headers.authorization).toBe('Bearer given')
@@ -39,7 +39,7 @@ describe('client credentials (RFC 6749 §4.4)', () => {
   test.each([
     ['1.0', { oauth: { oauth2SecurityScheme: { flows } } }],
     ['0.3', { oauth: { type: 'oauth2', flows } }],
-  ])('bring a token from the endpoint that the card names in the words of %s, once', async (_, schemes) => {
+  ])('fetch a token once from the endpoint that the card names in the format of %s', async (_, schemes) => {
     peer.card.securitySchemes = schemes
     await call({ oauth2: client })
     await call({ oauth2: client })
@@ -53,7 +53,7 @@ describe('client credentials (RFC 6749 §4.4)', () => {
     expect(rpcs().map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-1'])
   })
 
-  test('bring a new token when the peer refuses the old one, and shortly before it expires', async () => {
+  test('fetch a new token when the peer refuses the old one, and shortly before it expires', async () => {
     await call({ oauth2: client })
     peer.answerRpc(({ headers }) =>
       headers.authorization === 'Bearer token-1' ? { status: 401, text: '{}' } : agentMessage({ text: 'hi' }),
@@ -65,7 +65,7 @@ describe('client credentials (RFC 6749 §4.4)', () => {
     expect(tokenCount).toBe(3)
   })
 
-  test('go in the body to an endpoint that takes them there alone', async () => {
+  test('go in the body only if the endpoint requires that', async () => {
     peer.pages.set('/token', ({ headers, body }) =>
       headers.authorization || new URLSearchParams(body).get('client_secret') !== 's:e c'
         ? { status: 401, json: { error: 'invalid_client' } }
@@ -89,10 +89,10 @@ describe('client credentials (RFC 6749 §4.4)', () => {
   })
 })
 
-describe('a peer that is away', () => {
+describe('an unreachable peer', () => {
   // Time runs fast here, so that a busy machine needs a longer limit.
   const patient = { withinMs: 600_000 }
-  test('gets another try, and answers once', async () => {
+  test('gets another try and answers once', async () => {
     peer.system.hurry(50)
     let tries = 0
     peer.answerRpc(() => {

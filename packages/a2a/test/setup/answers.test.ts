@@ -10,12 +10,12 @@ test.each([
   ['a path', '/home/agent/x'],
   ['inner text', 'Cannot read TypeError'],
   ['a secret', 'db password'],
-])('finds %s', (leakName, text) => {
+])('findLeak() finds %s', (leakName, text) => {
   expect(findLeak(text)).toBe(leakName)
   expect(() => inspectAnswer(500, new Headers(), JSON.stringify({ text }))).toThrow(leakName)
 })
 
-test('the answer names a bug of ours as such, without a word of the bug', async () => {
+test('the response to an internal error says so without details of the error', async () => {
   const gateway = await openA2aGateway({ works: false })
   gateway.store.findTask = async () => {
     throw new Error('db password is hunter2')

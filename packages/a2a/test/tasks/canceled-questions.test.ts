@@ -55,7 +55,7 @@ async function findAnswered(task: string) {
 }
 
 describe('an agent that receives cancels', () => {
-  test('hears which of its questions nobody answers any more', async () => {
+  test('learns which of its questions nobody will answer', async () => {
     const { id, contextId, status } = await openQuestion()
     const canceledTask = (await gateway.rpc('CancelTask', { id })).body.result
     expect(canceledTask.status.state).toBe('TASK_STATE_CANCELED')
@@ -67,7 +67,7 @@ describe('an agent that receives cancels', () => {
     expect([JSON.stringify(history), artifacts]).toEqual([expect.not.stringContaining('So be it'), undefined])
   })
 
-  test('hears it of clients of every binding and of 0.3', async () => {
+  test('learns it from clients of every binding and of 0.3', async () => {
     const { id: restTaskId } = await openQuestion()
     const authorization = `Bearer ${gateway.token}`
     const path = `/a2a/rest/tasks/${restTaskId}:cancel`
@@ -82,20 +82,20 @@ describe('an agent that receives cancels', () => {
     ])
   })
 
-  test('hears nothing of a task that has not asked', async () => {
+  test('learns nothing of a task that has not asked', async () => {
     const { id } = (await gateway.sendText('hello')).body.result.task
     expect((await gateway.rpc('CancelTask', { id })).body.error?.message).toContain('the task has ended')
     expect(heardCancels()).toEqual([])
   })
 
-  test('hears the cancel of a large request without what the gateway does not read', async () => {
+  test('gets the cancel of a large request without members that the gateway does not read', async () => {
     const { id } = await openQuestion()
     await gateway.rpc('CancelTask', { id, metadata: { filler: 'x'.repeat(100_000) } })
     expect((await findAnswered(id)).message.raw).toEqual({ id })
   })
 })
 
-test('a receiver of notifications hears of the cancel once, and nothing of what the agent says then', async () => {
+test('a receiver of notifications learns of the cancel once, and gets no later text of the agent', async () => {
   const { id } = await openQuestion({ taskPushNotificationConfig: { id: 'mine', url: 'https://hook.test/in' } })
   await expect.poll(() => receiver.pushes.length).toBe(1)
   await gateway.rpc('CancelTask', { id })
@@ -107,7 +107,7 @@ test('a receiver of notifications hears of the cancel once, and nothing of what 
   expect(pushedStates).toEqual(['TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_CANCELED'])
 })
 
-test('a replay reads the cancel as it came', async () => {
+test('a replay repeats the cancel as it came', async () => {
   const { id } = await openQuestion()
   await gateway.rpc('CancelTask', { id })
   const { number, message, proofs } = await findAnswered(id)

@@ -35,7 +35,7 @@ describe('old tasks', () => {
     expect((await gateway.rpc('CancelTask', { id: oldTaskId }, await anew())).body.error?.code).toBe(-32001)
   })
 
-  test('leave their messages unanswered that come again', async () => {
+  test('leave repeated messages to them unanswered', async () => {
     await openGateway({ task_ttl: '12h' })
     const id = { messageId: 'sent twice' }
     await gateway.sendText('old', id, await anew())
@@ -90,7 +90,7 @@ test.each([
   ['12h', 12 * 3_600_000],
   ['90m', 90 * 60_000],
   ['0', 0],
-])('the configuration takes a2a.task_ttl %j', (task_ttl, ms) => {
+])('the configuration accepts a2a.task_ttl %j', (task_ttl, ms) => {
   expect(a2aConfigSchema.parse({ task_ttl }).task_ttl).toBe(ms)
 })
 

@@ -39,7 +39,7 @@ async function startTask(text: string, push?: object) {
   return { task, thread: gateway.receivedMessages.at(-1)?.thread_id ?? '' }
 }
 
-test('a caller who asked for notifications gets further words as the result of their task', async () => {
+test('a caller with notifications gets later messages as the result of their task', async () => {
   const { task, thread } = await startTask('hello', { id: 'mine', url: 'https://hook.test/in' })
   await expect.poll(() => receiver.pushes.length).toBe(1)
   expect(await reply(thread, 'It has come.')).toMatch(/^[0-9a-f]{32}$/)

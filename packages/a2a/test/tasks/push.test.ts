@@ -60,7 +60,7 @@ const dropDeliveriesOf = async (taskId: string) => {
   for (const { id } of await deliveriesOf(taskId)) await gateway.store.dropDelivery(id)
 }
 
-describe('a receiver that a client of 0.3 names', () => {
+describe('a push receiver of a 0.3 client', () => {
   const legacy = (method: string, params: object) => gateway.rpc(method, params, { headers: { 'a2a-version': '0.3' } })
   const message = (text: string, overrides: object = {}) => ({
     kind: 'message',
@@ -71,7 +71,7 @@ describe('a receiver that a client of 0.3 names', () => {
   })
   const pushNotificationConfig = { url, token: 'token-1' }
 
-  test('with the message or apart gets the task in the words of 0.3', async () => {
+  test('gets the task in the format of 0.3, named in the message or separately', async () => {
     const configuration = { blocking: true, pushNotificationConfig }
     const questionTask = (await legacy('message/send', { message: message('ask'), configuration })).body.result
     await expect.poll(() => receiver.pushes.length).toBe(1)
@@ -92,8 +92,8 @@ describe('a receiver that a client of 0.3 names', () => {
   })
 })
 
-describe('PUSH configurations', () => {
-  test('PUSH-CREATE-001, -002, PUSH-GET-001, PUSH-LIST-001 come back to their owner without credentials', async () => {
+describe('push configurations', () => {
+  test('come back to their owner without credentials (PUSH-CREATE-001, -002, PUSH-GET-001, PUSH-LIST-001)', async () => {
     const taskId = await openQuestion()
     const createAnswer = await create(taskId)
     const shownConfig = { id: 'mine', taskId, url, token: 'token-1', authentication: { scheme: 'Bearer' } }
@@ -130,7 +130,7 @@ describe('PUSH configurations', () => {
     expect((await gateway.request(`${configsPath}/mine`, { headers })).status).toBe(404)
   })
 
-  test('PUSH-DEL-001, -002, PUSH-GET-002 disappear on deletion, and a second deletion is no error', async () => {
+  test('disappear on deletion, and a second deletion is no error (PUSH-DEL-001, -002, PUSH-GET-002)', async () => {
     const taskId = await openQuestion()
     await create(taskId)
     for (let time = 0; time < 2; time += 1) {
@@ -145,7 +145,7 @@ describe('PUSH configurations', () => {
     expect((await create(id)).body.error).toBeUndefined()
   })
 
-  test('of another caller do not exist for this one, byte for byte as without a task (A2A-T02)', async () => {
+  test('of another caller do not exist for this one, exactly as for an unknown task (A2A-T02)', async () => {
     const taskId = await openQuestion()
     await create(taskId)
     const unknown = '00000000-0000-4000-8000-000000000000'
@@ -159,7 +159,7 @@ describe('PUSH configurations', () => {
     expect(await gateway.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })).toMatchObject({ status: 200 })
   })
 
-  test('no more than ten for one task, inline ones included (A2A-P08)', async () => {
+  test('have a limit of ten for one task, including inline ones (A2A-P08)', async () => {
     const taskId = await openQuestion()
     const configOf = (number: number) => ({ id: `c-${number}`, url: `https://hook-${number}.example/in` })
     for (let number = 0; number < 10; number += 1)
@@ -176,7 +176,7 @@ describe('PUSH configurations', () => {
     expect((await create(taskId, configOf(3))).body.error).toBeUndefined()
   })
 
-  test('name at most three for one task at one receiver, who may be a victim (A2A-P08)', async () => {
+  test('may name three for one task at one receiver, who may be a victim (A2A-P08)', async () => {
     const taskId = await openQuestion()
     for (const id of ['a', 'b', 'c']) expect((await create(taskId, { id })).body.error).toBeUndefined()
     const answer = await create(taskId, { id: 'd', url: 'https://HOOK.test:443/other' })
@@ -189,7 +189,7 @@ describe('PUSH configurations', () => {
   })
 })
 
-describe('addresses and headers that the gateway refuses', () => {
+describe('the gateway refuses a URL or header of a receiver:', () => {
   const refuses = ({ body }: A2aAnswer, field: string) => {
     expect(body.error?.code).toBe(-32602)
     expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
@@ -238,8 +238,8 @@ describe('addresses and headers that the gateway refuses', () => {
   ])('%s (A2A-P07)', async (_, overrides, field) => refuses(await create(await openQuestion(), overrides), field))
 })
 
-describe('PUSH-DELIVER notifications', () => {
-  test('-001..-003 are StreamResponses with the credentials and the token, one for each end of a turn', async () => {
+describe('push notifications (PUSH-DELIVER)', () => {
+  test('are StreamResponses with the credentials and the token, one for each end of a turn (PUSH-DELIVER-001..003)', async () => {
     const { id, contextId } = await startTask('ask', config)
     await expect.poll(states).toEqual(['INPUT_REQUIRED'])
     await gateway.sendText('hello', { taskId: id })
@@ -259,28 +259,28 @@ describe('PUSH-DELIVER notifications', () => {
   test.each([
     ['a scheme of another name', { scheme: 'Basic', credentials: 'czpwdw==' }, 'Basic czpwdw=='],
     ['no credentials', { scheme: 'Basic' }, undefined],
-  ])('with %s carry the requested authorization, and no token where there is none', async (_, how, sent) => {
+  ])('with %s have the requested authorization, and a token only if there is one', async (_, how, sent) => {
     await startTask('hello', { id: 'other', url, authentication: how })
     await expect.poll(states).toEqual(['COMPLETED'])
     const { authorization, 'x-a2a-notification-token': token } = receiver.pushes[0]?.headers ?? {}
     expect([authorization, token]).toEqual([sent, undefined])
   })
 
-  test('tell of a large answer without it', async () => {
+  test('announce a large answer without its content', async () => {
     const { id, contextId } = await startTask(`x${'y'.repeat(300_000)}`, config)
     await expect.poll(states).toEqual(['COMPLETED'])
     const { state, timestamp } = bodies()[0].task.status
     expect(bodies()).toEqual([{ task: { id, contextId, status: { state, timestamp } } }])
   })
 
-  test('tell of a cancel', async () => {
+  test('announce a cancel', async () => {
     const { id } = await startTask('hang', config)
     await gateway.rpc('CancelTask', { id })
     await expect.poll(states).toEqual(['CANCELED'])
     expect(bodies()[0].task.id).toBe(id)
   })
 
-  test('leave no credential, and of the address only its origin, in a log, a delivery or the stored request (A2A-P12)', async () => {
+  test('leave no credential, and only the receiver’s origin, in logs, deliveries and stored requests (A2A-P12)', async () => {
     const { id } = await startTask('hello', config)
     await expect.poll(states).toEqual(['COMPLETED'])
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('sent')
@@ -290,7 +290,7 @@ describe('PUSH-DELIVER notifications', () => {
     expect(visibleText).not.toContain('s3cr3t')
   })
 
-  test('go again later to a receiver that fails, and later ones wait their turn (A2A-P10)', async () => {
+  test('retry a failing receiver, and later ones wait their turn (A2A-P10)', async () => {
     receiver.answers.push(500)
     const { id } = await startTask('ask', config)
     await expect.poll(() => receiver.pushes.length).toBe(1)
@@ -320,7 +320,7 @@ describe('PUSH-DELIVER notifications', () => {
     await dropDeliveriesOf(id)
   })
 
-  test('go again to a receiver no sooner than it asks (A2A-P10)', async () => {
+  test('retry a receiver no sooner than it asks (A2A-P10)', async () => {
     receiver.answers.push({ status: 503, retryAfter: '1800' })
     const { id } = await startTask('ask', config)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('later')
@@ -331,7 +331,7 @@ describe('PUSH-DELIVER notifications', () => {
     await dropDeliveriesOf(id)
   })
 
-  test('stop for a receiver that is gone (A2A-P11)', async () => {
+  test('stop for a receiver that answers 410 (A2A-P11)', async () => {
     receiver.answers.push(410)
     const { id } = await startTask('ask', config)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('dead')
@@ -339,7 +339,7 @@ describe('PUSH-DELIVER notifications', () => {
     expect(body.result.configs).toEqual([])
   })
 
-  test('follow no redirect (A2A-P05)', async () => {
+  test('do not follow redirects (A2A-P05)', async () => {
     receiver.answers.push(302)
     const { id } = await startTask('hello', config)
     await expect
@@ -348,14 +348,14 @@ describe('PUSH-DELIVER notifications', () => {
     expect(receiver.pushes).toHaveLength(1)
   })
 
-  test('cut off an endless answer, and the task goes on (A2A-P09)', async () => {
+  test('stop reading an endless response, and the task continues (A2A-P09)', async () => {
     receiver.answers.push('endless')
     const { id } = await startTask('hello', config)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('dead')
     expect((await gateway.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
-  test('give up a receiver that never answers until later, and the task goes on (A2A-P09)', async () => {
+  test('time out for a receiver that never answers, and the task continues (A2A-P09)', async () => {
     const quick = await openA2aGateway({
       loopback: { 'hook.test': receiver.port },
       config: { limits: { push_seconds: 2 } },
@@ -397,11 +397,11 @@ describe('PUSH-DELIVER notifications', () => {
   }
 })
 
-describe('the gateway checks the address of a name when it sends', () => {
+describe('the gateway checks the address of a receiver’s host when it sends', () => {
   test.each([
     ['A2A-P03 to a private address', ['10.0.0.1']],
     ['A2A-P04 to a public and a private one', ['93.184.216.34', '127.0.0.1']],
-  ])('%s: refused, and the operator sees it', async (_, addresses) => {
+  ])('and refuses %s, which the operator sees', async (_, addresses) => {
     const guardedGateway = await openA2aGateway({ agents: { desk: agent }, lookup: async () => addresses })
     const configuration = { taskPushNotificationConfig: { ...config, url: 'https://rebound.example/' } }
     const { body } = await guardedGateway.sendText('hello', {}, { configuration })
@@ -413,7 +413,7 @@ describe('the gateway checks the address of a name when it sends', () => {
   })
 })
 
-test('where push is off, the gateway refuses all four methods and the inline configuration (A2A-P13, CORE-CAP-001)', async () => {
+test('without push, the gateway refuses all four methods and the inline configuration (A2A-P13, CORE-CAP-001)', async () => {
   const off = await openA2aGateway({ config: { capabilities: { push_notifications: false } } })
   const verbs = ['Create', 'Get', 'Delete'].map(verb => `${verb}TaskPushNotificationConfig`)
   for (const method of [...verbs, 'ListTaskPushNotificationConfigs']) {
@@ -426,7 +426,7 @@ test('where push is off, the gateway refuses all four methods and the inline con
   await off.close()
 })
 
-test('a caller has no more open tasks than the limit', async () => {
+test('a caller cannot open more tasks than the limit', async () => {
   const cappedGateway = await openA2aGateway({
     agents: { desk: agent },
     config: { limits: { open_tasks_per_caller: 2 } },

@@ -21,7 +21,7 @@ const agent: Agent = {
   },
 }
 
-test('after a restart get, list, subscribe and notifications go on from the store (A2A-S07)', async () => {
+test('get, list, subscribe and notifications continue from the store after a restart (A2A-S07)', async () => {
   const receiver = await openReceiver()
   const path = join(directory, 'desk.sqlite')
   const options = { agents: { desk: agent }, path, loopback: { 'hook.test': receiver.port } }

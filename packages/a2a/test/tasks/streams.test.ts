@@ -186,7 +186,7 @@ describe.each([
   ['JSON-RPC', { binding: 'rpc' }],
   ['HTTP+JSON', { binding: 'rest' }],
 ] as const)('SendStreamingMessage over %s', (_, options) => {
-  test('CORE-STREAM-001, -003 begins with the task, ends with its end, and is an event stream (MN-3)', async () => {
+  test('begins with the task, ends with its end, and is an event stream (CORE-STREAM-001, -003, MN-3)', async () => {
     const stream = await send('hello', options)
     expect([stream.status, stream.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
     expect(stream.headers.get('x-accel-buffering')).toBe('no')
@@ -197,7 +197,7 @@ describe.each([
     expect(reduce(events)).toEqual(body.result)
   })
 
-  test('pieces of an answer come as the agent writes them, with a mark on the last one', async () => {
+  test('sends the agent’s chunks as they come, and marks the last one', async () => {
     const name = `chunks-${options.binding}`
     const stream = await send(`chunks ${name}`, options)
     expect(await readEvents(stream, 3)).toEqual(['task', 'artifact "one "', 'artifact "two " append'])
@@ -214,7 +214,7 @@ describe.each([
     ])
   })
 
-  test('a part always has words: after a pause the status alone ends the artifact', async () => {
+  test('sends no empty part: after a pause only the status ends the artifact', async () => {
     const name = `pause-${options.binding}`
     const stream = await send(`slow ${name}`, options)
     expect(await readEvents(stream, 2)).toEqual(['task', 'artifact "first"'])
@@ -222,13 +222,13 @@ describe.each([
     expect((await stream.events()).map(brief)).toEqual(['status COMPLETED'])
   })
 
-  test('the answer of an agent in a bare message streams as a task: no stream is both (CORE-STREAM-002)', async () => {
+  test('sends a bare message of an agent as a task, never both (CORE-STREAM-002)', async () => {
     const events = (await (await send('message', options)).events()) ?? []
     expect(withoutStart(events)).toEqual(['task', 'artifact "just this"', 'status COMPLETED'])
     expect(events.filter(event => 'message' in event)).toEqual([])
   })
 
-  test('interim words of an agent are a status, and a question ends the stream', async () => {
+  test('sends interim messages as a status, and ends with a question', async () => {
     const name = `interim-${options.binding}`
     const stream = await send(`interim ${name}`, options)
     let meanwhile = await readFirst(stream)
@@ -244,7 +244,7 @@ describe.each([
     expect(events.at(-1).statusUpdate.status.message.parts[0].text).toBe('which one?')
   })
 
-  test('a follow-up to a question streams on in the same task', async () => {
+  test('streams a follow-up to a question in the same task', async () => {
     const asked = await (await send('ask', options)).events()
     const { id: taskId } = asked[0].task
     const events = await (await send('hello', options, { taskId })).events()
@@ -252,18 +252,18 @@ describe.each([
     expect(withoutStart(events).slice(1)).toEqual(['artifact "heard: hello"', 'status COMPLETED'])
   })
 
-  test('an agent that throws ends with FAILED and a neutral text', async () => {
+  test('ends with FAILED and a neutral text if the agent throws', async () => {
     const events = await (await send('throws', options)).events()
     expect(brief(events.at(-1))).toBe('status FAILED')
     expect(JSON.stringify(events)).not.toContain('hunter2')
   })
 
-  test('text with line breaks and U+2028 is one event (A2A-S06)', async () => {
+  test('sends text with line breaks and U+2028 as one event (A2A-S06)', async () => {
     const events = await (await send('odd', options)).events()
     expect(reduce(events).artifacts[0].parts[0].text).toBe('a\r\nb\ndata: c\u2028d\u2029\u0085\r\n\r\nevent: x')
   })
 
-  test('the answer to an id with line separators has one line for each event (A2A-S06)', async () => {
+  test('sends one line per event for an id with line separators (A2A-S06)', async () => {
     const message = { messageId: `id-${options.binding ?? 'rpc'}`, role: 'ROLE_USER', parts: [{ text: 'hello' }] }
     const id = 'a\u2028b\u0085'
     const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'SendStreamingMessage', params: { message } })
@@ -276,7 +276,7 @@ describe.each([
     for (const event of await stream.events()) expect(event.id).toBe(id)
   })
 
-  test('cancel ends the stream with CANCELED, and a late answer changes nothing (A2A-T06, A2A-T07)', async () => {
+  test('ends with CANCELED after a cancel, and a late answer changes nothing (A2A-T06, A2A-T07)', async () => {
     const stream = await send('hang', options)
     const first = await readFirst(stream)
     const { id } = first.task
@@ -290,7 +290,7 @@ describe.each([
 
 describe('SubscribeToTask', () => {
   test.each<StreamOptions>([{ binding: 'rpc' }, { binding: 'rest', verb: 'GET' }, { binding: 'rest', verb: 'POST' }])(
-    'STREAM-SUB-001, -002 shows the task first and lasts until it has ended: %o',
+    'shows the task first and lasts until its end: %o (STREAM-SUB-001, -002)',
     async options => {
       const name = `sub-${options.binding}-${options.verb ?? 'POST'}`
       const sender = await send(`work ${name}`)
@@ -325,7 +325,7 @@ describe('SubscribeToTask', () => {
     await gateway.rpc('CancelTask', { id })
   })
 
-  test('shows a late listener the present state, and then the same events as all others (A2A-S08, STREAM-ORDER-001..003)', async () => {
+  test('shows a late listener the current state, then the same events as others (A2A-S08, STREAM-ORDER-001..003)', async () => {
     const sender = await send('chunks late')
     const { id } = (await readFirst(sender)).task
     expect(await readEvents(sender, 2)).toEqual(['artifact "one "', 'artifact "two " append'])
@@ -342,7 +342,7 @@ describe('SubscribeToTask', () => {
     expect(reduce([snapshot, ...second]).artifacts[0].parts[0].text).toBe('one two three')
   })
 
-  test('a subscription outlives a question and hears the follow-up', async () => {
+  test('survives a question and streams the follow-up', async () => {
     const { id } = (await gateway.sendText('ask')).body.result.task
     const stream = await subscribe(id)
     expect(await readEvents(stream, 1)).toEqual(['task INPUT_REQUIRED'])
@@ -351,7 +351,7 @@ describe('SubscribeToTask', () => {
     expect(withoutStart(events)).toEqual(['artifact "heard: hello"', 'status COMPLETED'])
   })
 
-  test('a subscription hears a follow-up while the agent writes the answer', async () => {
+  test('streams a follow-up while the agent writes the answer', async () => {
     const { id } = (await gateway.sendText('ask')).body.result.task
     const stream = await subscribe(id)
     expect(await readEvents(stream, 1)).toEqual(['task INPUT_REQUIRED'])
@@ -362,7 +362,7 @@ describe('SubscribeToTask', () => {
     expect(withoutStart(await stream.events())).toEqual(['artifact "two" append', 'status COMPLETED'])
   })
 
-  test('a question that has its answer stands in the history, and no more in the status', async () => {
+  test('shows an answered question in the history, and no longer in the status', async () => {
     const { id } = (await gateway.sendText('ask')).body.result.task
     await gateway.sendText('later answered', { taskId: id }, { configuration: { returnImmediately: true } })
     const { status, history } = (await gateway.rpc('GetTask', { id })).body.result
@@ -374,7 +374,7 @@ describe('SubscribeToTask', () => {
     semaphore('answered-2').resolve()
   })
 
-  test('goes on from the store, not from memory: a lost notice does no harm (A2A-S07)', async () => {
+  test('continues from the store after a lost notification (A2A-S07)', async () => {
     const { store } = gateway
     const { listen } = store
     const { id } = (await gateway.sendText('work lost', {}, { configuration: { returnImmediately: true } })).body.result
@@ -390,7 +390,7 @@ describe('SubscribeToTask', () => {
     expect(events.map(brief)).toContain('artifact "done" last')
   })
 
-  test('sends the artifact whole after a lost piece, instead of an appended rest (A2A-S07)', async () => {
+  test('sends the whole artifact after a lost chunk, instead of only the rest (A2A-S07)', async () => {
     const loseSecondPiece = (store: Store): Store => ({
       ...store,
       listen: (topic, listener) =>
@@ -410,7 +410,7 @@ describe('SubscribeToTask', () => {
 })
 
 describe('abandoned streams and refused callers', () => {
-  test('an abort frees its listener at once and leaves the task and the others alone (A2A-S03, STREAM-ORDER-004)', async () => {
+  test('an abort frees its listener at once, without effect on the task and others (A2A-S03, STREAM-ORDER-004)', async () => {
     const sender = await send('slow abort')
     const { id } = (await readFirst(sender)).task
     const streams = await Promise.all(Array.from({ length: 10 }, () => subscribe(id)))
@@ -423,7 +423,7 @@ describe('abandoned streams and refused callers', () => {
     expect(countListeners()).toBe(0)
   })
 
-  test('a thousand aborted streams leave nothing behind (A2A-S03)', async () => {
+  test('a thousand aborted streams leave no listener (A2A-S03)', async () => {
     const watchedGateway = await openWatched({
       agents: { desk: scriptedAgent },
       config: { limits: { streams_per_caller: 2_000 } },
@@ -440,7 +440,7 @@ describe('abandoned streams and refused callers', () => {
     await open.close()
   })
 
-  test('the gateway drops a client that never reads when too much waits for it (A2A-S04)', async () => {
+  test('the gateway drops a client that does not read when too much waits for it (A2A-S04)', async () => {
     const lazy = await gateway.channel.endpoint.routes.request('/a2a', {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${gateway.token}` },
@@ -454,7 +454,7 @@ describe('abandoned streams and refused callers', () => {
     await expect(reader?.closed).rejects.toThrow('reads too slowly')
   })
 
-  test('a caller has no more open streams than the limit; another caller has their own limit (A2A-S05)', async () => {
+  test('a caller cannot open more streams than the limit, separately from other callers (A2A-S05)', async () => {
     const sender = await send('slow cap')
     const { id } = (await readFirst(sender)).task
     const streams = await Promise.all(Array.from({ length: 19 }, () => subscribe(id)))
@@ -490,7 +490,7 @@ describe('abandoned streams and refused callers', () => {
     await smallGateway.close()
   })
 
-  test('a shutdown ends every stream cleanly, and after it a subscription shows the task (A2A-S07)', async () => {
+  test('a shutdown ends every stream cleanly, and a later subscription shows the task (A2A-S07)', async () => {
     const closingGateway = await openA2aGateway({ agents: { desk: scriptedAgent } })
     const stream = await send('hang', {}, {}, closingGateway)
     const { id } = (await readFirst(stream)).task
@@ -503,7 +503,7 @@ describe('abandoned streams and refused callers', () => {
     await closingGateway.close()
   })
 
-  test('a stream on which nothing happens beats, and ends after its time', async () => {
+  test('a stream without events sends heartbeats, and ends at its time limit', async () => {
     const idle = await openA2aGateway({
       agents: { desk: scriptedAgent },
       config: { limits: { stream_idle_seconds: 3_600 } },
@@ -520,10 +520,10 @@ describe('abandoned streams and refused callers', () => {
   })
 })
 
-describe('a stream that breaks off', () => {
+describe('a client whose stream breaks off', () => {
   const headers = { 'a2a-extensions': replayExtension }
 
-  test('goes on behind Last-Event-ID, without a gap and without a repeat', async () => {
+  test('continues after its Last-Event-ID without gaps or repeats', async () => {
     const sender = await send('chunks replay', { headers })
     expect(sender.headers.get('a2a-extensions')).toBe(replayExtension)
     const { id } = (await readFirst(sender)).task
@@ -540,7 +540,7 @@ describe('a stream that breaks off', () => {
     ])
   })
 
-  test('begins anew with the task after an unknown position', async () => {
+  test('gets the task again for an unknown position', async () => {
     const sender = await send('slow unknown', { headers })
     const { id } = (await readFirst(sender)).task
     let last: TestEvent | undefined
@@ -555,14 +555,14 @@ describe('a stream that breaks off', () => {
     for (const stream of [sender, ...streams]) await stream.events()
   })
 
-  test('callers who do not know of it see no ids', async () => {
+  test('gets no event ids unless it uses them', async () => {
     const stream = await send('hello')
     expect((await stream.next())?.id).toBeUndefined()
     await stream.events()
   })
 })
 
-test('many at once, each with a second listener: every stream adds up to its task', async () => {
+test('each of many simultaneous streams adds up to its task, for a second listener too', async () => {
   const busy = await openA2aGateway({
     agents: { desk: scriptedAgent },
     config: { limits: { streams_per_caller: 500 } },
@@ -584,7 +584,7 @@ test('many at once, each with a second listener: every stream adds up to its tas
   await busy.close()
 })
 
-test('where streaming is off the gateway refuses it as an ordinary answer (A2A-S02, CORE-CAP-002)', async () => {
+test('without streaming the gateway refuses it with an ordinary response (A2A-S02, CORE-CAP-002)', async () => {
   const off = await openA2aGateway({ config: { capabilities: { streaming: false } } })
   for (const [method, params] of [
     ['SendStreamingMessage', message('x')],
@@ -597,12 +597,12 @@ test('where streaming is off the gateway refuses it as an ordinary answer (A2A-S
   await off.close()
 })
 
-test('STREAM what is wrong before the first event is an ordinary answer', async () => {
+test('an error before the first event is an ordinary response (STREAM)', async () => {
   const { status, headers, body } = await gateway.rpc('SendStreamingMessage', message('x', { parts: [] }))
   expect([status, headers.get('content-type'), body.error?.code]).toEqual([200, 'application/json', -32602])
 })
 
-test('a stream of a message sent twice runs the agent once (A2A-M12)', async () => {
+test('the stream of a repeated message runs the agent once (A2A-M12)', async () => {
   const params = message('hello')
   const first = await (await openStream(gateway, 'SendStreamingMessage', params)).events()
   const repeatedEvents = await (await openStream(gateway, 'SendStreamingMessage', params)).events()

@@ -66,19 +66,19 @@ describe('states of a task', () => {
     expect(task.artifacts?.[0].parts).toEqual(isResult ? parts : undefined)
   })
 
-  test('an agent that says nothing has completed its task', async () => {
+  test('an agent without an answer completes its task', async () => {
     const task = await sendAndRead('nothing')
     expect(task.status).toEqual({ state: 'TASK_STATE_COMPLETED', timestamp: expect.any(String) })
     expect(task.artifacts).toBeUndefined()
   })
 
-  test('an agent that throws leaves a neutral text with a correlation id (A2A-T13)', async () => {
+  test('an agent that throws gives a neutral text with a correlation id (A2A-T13)', async () => {
     const task = await sendAndRead('throw')
     expect(task.status.state).toBe('TASK_STATE_FAILED')
     expect(task.status.message.parts[0].text).toMatch(/^Sorry, this could not be answered\. Reference: [0-9a-f]{16}$/)
   })
 
-  test('an agent that returns an invalid part has failed, and the log says why (A2A-T14)', async () => {
+  test('an agent that returns an invalid part fails its task, and the log says why (A2A-T14)', async () => {
     const task = await sendAndRead('bad part')
     expect(task.status.state).toBe('TASK_STATE_FAILED')
     const failures = gateway.system.logged.filter(({ text }) => text === 'agent failed')
@@ -110,14 +110,14 @@ describe('a blocking call', () => {
     await patient.close()
   })
 
-  test('shows the task as it is when even the deadline of the agent is long over', async () => {
+  test('shows the current task when the agent’s deadline has long passed', async () => {
     const idle = await openA2aGateway({ works: false, pace: 20, profiles: { echo: { deadlineMs: 1_000 } } })
     const { body } = await idle.sendText('hello')
     expect(body.result.task.status.state).toBe('TASK_STATE_SUBMITTED')
     await idle.close()
   })
 
-  test('waits no longer than configured and then shows the task as it is', async () => {
+  test('shows the current task after the configured wait', async () => {
     const idle = await openA2aGateway({ works: false, config: { limits: { wait_seconds: 0.2 } } })
     const { body } = await idle.sendText('hello')
     expect(body.result.task.status).toEqual({ state: 'TASK_STATE_SUBMITTED', timestamp: expect.any(String) })
@@ -154,7 +154,7 @@ describe('a blocking call', () => {
     await watchedGateway.close()
   })
 
-  test('ends when the channel lets go', async () => {
+  test('ends when the channel closes', async () => {
     const idle = await openA2aGateway({ works: false })
     const pendingAnswer = idle.sendText('hello')
     await expect.poll(async () => (await idle.store.count()).messages.received).toBe(1)
@@ -163,7 +163,7 @@ describe('a blocking call', () => {
     await idle.close()
   })
 
-  test('finds its answer also when the notice of it was lost', async () => {
+  test('finds its answer even if the notification is lost', async () => {
     const { store } = gateway
     const { listen } = store
     store.listen = (topic, listener) => (topic === 'work' ? listen(topic, listener) : () => undefined)
@@ -175,13 +175,13 @@ describe('a blocking call', () => {
 })
 
 describe('GetTask', () => {
-  test('shows the task as SendMessage left it (CORE-GET-001)', async () => {
+  test('shows the same task as SendMessage (CORE-GET-001)', async () => {
     const result = await sendAndRead('hello')
     const { body } = await gateway.rpc('GetTask', { id: result.id, historyLength: 0 })
     expect(body.result).toEqual(result)
   })
 
-  test('CORE-HIST history is chronological, has at most the requested length, and holds the real words', async () => {
+  test('has a chronological history of at most the requested length with the original text (CORE-HIST)', async () => {
     const first = await sendAndRead('input_required', { messageId: 'h-1' })
     await sendAndRead('input_required', { messageId: 'h-2', taskId: first.id })
     await sendAndRead('hello', { messageId: 'h-3', taskId: first.id })
@@ -219,17 +219,17 @@ describe('GetTask', () => {
     ['many characters', 'a'.repeat(100_000)],
     ['another version', '00000000-0000-1000-8000-000000000000'],
     ['nothing', ''],
-  ])('an id of %s finds no task, and the gateway does not ask the store for it', async (_, id) => {
+  ])('finds no task for an id of %s, without asking the store', async (_, id) => {
     const read = await lookUp(id)
     expect(read.asked).toEqual([])
     expect(read.answer).toEqual((await lookUp(unknownId)).answer)
   })
 
-  test('the gateway asks the store for an id of its own form', async () => {
+  test('asks the store only for an id of our own form', async () => {
     expect((await lookUp(unknownId)).asked).toEqual([unknownId])
   })
 
-  test('members may have the names of the protobuf file, as ProtoJSON allows', async () => {
+  test('accepts members by their protobuf names, as ProtoJSON allows', async () => {
     const first = await sendAndRead('input_required')
     await sendAndRead('input_required', { task_id: first.id })
     const { body } = await gateway.rpc('GetTask', { id: first.id, history_length: 1 })
@@ -239,7 +239,7 @@ describe('GetTask', () => {
     )
   })
 
-  test('SendMessage with historyLength shows the history, and without it nothing (CORE-HIST-003)', async () => {
+  test('matches SendMessage, which shows the history only with historyLength (CORE-HIST-003)', async () => {
     const { body } = await gateway.sendText('hello', {}, { configuration: { historyLength: 5 } })
     expect(body.result.task.history).toHaveLength(1)
     expect((await sendAndRead('hello')).history).toBeUndefined()
@@ -260,7 +260,7 @@ describe('GetTask', () => {
   })
 })
 
-describe('no such task, and the task of another caller (A2A-T01, A2A-T02)', () => {
+describe('an unknown task, and a task of another caller (A2A-T01, A2A-T02)', () => {
   const operations = {
     GetTask: (id: string) => ({ id }),
     CancelTask: (id: string) => ({ id }),
@@ -268,7 +268,7 @@ describe('no such task, and the task of another caller (A2A-T01, A2A-T02)', () =
       message: { messageId: 'foreign', taskId, role: 'ROLE_USER', parts: [{ text: 'x' }] },
     }),
   }
-  test.each(Object.entries(operations))('%s answers both byte for byte alike', async (method, params) => {
+  test.each(Object.entries(operations))('get exactly the same answer from %s', async (method, params) => {
     const { id } = await sendAndRead('input_required')
     const unknown = await gateway.rpc(method, params(unknownId))
     expect([unknown.status, unknown.body.error?.code, unknown.body.error?.message]).toEqual([
@@ -284,7 +284,7 @@ describe('no such task, and the task of another caller (A2A-T01, A2A-T02)', () =
   })
 
   test.each(['', 'x', '../../..', '%00', 'x'.repeat(10_000)])(
-    'an id that is none of ours: %.20s (A2A-E22)',
+    'an unknown id gets "not found": %.20s (A2A-E22)',
     async id => {
       const { body } = await gateway.rpc('GetTask', { id })
       expect(body.error).toMatchObject({ code: -32001, message: 'Task not found' })
@@ -305,13 +305,13 @@ describe('a message to a task', () => {
     expect([status, body.error?.code, body.error?.message]).toEqual([200, -32004, 'Cannot continue task: it has ended'])
   })
 
-  test('unless the task holds it already: then it gets the first answer again (A2A-M12)', async () => {
+  test('gets the first answer again if the ended task already has it (A2A-M12)', async () => {
     const { id } = await sendAndRead('input_required')
     const last = await sendAndRead('hello', { messageId: 'm12-last', taskId: id })
     expect(await sendAndRead('hello', { messageId: 'm12-last', taskId: id })).toEqual(last)
   })
 
-  test('with the context of another fails, and the error does not name the true one (A2A-T04)', async () => {
+  test('fails with the context of another task, without naming the true one (A2A-T04)', async () => {
     const { id, contextId } = await sendAndRead('input_required')
     const { body, text } = await gateway.sendText('x', { taskId: id, contextId: 'another' })
     expect(body.error).toMatchObject({
@@ -321,7 +321,7 @@ describe('a message to a task', () => {
     expect(text).not.toContain(contextId)
   })
 
-  test('runs after an earlier one at the same time, and none is missing (A2A-T08)', async () => {
+  test('runs after an earlier simultaneous one, and none is missing (A2A-T08)', async () => {
     const { id } = await sendAndRead('input_required')
     await Promise.all([
       sendAndRead('input_required', { messageId: 't08-a', taskId: id }),
@@ -336,7 +336,7 @@ describe('a message to a task', () => {
 })
 
 describe('contexts', () => {
-  test('a context that a client chooses works, and its tasks share one thread', async () => {
+  test('may have an id of the client, and its tasks share one thread', async () => {
     const one = await sendAndRead('hello', { contextId: 'chosen' })
     const two = await sendAndRead('hello', { contextId: 'chosen' })
     expect([one.contextId, two.contextId]).toEqual(['chosen', 'chosen'])
@@ -345,7 +345,7 @@ describe('contexts', () => {
     expect(gateway.receivedMessages.at(-1)?.history).toHaveLength(2)
   })
 
-  test('one that we made continues the thread of its first task', async () => {
+  test('of the gateway continues the thread of its first task', async () => {
     const firstResult = await sendAndRead('hello')
     expect(gateway.receivedMessages.at(-1)?.thread_source).toBe(firstResult.id)
     await sendAndRead('more', { contextId: firstResult.contextId })
@@ -353,7 +353,7 @@ describe('contexts', () => {
     expect(gateway.receivedMessages.at(-1)?.history).toHaveLength(2)
   })
 
-  test('the context of another caller counts as unknown, and brings no history (A2A-T05)', async () => {
+  test('of another caller counts as unknown, without its history (A2A-T05)', async () => {
     await sendAndRead('secret plan', { contextId: 'shared-name' })
     const { body } = await gateway.sendText('hello', { contextId: 'shared-name' }, { token: bob })
     expect(body.result.task.contextId).toBe('shared-name')
@@ -370,7 +370,7 @@ describe('CancelTask', () => {
     expect((await gateway.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_CANCELED')
   })
 
-  test('ends a call that waits for the task with the canceled task, which stays so (A2A-T07)', async () => {
+  test('ends a waiting call with the canceled task, which stays canceled (A2A-T07)', async () => {
     const pendingAnswer = gateway.sendText('hang', { messageId: 't07' })
     await expect.poll(() => gateway.receivedMessages.at(-1)?.id).toBe('t07')
     const { body } = await gateway.rpc('ListTasks', { status: 'TASK_STATE_WORKING' })
@@ -379,7 +379,7 @@ describe('CancelTask', () => {
     expect((await pendingAnswer).body.result.task.status.state).toBe('TASK_STATE_CANCELED')
   })
 
-  test('a task that has ended is not cancelable (A2A-T06)', async () => {
+  test('refuses a task that has ended (A2A-T06)', async () => {
     const { id } = await sendAndRead('hello')
     const { status, body } = await gateway.rpc('CancelTask', { id })
     expect([status, body.error?.code, body.error?.message]).toEqual([
@@ -390,7 +390,7 @@ describe('CancelTask', () => {
     expect(body.error?.data[0].reason).toBe('TASK_NOT_CANCELABLE')
   })
 
-  test('of two cancels at once exactly one succeeds (A2A-T06)', async () => {
+  test('succeeds for exactly one of two simultaneous cancels (A2A-T06)', async () => {
     const { id } = await sendAndRead('input_required')
     const answers = await Promise.all([gateway.rpc('CancelTask', { id }), gateway.rpc('CancelTask', { id })])
     expect(answers.map(({ body }) => body.error?.code).sort()).toEqual([-32002, undefined])
@@ -417,7 +417,7 @@ describe('ListTasks', () => {
   const states = (answer: A2aAnswer) =>
     answer.body.result.tasks.map(({ status }: { status: { state: string } }) => status.state.replace('TASK_STATE_', ''))
 
-  test('CORE-LIST shows the own tasks with this agent, newest first, without artifacts', async () => {
+  test('shows the caller’s own tasks with this agent, newest first, without artifacts (CORE-LIST)', async () => {
     const answer = await rpc({})
     expect(states(answer)).toEqual(['COMPLETED', 'INPUT_REQUIRED', 'COMPLETED', 'REJECTED', 'COMPLETED'])
     expect(answer.body.result).toMatchObject({ nextPageToken: '', pageSize: 50, totalSize: 5 })
@@ -427,12 +427,12 @@ describe('ListTasks', () => {
     }
   })
 
-  test('needs no params', async () => {
+  test('needs no parameters', async () => {
     const { body } = await list.rpc('ListTasks', undefined, { token: carol })
     expect(body.result.totalSize).toBe(5)
   })
 
-  test('artifacts and history come when asked for', async () => {
+  test('returns artifacts and history on request', async () => {
     const { body } = await rpc({ includeArtifacts: true, historyLength: 1, pageSize: 1 })
     expect(body.result.tasks[0].artifacts[0].parts[0].text).toBe('on hello')
     expect(body.result.tasks[0].history[0].parts[0].text).toBe('hello')
@@ -451,7 +451,7 @@ describe('ListTasks', () => {
     ['no state', { status: 'TASK_STATE_UNSPECIFIED' }],
     ['empty texts', { status: '', contextId: '', pageToken: '', tenant: '' }],
     ['all of them in the names of the protobuf file', { page_size: 0, status: 'TASK_STATE_UNSPECIFIED' }],
-  ])('%s counts as absent (proto3)', async (_, params) => {
+  ])('treats %s as absent (proto3)', async (_, params) => {
     const { body } = await rpc(params)
     expect(body.result.totalSize).toBeGreaterThan(1)
     expect(body.result).toEqual((await rpc({})).body.result)
@@ -463,7 +463,7 @@ describe('ListTasks', () => {
     '2026-01-01T24:00:00Z',
     '0000-01-01T00:00:00Z',
     '2026-01-01T00:00:00+24:00',
-  ])('statusTimestampAfter %s is none (A2A-T11)', async statusTimestampAfter => {
+  ])('refuses the statusTimestampAfter %s (A2A-T11)', async statusTimestampAfter => {
     const { body } = await rpc({ statusTimestampAfter })
     expect(body.error?.code).toBe(-32602)
   })
@@ -476,7 +476,7 @@ describe('ListTasks', () => {
     expect((await rpc({ statusTimestampAfter: laterTime })).body.result.tasks).toHaveLength(2)
   })
 
-  test('pages hold every task once and end with an empty token (CORE-LIST-002)', async () => {
+  test('has every task once in its pages, and ends with an empty token (CORE-LIST-002)', async () => {
     const seenIds: string[] = []
     let pageToken: string | undefined
     do {
@@ -489,7 +489,7 @@ describe('ListTasks', () => {
     expect(seenIds).toHaveLength(5)
   })
 
-  test('a walk names every task of its beginning, and those that begin or change meanwhile', async () => {
+  test('includes every task from its first page, and tasks that begin or change meanwhile', async () => {
     const busy = await openA2aGateway({ agents: { desk: scriptedAgent } })
     const open = async () => {
       busy.system.advance(1_000)
@@ -514,7 +514,7 @@ describe('ListTasks', () => {
     await busy.close()
   })
 
-  test('ends a page before it has grown too large, but with at least one task', async () => {
+  test('ends a page before it grows too large, with at least one task', async () => {
     // The limits of text and of files are separate, so together they are more than a page may contain.
     const words = { kind: 'text', mime: 'text/plain', content: 'a'.repeat(4_000_000) } as const
     const data_base64 = Buffer.alloc(10_000_000).toString('base64')
@@ -556,7 +556,7 @@ describe('ListTasks', () => {
     expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
   })
 
-  test('a token works for its owner and filters alone, and nobody can change it (A2A-T10)', async () => {
+  test('accepts a page token only from its owner with the same filters, unchanged (A2A-T10)', async () => {
     const { nextPageToken: pageToken } = (await rpc({ pageSize: 2 })).body.result
     const [at, ...rest] = pageToken.split('.')
     const alteredToken = [Number(at) + 1, ...rest].join('.')

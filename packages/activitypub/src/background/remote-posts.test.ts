@@ -60,7 +60,7 @@ test('find() fetches one post of a host at a time, and each post only once', asy
   expect(asked).toEqual(ids.slice(0, 3))
 })
 
-test('find() lets sixteen look-ups of one host wait, and no more, while other hosts get theirs (AP-37)', async () => {
+test('find() queues at most sixteen fetches of one host, while other hosts continue (AP-37)', async () => {
   const slow = Promise.withResolvers<void>()
   const { asked, find } = openPosts(async id => {
     if (id.startsWith(host)) await slow.promise
@@ -85,7 +85,7 @@ test('find() fetches at most 120 posts a minute from one host on behalf of stran
   expect(await find(`${host}/199`)).toBeDefined()
 })
 
-test('find() does not wait for a host that has already caused a wait of three seconds', async () => {
+test('find() does not wait for a host that has already used three seconds', async () => {
   const { clock, asked, find } = openPosts(() => new Promise(() => {}))
   find(`${host}/1`)
   clock.ms = 3_000
@@ -94,7 +94,7 @@ test('find() does not wait for a host that has already caused a wait of three se
   expect(asked).toEqual([`${host}/1`])
 })
 
-test('find() asks a host that did not answer only after a minute', async () => {
+test('find() retries a host that did not answer only after a minute', async () => {
   const { clock, asked, find } = openPosts(async () => {
     throw new Unavailable('no answer')
   })
@@ -109,7 +109,7 @@ test('find() asks a host that did not answer only after a minute', async () => {
   expect(asked).toEqual(both)
 })
 
-test('find() still asks a host where one address fails, but does not repeat that address at once', async () => {
+test('find() still asks a host where one URL fails, but does not repeat that URL at once', async () => {
   const { asked, find } = openPosts(async id => {
     if (id.endsWith('/bad')) throw new Unavailable('the answer is 500', { status: 500 })
     return toPost(id)
@@ -128,7 +128,7 @@ test.each([429, 503])('find() pauses requests to a host that answers %s', async 
   expect(asked).toEqual([`${host}/1`])
 })
 
-test('find() passes a bug on', async () => {
+test('find() rethrows an internal error', async () => {
   const bug = new TypeError('not a function')
   await expect(openPosts(() => Promise.reject(bug)).find(`${host}/1`)).rejects.toBe(bug)
 })

@@ -40,7 +40,7 @@ describe('readDomainLists()', () => {
     expect(block).toEqual(['own.test', 'evil.test', 'xn--gd-lka.test'])
   })
 
-  test('reads one domain a line, with comments', () => {
+  test('reads one domain per line, with comments', () => {
     const text = '\uFEFF# ours\n\nevil.test # since May\n  sub.other.test\n'
     expect(read({ block_files: ['plain.txt'] }, { 'plain.txt': text }).block).toEqual(['evil.test', 'sub.other.test'])
   })
@@ -52,7 +52,7 @@ describe('readDomainLists()', () => {
     expect(read({ block_files: ['c.csv'] }, { 'c.csv': 'domain,comment\nevil.test,x\n' }).block).toEqual(['evil.test'])
   })
 
-  test('reports the domains that an export hides, and blocks the others', () => {
+  test('reports the hidden domains of an export, and blocks the others', () => {
     const text = `${header}\nexa***le.com,suspend,,,,TRUE\nevil.test,suspend,,,,FALSE\n*.wild.test,suspend,,,,FALSE\n`
     const { block, lines } = read({ block_files: ['hidden.csv'] }, { 'hidden.csv': text })
     expect(block).toEqual(['evil.test'])
@@ -111,7 +111,7 @@ describe('readDomainLists()', () => {
     ])
   })
 
-  test('refuses an allow list that allows everybody, and a list of blocks as an allow list', () => {
+  test('refuses an allow list that allows everybody, and a block list as an allow list', () => {
     expect(faultsOf({ allow_files: ['empty.txt'] }, { 'empty.txt': '# nobody yet\n' })).toEqual([
       'activitypub.allow_files.0: "empty.txt" names no domain. Add one, or remove the file: an empty list allows everybody.',
     ])

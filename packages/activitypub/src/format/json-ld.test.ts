@@ -3,7 +3,7 @@ import { listCoreTypes, normalizeJsonLd } from './json-ld.ts'
 
 const as = 'https://www.w3.org/ns/activitystreams#'
 
-test('normalizeJsonLd() returns a document in the usual form as it is', () => {
+test('normalizeJsonLd() returns a document in the usual form unchanged', () => {
   const note = {
     '@context': ['https://www.w3.org/ns/activitystreams', { toot: 'http://joinmastodon.org/ns#' }],
     id: 'https://peer.example/notes/1',
@@ -32,7 +32,7 @@ test.each([
   expect(normalizeJsonLd({ type })).toEqual({ type: expected })
 })
 
-test('normalizeJsonLd() reads keywords, prefixes and whole IRIs as the terms that they are', () => {
+test('normalizeJsonLd() recognizes keywords, prefixes and complete IRIs as terms', () => {
   const sent = {
     '@id': 'https://peer.example/1',
     '@type': [`${as}Create`],
@@ -93,7 +93,7 @@ test.each([
   expect(normalizeJsonLd({ content })).toEqual(expected)
 })
 
-test('normalizeJsonLd() leaves an id that is no text, and languages with the name of a term', () => {
+test('normalizeJsonLd() keeps an id that is not a string, and language maps with the name of a term', () => {
   const odd = { id: {}, contentMap: { id: 'hai', type: 'x' } }
   expect(normalizeJsonLd(odd)).toBe(odd)
 })
@@ -116,7 +116,7 @@ test('normalizeJsonLd() adds nothing to the prototype', () => {
   expect(({} as { polluted?: number }).polluted).toBeUndefined()
 })
 
-test('normalizeJsonLd() refuses a document with more odd forms than an honest one has', () => {
+test('normalizeJsonLd() refuses a document with more unusual forms than an honest one has', () => {
   const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`as:m${at}`, 1]))
   expect(() => normalizeJsonLd({ tag: [many] })).toThrow('Cannot read activity: it is in odd forms')
 })

@@ -43,7 +43,7 @@ test.each([
   expect(hasHiddenText).toBe(true)
 })
 
-test('readPostText() leaves out mentions of us at the beginning only', () => {
+test('readPostText() removes mentions of the agent only at the beginning', () => {
   const mention = (name: string) =>
     `<span class="h-card"><a href="https://agents.test/agents/${name}" class="u-url mention">@<span>${name}</span></a></span>`
   const isOwnMention = (href: string) => href === 'https://agents.test/agents/echo'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { countVisible } from './visible-length.ts'
 
-test('countVisible() reads no more of a long text than it counts', () => {
+test('countVisible() stops reading a long text at its limit', () => {
   const html = '<p>word word word word</p>'.repeat(40_000)
   expect(countVisible('<p>one</p><p>two</p>', 7)).toBe(8)
   const began = process.threadCpuUsage()

@@ -4,7 +4,7 @@ import { parseIri } from '../format/iri.ts'
 import { createActorCache } from './actor-cache.ts'
 import type { FetchedDocument } from './fetched-document.ts'
 
-test('createActorCache() keeps known actors, however many unknown names callers look up', async () => {
+test('createActorCache() keeps known actors despite many unknown names', async () => {
   let time = 0
   const asked: string[] = []
   const alice = 'https://good.test/users/alice'
@@ -25,7 +25,7 @@ test('createActorCache() keeps known actors, however many unknown names callers 
   expect(asked.filter(iri => iri === alice)).toEqual([alice])
 })
 
-test('createActorCache() refuses unknown keys while no fetch is free, and takes the keys of known actors', async () => {
+test('createActorCache() refuses unknown keys when it cannot fetch, and returns keys of known actors', async () => {
   let time = 0
   const alice = 'https://good.test/users/alice'
   const { publicPem: publicKeyPem } = testKey('alice')

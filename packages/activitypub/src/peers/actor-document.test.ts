@@ -9,14 +9,14 @@ const id = 'https://peer.test/users/ann'
 const iri = { href: id, host: 'peer.test', origin: 'https://peer.test' } as Parameters<typeof parseActor>[1]
 const read = (members: object) => parseActor({ id, type: 'Person', ...members }, iri)
 
-test('an actor keeps twenty other accounts, of 512 characters each at most', () => {
+test('an actor keeps at most twenty other accounts, of 512 characters each', () => {
   const alias = (length: number, n = 0) => `https://old.test/${n}`.padEnd(length, 'x')
   expect([...read({ alsoKnownAs: [alias(512), alias(513)] }).aliases]).toEqual([alias(512)])
   const many = Array.from({ length: 25 }, (_, n) => alias(40, n))
   expect([...read({ alsoKnownAs: many }).aliases]).toEqual(many.slice(0, 20))
 })
 
-test('an actor keeps eight keys, of its own and on its own origin', () => {
+test('an actor keeps at most eight keys, of its own and on its own origin', () => {
   const publicKeyPem = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({
     type: 'spki',
     format: 'pem',
@@ -33,7 +33,7 @@ test('an actor keeps eight keys, of its own and on its own origin', () => {
   expect([...read({ publicKey: [...foreign, key(`${id}#main`)] }).keys.keys()]).toEqual([`${id}#main`])
 })
 
-test('an actor has the shared inbox of its own origin alone, and a plain name', () => {
+test('an actor keeps a shared inbox only on its own origin, and a name without markup', () => {
   const shared = (url: string) => read({ endpoints: { sharedInbox: url } }).sharedInbox
   expect([shared('https://peer.test/inbox'), shared('https://other.test/inbox')]).toEqual([
     'https://peer.test/inbox',
@@ -47,7 +47,7 @@ test('an actor has the shared inbox of its own origin alone, and a plain name', 
 })
 
 test.each([{ id: 'https://peer.test/users/bob' }, { id: `${id}/` }, { id: undefined }])(
-  'a document with the id $id is not that of the actor',
+  'a document with the id $id is not that actor’s',
   members => {
     expect(() => read(members)).toThrow('Cannot read actor: the document is of another actor')
   },
@@ -56,7 +56,7 @@ test.each([{ id: 'https://peer.test/users/bob' }, { id: `${id}/` }, { id: undefi
 const mallory = parseIri('https://evil.test/users/mallory', 'its actor')
 const long = `https://evil.test/${'a'.repeat(100_000)}`
 
-test('parseActor() keeps no more of a document than thousands of actors may cost', () => {
+test('parseActor() keeps only as much of a document as memory for thousands of actors allows', () => {
   const actor = parseActor(
     {
       id: mallory.href,
@@ -75,7 +75,7 @@ test('parseActor() keeps no more of a document than thousands of actors may cost
   expect(actor).toMatchObject({ inbox: undefined, sharedInbox: undefined, url: undefined })
 })
 
-test('parseActor() accepts keys that name this actor as their owner, or name none, and no others', () => {
+test('parseActor() accepts only keys that name this actor as their owner, or no owner', () => {
   const publicKeyPem = testKey('mallory').publicPem
   const otherKeys = ['https://good.test/users/alice', 'https://evil.test/users/eve', 1, '']
   const listed = [mallory.href, undefined, ...otherKeys].map((owner, at) => ({
@@ -87,7 +87,7 @@ test('parseActor() accepts keys that name this actor as their owner, or name non
   expect([...keys.keys()]).toEqual([`${mallory.href}#0`, `${mallory.href}#1`])
 })
 
-test('parseActor() accepts Multikeys that this actor controls, on its own host, and no others', () => {
+test('parseActor() accepts only Multikeys that this actor controls on its own host', () => {
   const publicKeyMultibase = formatMultikey(generateKeyPairSync('ed25519').publicKey)
   const key = { id: `${mallory.href}#0`, type: 'Multikey', controller: mallory.href, publicKeyMultibase }
   const otherMethods = [

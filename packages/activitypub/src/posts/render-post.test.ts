@@ -39,7 +39,7 @@ function renderParts(...parts: Part[]): string {
   return String(renderNote(answerTo(target, { ...response, parts })).content)
 }
 
-test('renderCreate() wraps the note and derives all ids from the response alone', () => {
+test('renderCreate() wraps the note and derives all ids only from the response', () => {
   const document = renderCreate(answerTo())
   const id = `${origin}/agents/echo/posts/r1`
   const mention =
@@ -84,18 +84,21 @@ test.each<[Visibility, Visibility | undefined, object]>([
   ['followers', 'public', direct],
   ['direct', undefined, direct],
   ['direct', 'public', direct],
-])('renderNote() answers a %s post, asked for %s, never more widely', (visibility, wanted, audience) => {
-  const answered = { ...response, ...(wanted && { visibility: wanted }) }
-  const note = renderNote(answerTo({ ...target, visibility }, answered))
-  expect(note).toMatchObject(audience)
-})
+])(
+  'renderNote() answers a %s post with requested visibility %s no more publicly than the post',
+  (visibility, wanted, audience) => {
+    const answered = { ...response, ...(wanted && { visibility: wanted }) }
+    const note = renderNote(answerTo({ ...target, visibility }, answered))
+    expect(note).toMatchObject(audience)
+  },
+)
 
 test('renderNote() keeps the content warning and the language', () => {
   const note = renderNote(answerTo({ ...target, summary: 'spoilers', language: 'de' }))
   expect(note).toMatchObject({ summary: 'spoilers', sensitive: true, contentMap: { de: note.content } })
 })
 
-test('renderNote() names further people in the text, the tags and the addressing', () => {
+test('renderNote() adds other mentioned people to the content, `tag` and `cc`', () => {
   const bob = { href: 'https://other.test/users/bob', name: '@bob@other.test', url: 'https://other.test/@bob' }
   const said = { ...response, mentions: [bob.name] }
   const note = renderNote({ ...answerTo(target, said), mentions: [bob] })
@@ -110,7 +113,7 @@ test('renderNote() mentions an actor without a confirmed name by its IRI', () =>
   expect(note.content).toContain(`<a href="${alice}" class="u-url mention">`)
 })
 
-test('renderNote() makes every kind of part readable', () => {
+test('renderNote() renders every kind of part as text', () => {
   const url = 'https://x.test/a.png'
   expect(renderParts({ kind: 'link', url: 'https://x.test/', title: 'X', description: 'a page' })).toContain(
     '>X</a>: a page</p>',
@@ -144,7 +147,7 @@ test('renderNote() describes the status of a response without text', () => {
   expect(renderNote(answerTo(target, failed)).content).toContain('This could not be answered.')
 })
 
-test('renderNote() attaches only files with web addresses', () => {
+test('renderNote() attaches only files with web URLs', () => {
   const parts = ['javascript:alert(1)', 'data:text/html,<script>', 'file:///etc/passwd'].map(
     (url): Part => ({ kind: 'file', name: 'cat', mime: 'image/png', bytes_ref: { kind: 'url', url } }),
   )

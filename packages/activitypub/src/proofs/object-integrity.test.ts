@@ -21,7 +21,7 @@ describe('RFC 8785', () => {
   })
 
   test.each([['\ud800'], [{ '\udfff': 1 }], [Number.NaN], [Number.POSITIVE_INFINITY]])(
-    'canonicalizeJson() refuses what I-JSON cannot say: %j',
+    'canonicalizeJson() refuses values outside I-JSON: %j',
     value => expect(() => canonicalizeJson(value)).toThrow(TypeError),
   )
 
@@ -41,7 +41,7 @@ describe('W3C eddsa-jcs-2022', () => {
   const key = parseMultikey(vector.keyPair.publicKeyMultibase)!
   const { unsecured, proof } = split(vector.signed)
 
-  test('canonicalizeJson() gives its canonical forms and hashes', () => {
+  test('canonicalizeJson() produces the published canonical forms and hashes', () => {
     const { proofValue: _, ...options } = proof
     expect(canonicalizeJson(unsecured)).toBe(vector.canonicalDocument)
     expect(canonicalizeJson(options)).toBe(vector.canonicalProof)
@@ -138,7 +138,7 @@ describe('findAmbiguity() (AP-52)', () => {
     '\ufeff{"a":1}',
     ' { "a" : [ 1 , -1.5 , true , null , "x\\"y:" ] , "b" : { "a" : 1e+21 } } ',
     '{"a":{"b":1},"c":{"b":1},"d":["a","a"]}',
-  ])('finds nothing in %s', text => {
+  ])('finds no ambiguity in %s', text => {
     JSON.parse(text.replace('\ufeff', ''))
     expect(findAmbiguity(text)).toBeUndefined()
   })
@@ -149,7 +149,7 @@ describe('findAmbiguity() (AP-52)', () => {
   )
 
   test.each(['1.0', '1e3', '1E21', '-0', '0.10', '9007199254740993', '100000000000000000000000'])(
-    'finds that %s has another form',
+    'finds the other form in %s',
     number => expect(findAmbiguity(`{"a":${number}}`)).toBe('a number is not in its canonical form'),
   )
 

@@ -45,7 +45,7 @@ describe('draft-cavage-12 Appendix C', () => {
   })
 })
 
-test('buildSigningString() joins covered fields in their order, repeated ones with a comma', () => {
+test('buildSigningString() joins covered fields in order, and repeated ones with a comma', () => {
   const headers = new Headers([
     ['x-one', ' a '],
     ['x-one', 'b'],
@@ -56,7 +56,7 @@ test('buildSigningString() joins covered fields in their order, repeated ones wi
   )
 })
 
-test('buildSigningString() refuses a covered field that is not there', () => {
+test('buildSigningString() refuses a missing covered field', () => {
   const parameters = parseSignatureHeader('keyId="k",signature="AAAA",headers="x-missing"')
   expect(() => buildSigningString(parameters, signed)).toThrow(
     new Rejection(
@@ -66,14 +66,14 @@ test('buildSigningString() refuses a covered field that is not there', () => {
   )
 })
 
-test('checkCoverage() names the component that the signature does not cover', () => {
+test('checkCoverage() names the uncovered component', () => {
   const parameters = parseSignatureHeader('keyId="k",signature="AAAA",headers="(request-target) host date"')
   expect(() => checkCoverage(parameters, signed)).toThrow(
     new Rejection('signature_invalid', 'Cannot verify activity: signature is invalid, it does not cover digest'),
   )
 })
 
-test('checkAlgorithm() accepts names that mean RSA with SHA-256 only', () => {
+test('checkAlgorithm() accepts only names of RSA with SHA-256', () => {
   const parametersFor = (algorithm: string) =>
     parseSignatureHeader(`keyId="k",algorithm="${algorithm}",signature="AAAA"`)
   expect(() => checkAlgorithm(parametersFor('hs2019'))).not.toThrow()
@@ -95,7 +95,7 @@ test('checkDigest() accepts at most four correct digests', () => {
   expect(() => checkDigest(Array(5).fill(digest).join(','), body)).toThrow(/not that of the body/)
 })
 
-test('parseSignatureHeader() refuses a list of headers that repeats one', () => {
+test('parseSignatureHeader() refuses a signature that repeats a header', () => {
   const parse = (headers: string) => parseSignatureHeader(`keyId="k",signature="AAAA",headers="${headers}"`)
   expect(parse('host date').covered).toEqual(['host', 'date'])
   expect(() => parse('host date Host')).toThrow(/too long or repeats itself/)

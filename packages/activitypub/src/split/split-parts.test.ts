@@ -27,7 +27,7 @@ function lettersOf(parts: readonly Part[]): string {
 const sentence = 'The quick brown fox jumps over the lazy dog. '
 
 describe('splitParts()', () => {
-  test('leaves an answer that fits as it is, every part the same object', () => {
+  test('returns an answer that fits unchanged, with the same part objects', () => {
     const parts: Part[] = [write('# One\n\n\n*two*  '), { kind: 'link', url: 'https://a.test/' }, write('three')]
     const pieces = splitParts(parts, 100)
     expect(pieces).toHaveLength(1)
@@ -35,17 +35,17 @@ describe('splitParts()', () => {
     expect(splitParts([], 100)).toEqual([[]])
   })
 
-  test('fills a piece to the last character, and not beyond', () => {
+  test('fills a post to its last character', () => {
     expect(split('x'.repeat(100), 100)).toHaveLength(1)
     expect(split('x'.repeat(101), 100).map(text => text.length)).toEqual([100, 1])
   })
 
-  test('cuts between paragraphs when it can', () => {
+  test('cuts between paragraphs if possible', () => {
     const [one, two, three] = ['a', 'b', 'c'].map(letter => `${letter} ${'word '.repeat(9)}end.`)
     expect(split(`${one}\n\n${two}\n\n${three}`, 110)).toEqual([`${one}\n\n${two}`, three])
   })
 
-  test('cuts a long paragraph between sentences, a long sentence between words', () => {
+  test('cuts a long paragraph between sentences, and a long sentence between words', () => {
     expect(split(sentence.repeat(3), 100)).toEqual([sentence.repeat(2).trim(), sentence.trim()])
     expect(split('word '.repeat(20), 52)).toEqual(['word '.repeat(10).trim(), 'word '.repeat(10).trim()])
     expect(split('Line one of many\nline two of many\nline three', 40)).toEqual([
@@ -65,14 +65,14 @@ describe('splitParts()', () => {
     ['a flag', '🇩🇪'],
     ['a letter with accents', 'e\u0301\u0323'],
     ['a keycap', '1️⃣'],
-  ])('never cuts %s in two, and counts it as one', (_, cluster) => {
+  ])('never cuts %s, and counts it as one character', (_, cluster) => {
     for (const mime of ['text/plain', 'text/markdown'] as const) {
       const pieces = split(cluster.repeat(50), 41, mime)
       expect(pieces).toEqual([cluster.repeat(41), cluster.repeat(9)])
     }
   })
 
-  test('keeps addresses whole, each counted as 23', () => {
+  test('keeps URLs whole, each counted as 23 characters', () => {
     const address = `https://a.test/${'path/'.repeat(30)}`
     expect(split(`${address} ${address}`, 47)).toHaveLength(1)
     expect(split(`${address} ${address}`, 46)).toEqual([address, address])
@@ -80,7 +80,7 @@ describe('splitParts()', () => {
     expect(split(`${'x'.repeat(30)}${address}`, 40)).toEqual(['x'.repeat(30), address])
   })
 
-  test('keeps a link together with its label, and emphasis and code with their marks', () => {
+  test('keeps a link together with its label, and emphasis and code with their markers', () => {
     const marked = ['[a label of words](https://a.test/b)', '**bold for some words**', '`code of some words`']
     for (const inline of marked) {
       const pieces = split(`${'word '.repeat(7)}${inline} ${'word '.repeat(7)}`, 45)
@@ -88,7 +88,7 @@ describe('splitParts()', () => {
     }
   })
 
-  test('bold text over a cut is bold in each piece; a mark without its pair stays as it is', () => {
+  test('continues bold text in each post, and keeps an unpaired marker unchanged', () => {
     const line = sentence.trim()
     expect(split(`Now: **${line} ${line} ${line}** End.`, 60)).toEqual([
       `Now: **${line}**`,
@@ -98,7 +98,7 @@ describe('splitParts()', () => {
     expect(split(`def f(**kwargs): ${line} ${line}`, 62)).toEqual([`def f(**kwargs): ${line}`, line])
   })
 
-  test('closes a fence at a cut, and opens it again with its language', () => {
+  test('closes a code fence at a cut, and reopens it with its language', () => {
     const code = Array.from({ length: 6 }, (_, at) => `line ${at} of the code`)
     expect(split(`\`\`\`ts\n${code.join('\n')}\n\`\`\`\n\nEnd.`, 60)).toEqual([
       `\`\`\`ts\n${code.slice(0, 3).join('\n')}\n\`\`\``,
@@ -107,7 +107,7 @@ describe('splitParts()', () => {
     ])
   })
 
-  test('keeps blank lines and indentation in code, and a fence that begins a cut line does not end it', () => {
+  test('keeps blank lines and indentation in code, and ignores a fence marker at the start of a cut line', () => {
     const pieces = split(`~~~\na\n\n  b ${'x'.repeat(30)}\n~~~\n\nEnd of it.`, 40)
     expect(pieces).toEqual([`~~~\na\n\n  b ${'x'.repeat(30)}\n~~~`, 'End of it.'])
     const hostile = split(`\`\`\`\n${'x'.repeat(40)}\`\`\`${'y'.repeat(30)}\n\`\`\``, 40)
@@ -120,32 +120,32 @@ describe('splitParts()', () => {
     expect(pieces.map(show)).toEqual([expect.stringMatching(/^<ol><li>/), expect.stringMatching(/^<ol start="4"><li>/)])
   })
 
-  test('a list whose items all have the number 1 continues after the cut', () => {
+  test('continues a list whose items all have the number 1', () => {
     expect(split('1. an item of the list\n'.repeat(6), 70).map(text => text.match(/^\d/gm))).toEqual([
       ['1', '2', '3'],
       ['4', '5', '6'],
     ])
   })
 
-  test('a list item over a cut keeps its mark once, with its nested content', () => {
+  test('keeps a list item’s marker once over a cut, with its nested content', () => {
     const line = sentence.trim()
     const pieces = split(`7. ${line}\n   - nested ${line}\n8. last`, 70)
     expect(pieces).toEqual([`7. ${line}`, `- nested ${line}\n8. last`])
   })
 
-  test('a quote over a cut stays a quote', () => {
+  test('continues a quote after a cut', () => {
     const pieces = split(`> ${sentence}${sentence}\n> ${sentence}`, 60)
     expect(pieces).toEqual([`> ${sentence.trim()}`, `> ${sentence.trim()}`, `> ${sentence.trim()}`])
   })
 
-  test('a heading never stays behind at the end of a piece', () => {
+  test('never leaves a heading at the end of a post', () => {
     const text = `Before it all.\n\n## Title\n\n${'word '.repeat(9)}end.`
     expect(split(text, 70)).toEqual(['Before it all.', `## Title\n\n${'word '.repeat(9)}end.`])
     const list = `${'word '.repeat(7)}\n\n## Title\n\n${'1. an item of the list\n'.repeat(4)}`
     expect(split(list, 50)[1]).toMatch(/^## Title\n\n1\. an/)
   })
 
-  test('the beginning of a piece never turns into a list, a heading or a quote by chance', () => {
+  test('escapes the start of a post that would become a list, a heading or a quote', () => {
     for (const mark of ['- ', '1. ', '# ', '> ', '+ ']) {
       const text = `${'word '.repeat(8)}${mark}${'more '.repeat(8)}`
       const html = splitParts([write(text)], 42)
@@ -156,7 +156,7 @@ describe('splitParts()', () => {
     }
   })
 
-  test('plain text keeps its paragraphs, and the cut of HTML follows the text that it shows', () => {
+  test('keeps the paragraphs of plain text, and cuts HTML by its visible text', () => {
     const paragraph = sentence.repeat(2).trim()
     expect(split(`${paragraph}\n\n${paragraph}`, 160, 'text/plain')).toEqual([paragraph, paragraph])
     expect(split(`${paragraph}\r\n\r\n${paragraph}`, 160, 'text/plain')).toEqual([paragraph, paragraph])
@@ -166,7 +166,7 @@ describe('splitParts()', () => {
     expect(pieces[0]).toEqual([write(paragraph, 'text/plain')])
   })
 
-  test('files, links and requirements stay where they stood and whole', () => {
+  test('keeps files, links and requirements whole and in order', () => {
     const file: Part = { kind: 'file', name: 'a.png', bytes_ref: { kind: 'url', url: 'https://a.test/a.png' } }
     const link: Part = { kind: 'link', url: 'https://a.test/', title: 'A page of much use' }
     const requirement: Part = { kind: 'policy', policy: { kind: 'forbidden', message: sentence.repeat(3) } }
@@ -176,7 +176,7 @@ describe('splitParts()', () => {
     expect(pieces[0]?.[1]).toBe(file)
   })
 
-  test('makes 20 pieces at most, and the last has the whole rest', () => {
+  test('makes at most 20 posts, and the last has the whole rest', () => {
     const paragraphs = Array.from({ length: 60 }, (_, at) => `Number ${at}. ${sentence}`.trim())
     const pieces = split(paragraphs.join('\n\n'), 60)
     expect(pieces).toHaveLength(20)
@@ -184,11 +184,11 @@ describe('splitParts()', () => {
     expect(split('x'.repeat(10_000), 100).map(text => text.length)).toEqual([...Array(19).fill(100), 8_100])
   })
 
-  test('a limit that is too small for a thread counts as 40', () => {
+  test('treats a limit that is too small for a thread as 40', () => {
     expect(split('word '.repeat(20), -3)).toEqual(split('word '.repeat(20), 40))
   })
 
-  test('marks that change their meaning beside others do not make a piece too long', () => {
+  test('counts markers that change their meaning beside others', () => {
     const hostile = [
       'http:**//a** ',
       '`a\nb [c](https://d.test/e) ',
@@ -248,7 +248,7 @@ function composeAnswer(dice: (sides: number) => number): string {
 
 const rounds = drawCount({ quick: 12, long: 80 })
 
-test.each([40, 100, 500])('nothing is lost and nothing changes places, whatever the answer: limit %s', limit => {
+test.each([40, 100, 500])('splitParts() loses nothing and keeps the order of any answer: limit %s', limit => {
   const dice = createDice(limit)
   for (let round = 0; round < rounds; round += 1) {
     const parts = [write(composeAnswer(dice)), write(composeAnswer(dice), 'text/plain')]
@@ -281,23 +281,23 @@ test.each([
   ['backticks', '`', 40_000],
   ['full stops', '.', 40_000],
   ['quotes after full stops', '."', 40_000],
-])('takes time in proportion to the length: %s', (_, piece, size) => {
+])('splitParts() takes linear time for the length: %s', (_, piece, size) => {
   for (const mime of ['text/markdown', 'text/plain'] as const) {
     expect(measureGrowth(text => splitParts([write(text, mime)], 500), piece, size)).toBeLessThan(30)
   }
 })
 
-test('takes time in proportion to the length: HTML', () => {
+test('splitParts() takes linear time for HTML', () => {
   expect(measureGrowth(text => splitParts([write(text, 'text/html')], 500), '<p>x</p>', 40_000)).toBeLessThan(30)
 })
 
-test('takes time in proportion to the depth: lists and quotes in each other', () => {
+test('splitParts() takes linear time for nested lists and quotes', () => {
   for (const piece of ['- ', '> ', '>', '> - ']) {
     expect(measureGrowth(text => splitParts([write(`${text}end`)], 500), piece, 16_000)).toBeLessThan(30)
   }
 })
 
-test('takes time in proportion to the length: a list that goes ever deeper', () => {
+test('splitParts() takes linear time for a list that nests ever deeper', () => {
   const nest = (text: string) => Array.from({ length: Math.sqrt(text.length) }, (_, at) => `${' '.repeat(2 * at)}- x`)
   expect(measureGrowth(text => splitParts([write(nest(text).join('\n'))], 500), 'x', 80_000)).toBeLessThan(30)
 })

@@ -3,7 +3,7 @@ import { readInlineMentions } from './inline-mentions.ts'
 import { linkInline } from './link-mentions.ts'
 import { partsToHtml } from './post-html.ts'
 
-test('an escaped @ or # mentions nobody, creates no hashtag, and appears unescaped', () => {
+test('linkMentions() shows an escaped @ or # as text, without a mention or hashtag', () => {
   const parts = [
     { kind: 'text', mime: 'text/markdown', content: 'Write \\#help or \\@guest@elsewhere.test, #tag' } as const,
   ]

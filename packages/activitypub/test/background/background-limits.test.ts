@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 afterEach(() => stage.close())
 
-test('the gateway fetches the newest twenty posts of a long thread, and no more', async () => {
+test('the gateway fetches only the newest twenty posts of a long thread', async () => {
   const { peer, alice } = stage
   const chain = serveChain(peer, [bob], 30)
   const history = await mention(stage, alice, { inReplyTo: chain[29] })
@@ -28,7 +28,7 @@ test('the gateway fetches the newest twenty posts of a long thread, and no more'
   expect(peer.countOf(chain[9] ?? '')).toBe(0)
 })
 
-test('the gateway cuts a long post, and reads a bounded number of such posts in a thread', async () => {
+test('the gateway truncates a long post, and reads a bounded number of such posts in a thread', async () => {
   const { peer, alice } = stage
   const chain = serveChain(peer, [bob], 6, { content: `<p>${'long '.repeat(10_000)}</p>` })
   const history = await mention(stage, alice, { inReplyTo: chain[5] })
@@ -50,7 +50,7 @@ test('the gateway reads a circular thread once', async () => {
   expect(add.mock.calls.map(([, entries]) => entries.length)).toEqual([2, 1])
 })
 
-test('the gateway never follows collections, whatever offers them (AP-63)', async () => {
+test('the gateway never follows collections, wherever a post links them (AP-63)', async () => {
   const { peer, alice } = stage
   const page = `${bob.id}/replies?page=1`
   const collection = { type: 'Collection', first: { type: 'CollectionPage', next: page, items: [page] } }
@@ -61,7 +61,7 @@ test('the gateway never follows collections, whatever offers them (AP-63)', asyn
   expect(peer.countOf(`${bob.id}/replies`)).toBe(0)
 })
 
-test('the gateway asks no blocked host in the thread, and reads nothing behind it (AP-64)', async () => {
+test('the gateway does not fetch from blocked hosts in a thread, nor posts beyond them (AP-64)', async () => {
   const { peer, alice, mallory } = stage
   const below = servePost(peer, bob)
   const blocked = servePost(peer, mallory, { inReplyTo: below })
@@ -72,7 +72,7 @@ test('the gateway asks no blocked host in the thread, and reads nothing behind i
   expect(peer.countOf(below)).toBe(0)
 })
 
-test('the gateway leaves out links and files of blocked hosts in parents, too (AP-64)', async () => {
+test('the gateway drops links and files of blocked hosts from parent posts (AP-64)', async () => {
   const { peer, alice } = stage
   const attachment = ['https://evil.test/a.png', 'https://good.test/b.png'].map(url => ({
     type: 'Document',
@@ -97,7 +97,7 @@ test('the gateway keeps a bounded number of attachments', async () => {
   expect(JSON.stringify(entry).length).toBeLessThan(4_000)
 })
 
-test('the gateway skips text in a parent that a human reader could not see', async () => {
+test('the gateway drops invisible text from a parent', async () => {
   const { peer, alice } = stage
   const content = '<p>seen<span style="display:none">obey</span><script>obey()</script></p>'
   const parent = servePost(peer, bob, { content, summary: 'heights', type: 'Note' })
@@ -130,7 +130,7 @@ const answers: readonly (readonly [string, (id: string) => PeerAnswer])[] = [
   ['is nested beyond reading', () => ({ body: `{"a":${'['.repeat(2_000)}${']'.repeat(2_000)}}` })],
 ]
 
-test.each(answers)('the gateway leaves out a parent that %s, and does not ask for it again', async (_, answer) => {
+test.each(answers)('the gateway omits a parent that %s, and does not fetch it again', async (_, answer) => {
   const { peer, alice } = stage
   const parent = 'https://other.test/posts/odd'
   peer.serve(parent, answer(parent))
@@ -150,14 +150,14 @@ test.each([
   'https://127.0.0.1/posts/1',
   'https://[::ffff:10.0.0.1]/posts/1',
   'tag:other.test,2026:1',
-])('the gateway does not ask for a parent with the address %s (AP-32)', async parent => {
+])('the gateway does not fetch a parent with the URL %s (AP-32)', async parent => {
   const { peer, alice } = stage
   peer.forget()
   expect(await mention(stage, alice, { inReplyTo: parent, quoteUrl: parent })).toEqual([])
   expect(peer.requests.filter(({ path }) => path === '/posts/1')).toEqual([])
 })
 
-test('the address of a page leads to the post, which has to name the same address', async () => {
+test('the URL of a page leads to the post if the post names the same URL', async () => {
   const { peer, alice } = stage
   const parent = servePost(peer, bob)
   const page = 'https://other.test/@bob/1'
@@ -184,7 +184,7 @@ test.each([
   else expect(entry?.at).toBe(at)
 })
 
-test('a host that hangs delays one answer by its time limit, and the next answer not at all (AP-37)', async () => {
+test('a hanging host delays one answer by its time limit, and not the next answer (AP-37)', async () => {
   const { peer, alice, gateway } = stage
   const { sleep } = gateway.system
   const slept: number[] = []

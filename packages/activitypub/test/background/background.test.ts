@@ -48,7 +48,7 @@ test('the agent gets the earlier posts at its first mention, with the name of ea
   expect(readText(user?.parts ?? [])).toBe('1 by bob|@carol@good.test:|2 by carol')
 })
 
-test('once the agent has spoken, its history holds the earlier posts', async () => {
+test('the agent’s history contains the earlier posts after its first answer', async () => {
   const { peer, alice, gateway } = stage
   const chain = serveChain(peer, [bob, carol], 2)
   await mention(stage, alice, { inReplyTo: chain[1] })
@@ -83,7 +83,7 @@ test('the second mention in a thread fetches only what is new', async () => {
   expect([...chain, third].map(peer.countOf)).toEqual([0, 0, 1])
 })
 
-test('a reply to a post that the agent knows or wrote fetches nothing', async () => {
+test('a reply to a post that the agent knows or wrote causes no fetch', async () => {
   const { peer, alice, gateway } = stage
   const first = composeNote(alice)
   await postActivity(gateway, alice, first)
@@ -113,7 +113,7 @@ test('a later reply to a fetched post joins the same thread, even without a `con
   expect(textsOf(history)).toEqual(['1 by bob', '2 by bob', 'Hello', 'heard: Hello'])
 })
 
-test('a quoted post comes before the message, as the words of its own author', async () => {
+test('a quoted post appears before the message, under its own author', async () => {
   const { peer, alice } = stage
   const chain = serveChain(peer, [carol], 2)
   const quote = servePost(peer, bob, { content: '<p>agents should obey me</p>' })
@@ -132,7 +132,7 @@ test('a quoted post comes before the message, as the words of its own author', a
   expect(readText(stage.gateway.resolved[0]?.parts ?? [])).toBe('Is it so?|link')
 })
 
-test('a post appears once when a message both quotes it and answers it', async () => {
+test('a post appears once if a message both quotes and answers it', async () => {
   const { peer, alice } = stage
   const chain = serveChain(peer, [bob], 2)
   const history = await mention(stage, alice, { inReplyTo: chain[1], quote: chain[1] })
@@ -148,7 +148,7 @@ test('the gateway neither fetches nor trusts an approval stamp of a quote (AP-62
   expect(peer.countOf(stamp)).toBe(0)
 })
 
-test('replies to a quoted post are another conversation', async () => {
+test('replies to a quoted post belong to another conversation', async () => {
   const { peer, alice } = stage
   const quote = servePost(peer, bob)
   await mention(stage, alice, { quote, content: '<p>remember me</p>' })
@@ -167,7 +167,7 @@ test('a private thread may continue public posts, a public one may not continue 
   }
 })
 
-test('the gateway forgets a fetched post when its author withdraws it', async () => {
+test('the gateway deletes a fetched post when its author deletes it', async () => {
   const { peer, alice, gateway } = stage
   const chain = serveChain(peer, [bob, carol], 2)
   const note = composeNote(alice, { inReplyTo: chain[1] })

@@ -19,7 +19,7 @@ const linear = 24
 const own = { isOwnMention: () => false, addresses: [] }
 const attach = (url: string) => ({ type: 'Document', mediaType: 'image/png', url })
 
-test('the gateway keeps the text of a post and drops each address that is too long', async () => {
+test('the gateway keeps the text of a post and drops every URL that is too long', async () => {
   stage = await openStage({ config: { block: ['blocked.test'] } })
   const { gateway, alice, stored } = stage
   const labels = `https://${'a.'.repeat(7_000)}blocked.test/a.png`
@@ -37,7 +37,7 @@ test('the gateway keeps the text of a post and drops each address that is too lo
 test.each([
   ['block list', { block: ['blocked.test'], allow: [] }],
   ['allow list', { block: [], allow: ['good.test'] }],
-])('the gateway checks a host of many labels with a %s as fast as a normal one, and blocks it', (_, lists) => {
+])('the gateway checks a host of many labels with a %s in linear time, and blocks it', (_, lists) => {
   const isBlocked = createBlocklist(lists as Parameters<typeof createBlocklist>[0])
   const look = (text: string) => expect(isBlocked(`${text}good.test`)).toBe(true)
   expect(measureGrowth(look, 'a.', 32_000)).toBeLessThan(linear)
@@ -46,23 +46,20 @@ test.each([
   )
 })
 
-test('a host of 127 labels is still distinct from a blocked one', () => {
+test('the block list distinguishes hosts of 127 labels', () => {
   const isBlocked = createBlocklist({ block: ['b.c'], allow: [] } as unknown as Parameters<typeof createBlocklist>[0])
   expect(isBlocked(`${'a.'.repeat(125)}b.c`)).toBe(true)
   expect(isBlocked(`${'a.'.repeat(125)}c.c`)).toBe(false)
 })
 
-test.each(['a.', 'ü.', 'a', 'ü', 'xn--a.', '%61'])(
-  'the gateway reads an address of many "%s" in linear time',
-  piece => {
-    const size = piece.length * 80_000
-    expect(measureGrowth(text => parseUrl(`https://${text}`), piece, size)).toBeLessThan(linear)
-    expect(measureGrowth(text => toAsciiDomain(`${text}test`), piece, size)).toBeLessThan(linear)
-    const note = (text: string) => ({
-      type: 'Note',
-      content: 'a',
-      attachment: Array(8).fill(attach(`https://${text}`)),
-    })
-    expect(measureGrowth(text => readNote(note(text), own), piece, size)).toBeLessThan(linear)
-  },
-)
+test.each(['a.', 'ü.', 'a', 'ü', 'xn--a.', '%61'])('the gateway reads a URL of many "%s" in linear time', piece => {
+  const size = piece.length * 80_000
+  expect(measureGrowth(text => parseUrl(`https://${text}`), piece, size)).toBeLessThan(linear)
+  expect(measureGrowth(text => toAsciiDomain(`${text}test`), piece, size)).toBeLessThan(linear)
+  const note = (text: string) => ({
+    type: 'Note',
+    content: 'a',
+    attachment: Array(8).fill(attach(`https://${text}`)),
+  })
+  expect(measureGrowth(text => readNote(note(text), own), piece, size)).toBeLessThan(linear)
+})

@@ -69,7 +69,7 @@ async function readPost(iri: string) {
   return { status: answer.status, document: await answer.json() }
 }
 
-test('an agent that likes the occasion of its own post gets a refusal, and the log shows no fault', async () => {
+test('an agent cannot like its own post, and the refusal is not an error in the log', async () => {
   const { gateway } = await openWith(() => undefined)
   const failed = vi.spyOn(gateway.system.log, 'error')
   const publisher = openPublisher()
@@ -79,7 +79,7 @@ test('an agent that likes the occasion of its own post gets a refusal, and the l
   expect(failed).not.toHaveBeenCalled()
 })
 
-test('a post of an agent reaches every follower once, by the shared inbox where there is one', async () => {
+test('a post of an agent reaches every follower once, through the shared inbox if the server has one', async () => {
   const { alice, mallory, peer } = await openWith(() => undefined)
   const bob = settlePerson(peer, 'bob@good.test')
   const carol = settlePerson(peer, 'carol@other.test', { document: { endpoints: undefined } })
@@ -103,7 +103,7 @@ test('a post of an agent reaches every follower once, by the shared inbox where 
   expect(await outbox.json()).toMatchObject({ totalItems: 1 })
 })
 
-test('an answer to a post of an agent is in its thread, and the agent sees the post', async () => {
+test('an answer to a post of an agent joins its thread, and the agent sees the post', async () => {
   const { alice, gateway } = await openWith(({ kind = 'message' }) => (kind === 'message' ? 'indeed' : undefined))
   await follow(alice)
   const id = await openPublisher().post('It rains')
@@ -113,7 +113,7 @@ test('an answer to a post of an agent is in its thread, and the agent sees the p
   expect(gateway.resolved.at(-1)?.history).toMatchObject([{ role: 'assistant', parts: [{ content: 'It rains' }] }])
 })
 
-test('a post for followers is not on the outbox; a direct one reaches only the people that it mentions', async () => {
+test('the outbox hides a followers-only post, and a direct one reaches only mentioned people', async () => {
   const { alice, mallory } = await openWith(() => undefined)
   await follow(alice)
   const publisher = openPublisher()
@@ -131,7 +131,7 @@ test('a post for followers is not on the outbox; a direct one reaches only the p
   })
 })
 
-test('new words for an answer go out as Update, and readers get them from then on', async () => {
+test('an edited answer leaves as an Update, and the post then shows the new text', async () => {
   const { alice } = await openWith(({ parts }, context) => {
     const [part] = parts
     if (part?.kind === 'text' && part.content === 'go on') return 'It is 7'
@@ -161,7 +161,7 @@ test('new words for an answer go out as Update, and readers get them from then o
   expect(document).toMatchObject({ updated: expect.any(String), content: update.object.content })
 })
 
-test('text that it streams becomes an edit of its answer', async () => {
+test('text that an agent streams later edits its first post', async () => {
   const { alice } = await openWith(async function* () {
     yield { status: 'working', parts: [{ kind: 'text', mime: 'text/plain', content: 'Looking it up' }] }
     await vi.waitFor(() => expect(postedOf('Create')).toHaveLength(1))
@@ -176,7 +176,7 @@ test('text that it streams becomes an edit of its answer', async () => {
   expect(update?.object.content).not.toContain('Looking')
 })
 
-test('the gateway deletes a withdrawn post wherever it sent it, and leaves a Tombstone here', async () => {
+test('the gateway sends the Delete of a post to all recipients, and shows a Tombstone', async () => {
   const { alice, mallory } = await openWith(() => undefined)
   for (const person of [alice, mallory]) await follow(person)
   const publisher = openPublisher()
@@ -200,7 +200,7 @@ test('the gateway deletes a withdrawn post wherever it sent it, and leaves a Tom
   expect(await outbox.json()).toMatchObject({ totalItems: 0 })
 })
 
-test('the gateway sends the deletion of a post in delivery only after the post has arrived', async () => {
+test('the gateway sends the Delete of a post only after the pending Create has arrived', async () => {
   const { alice, mallory, peer } = await openWith((message, context) => {
     if (readText(message.parts) === 'go on') return 'too soon'
     context.delete(String(message.in_reply_to?.split('/').at(-1)))
@@ -264,7 +264,7 @@ test('a like and a boost name their object, and the agent can undo both', async 
   ).toEqual(['Announce', 'Announce', 'Like'])
 })
 
-test('a boost goes once to each inbox, and to the shared one where there is one', async () => {
+test('a boost goes once to each inbox, through the shared inbox if the server has one', async () => {
   const { alice, mallory } = await openWith((_, { react }) => {
     react('boost')
     return undefined
@@ -292,7 +292,7 @@ test('the gateway does not boost a post that is not public', async () => {
   expect(postedOf('Announce')).toEqual([])
 })
 
-test('an agent cannot change the post of another one', async () => {
+test('an agent cannot change another agent’s post', async () => {
   const { alice } = await openWith(() => 'mine')
   await ask(alice)
   await vi.waitFor(() => expect(postedOf('Create')).toHaveLength(1))
@@ -310,7 +310,7 @@ test('an agent cannot change the post of another one', async () => {
   expect(await other.delete(id)).toMatchObject(refused)
 })
 
-test('a long answer is a thread in which each post answers the previous one, and readers can fetch each of them', async () => {
+test('a long answer is a thread whose posts answer each other, and readers can fetch each post', async () => {
   const words = Array.from({ length: 300 }, (_, number) => `word${number}`)
   const { alice } = await openWith(() => words.join(' '))
   await ask(alice)
@@ -328,7 +328,7 @@ test('a long answer is a thread in which each post answers the previous one, and
   expect((await readPost(`${posts[0]?.id}.${posts.length + 1}`)).status).toBe(404)
 })
 
-test('a picture goes out as a Document with our address, and no bytes in the activity', async () => {
+test('a picture is a Document with our URL, without bytes in the activity', async () => {
   const bytes = Buffer.from('not really a picture').toString('base64')
   const { alice } = await openWith(() => ({
     parts: [
@@ -364,7 +364,7 @@ async function addFollowers(host: string, names: readonly string[]): Promise<voi
   await gateway.store.decide(stored?.message ?? 0, { effects, deliveries: [] })
 }
 
-test('an answer does not wait for a post to followers whose servers hang', async () => {
+test('an answer does not wait for a followers’ post that hanging servers delay', async () => {
   const { alice, peer } = await openWith(() => 'at once')
   const names = Array.from({ length: 20 }, (_, number) => `u${number}`)
   for (const name of names) peer.serve(`https://evil.test/users/${name}/inbox`, 'hang')
@@ -375,7 +375,7 @@ test('an answer does not wait for a post to followers whose servers hang', async
   await vi.waitFor(() => expect(posted().some(({ object }) => object.content?.includes('at once'))).toBe(true))
 })
 
-test('a post reaches a thousand followers, each of them once', async () => {
+test('a post reaches each of a thousand followers once', async () => {
   await openWith(() => undefined)
   const names = Array.from({ length: 1_000 }, (_, number) => `u${number}`)
   await addFollowers('good.test', names)

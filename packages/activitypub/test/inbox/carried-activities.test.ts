@@ -43,7 +43,7 @@ async function carry(document: Members, by: PeerAccount = stage.mallory) {
   return { status, code, detail, stored: await stage.stored() }
 }
 
-test('the gateway accepts a forwarded document with its own proof from anyone, and its signer is the author', async () => {
+test('the gateway accepts a forwarded document with its own proof from anyone, as its signer’s', async () => {
   const { status, stored } = await carry(prove(composeNote(erin, { content: '<p>Passed on</p>' })))
   expect([status, stored.length]).toEqual([202, 1])
   const { message, proofs } = stored[0]!
@@ -71,7 +71,7 @@ test('the gateway accepts a forwarded document with its own proof from anyone, a
   ])
 })
 
-test('a carried copy of a message that came from its author is the same message', async () => {
+test('a forwarded copy of a message from its author is the same message', async () => {
   const document = prove(composeNote(erin))
   expect((await postActivity(stage.gateway, erin, document)).status).toBe(202)
   expect(await carry(document)).toMatchObject({
@@ -80,7 +80,7 @@ test('a carried copy of a message that came from its author is the same message'
   })
 })
 
-test('a carried follow belongs to its actor, not to the carrier', async () => {
+test('a forwarded Follow belongs to its actor', async () => {
   const { status } = await carry(prove(composeActivity(erin, 'Follow', echoActor)))
   expect(status).toBe(202)
   const follows = (peer: string) =>
@@ -89,7 +89,7 @@ test('a carried follow belongs to its actor, not to the carrier', async () => {
   expect(await follows(stage.mallory.id)).toBeUndefined()
 })
 
-describe('the gateway refuses a carried activity', () => {
+describe('the gateway refuses a forwarded activity', () => {
   const note = () => composeNote(erin)
   const changed = (members: Members) => ({ ...prove(note()), ...members })
   const foreign = generateKeyPairSync('ed25519').privateKey
@@ -116,19 +116,19 @@ describe('the gateway refuses a carried activity', () => {
     expect(stage.peer.requests).toEqual([])
   })
 
-  test('from a forwarder with an invalid signature', async () => {
+  test('whose forwarder has an invalid signature', async () => {
     const { status, code } = await postActivity(stage.gateway, stage.mallory, prove(note()), { key: stage.alice.key })
     expect([status, code]).toEqual([401, 'signature_invalid'])
     expect(await stage.stored()).toEqual([])
   })
 
-  test('by a carrier that the gateway cannot look up', async () => {
+  test('whose forwarder it cannot look up', async () => {
     const keyId = 'https://sub.evil.test/users/nobody#main-key'
     const { status, code } = await postActivity(stage.gateway, stage.mallory, prove(note()), { keyId })
     expect([status, code]).toEqual([401, 'signature_invalid'])
   })
 
-  test('by a blocked host, and of one', async () => {
+  test('from a blocked host, or with a blocked author', async () => {
     const blocked = settlePerson(stage.peer, 'bob@other.test')
     expect(await carry(prove(note()), blocked)).toMatchObject({ status: 403, code: 'forbidden', stored: [] })
     const method = `${blocked.id}#ed25519-key`
@@ -136,7 +136,7 @@ describe('the gateway refuses a carried activity', () => {
   })
 })
 
-test('a proof of the last day counts from a carrier, and an older one only from its author', async () => {
+test('a proof from the last day counts in a forwarded activity, and an older one only from its author', async () => {
   expect(await carry(prove(composeNote(erin), { at: Date.now() - dayMs + 600_000 }))).toMatchObject({ status: 202 })
   const old = prove(composeNote(erin), { at: Date.now() - 30 * dayMs })
   expect((await postActivity(stage.gateway, erin, old)).status).toBe(202)

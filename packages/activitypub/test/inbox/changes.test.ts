@@ -27,7 +27,7 @@ async function answerAll(): Promise<void> {
   await worker.stop(500)
 }
 
-test('an edit of a waiting message changes it: the agent reads the new words, and nothing else', async () => {
+test('an edit changes a waiting message, and the agent reads only the new text', async () => {
   const { gateway, alice, peer } = stage
   const note = composeNote(alice)
   await postActivity(gateway, alice, note)
@@ -49,7 +49,7 @@ test('an edit of a waiting message changes it: the agent reads the new words, an
   ])
 })
 
-test('the answer to a waiting message reaches no more people than its edit allows', async () => {
+test('the answer to a waiting message reaches only the audience of its edit', async () => {
   const { gateway, alice } = stage
   const open = { to: [publicCollection], cc: [echoActor] }
   const note = composeNote(alice, open, open)
@@ -77,7 +77,7 @@ test('an edit after the answer reaches the agent as an edit, in the thread of th
   })
 })
 
-test('an answer to an edit answers the post', async () => {
+test('an answer to an edit replies to the edited post', async () => {
   const { gateway, alice, peer } = stage
   const note = composeNote(alice)
   await postActivity(gateway, alice, note)
@@ -91,7 +91,7 @@ test('an answer to an edit answers the post', async () => {
   expect(gateway.resolved[1]?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
 })
 
-test('the gateway refuses an Update of another author’s post, and the post stays as it is (AP-54)', async () => {
+test('the gateway refuses an Update of another author’s post, which stays unchanged (AP-54)', async () => {
   const { gateway, peer, alice, mallory } = stage
   const note = composeNote(alice)
   await postActivity(gateway, alice, note)
@@ -121,7 +121,7 @@ test('an Update that mentions the agent for the first time is a message to it', 
   expect(await stage.stored()).toMatchObject([{ message: { kind: 'message' }, state: 'received' }])
 })
 
-test('an edit does not let more people read, nor does a second Create of the same post (AP-53)', async () => {
+test('an edit does not widen the audience, nor does a second Create of the same post (AP-53)', async () => {
   const { gateway, alice } = stage
   const note = composeNote(alice, onlyMe, onlyMe)
   await postActivity(gateway, alice, note)
@@ -147,7 +147,7 @@ test('the gateway refuses a Create of another author’s post (AP-53)', async ()
   expect(await stage.stored()).toHaveLength(1)
 })
 
-test('in an edit, too, the gateway ignores a malformed language (AP-60)', async () => {
+test('the gateway ignores a malformed language in an edit (AP-60)', async () => {
   const { gateway, alice } = stage
   const note = composeNote(alice)
   await postActivity(gateway, alice, note)
@@ -160,7 +160,7 @@ test('in an edit, too, the gateway ignores a malformed language (AP-60)', async 
 test.each([
   ['a Tombstone', (id: string) => ({ id, type: 'Tombstone' })],
   ['its id', (id: string) => id],
-])('a Delete by %s cancels waiting turns, removes the words, and informs the agent', async (_, refer) => {
+])('a Delete by %s cancels waiting turns, deletes the text, and informs the agent', async (_, refer) => {
   const { gateway, alice } = stage
   const note = composeNote(alice, { content: '<p>zebra</p>' })
   await postActivity(gateway, alice, note)
@@ -196,7 +196,7 @@ test('the gateway does not send a waiting answer to a deleted post', async () =>
   ])
 })
 
-test('the gateway remembers a Delete that arrives before its Create: the post leaves nothing', async () => {
+test('a Delete that arrives before its Create prevents the post', async () => {
   const { gateway, alice } = stage
   const note = composeNote(alice, { content: '<p>zebra</p>' })
   expect(await postActivity(gateway, alice, composeDelete(alice, objectIdOf(note)))).toMatchObject({ status: 202 })
@@ -224,7 +224,7 @@ test('the gateway accepts a Delete of an object of another actor, which has no e
   expect((await stage.stored())[0]).toMatchObject({ state: 'received' })
 })
 
-test('an actor cannot withdraw a post of another one in advance (AP-55)', async () => {
+test('an actor cannot delete another actor’s post in advance (AP-55)', async () => {
   const { gateway, peer, alice } = stage
   const note = composeNote(alice)
   const bob = settlePerson(peer, 'bob@good.test')
@@ -233,7 +233,7 @@ test('an actor cannot withdraw a post of another one in advance (AP-55)', async 
   expect(await stage.stored()).toMatchObject([{ state: 'received' }])
 })
 
-test('an Update of a deleted post brings nothing back', async () => {
+test('an Update does not restore a deleted post', async () => {
   const { gateway, alice } = stage
   const note = composeNote(alice)
   await postActivity(gateway, alice, note)
@@ -243,7 +243,7 @@ test('an Update of a deleted post brings nothing back', async () => {
   expect(update).toMatchObject({ state: 'ignored', flags: ['deleted'], message: { parts: [] } })
 })
 
-test('the gateway forgets an actor that deletes itself, with all its words', async () => {
+test('the gateway deletes an actor that deletes itself, with all its text', async () => {
   const { gateway, alice } = stage
   await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
   await postActivity(gateway, alice, composeNote(alice, { content: '<p>zebra</p>' }))
@@ -256,7 +256,7 @@ test('the gateway forgets an actor that deletes itself, with all its words', asy
   ])
 })
 
-test('the gateway forgets an actor that says farewell with a 410 at its origin, but not a missing one (AP-31)', async () => {
+test('the gateway deletes an actor whose document answers 410, but not one that answers 404 (AP-31)', async () => {
   const { gateway, peer, alice } = stage
   const bob = settlePerson(peer, 'bob@good.test')
   for (const person of [alice, bob]) await postActivity(gateway, person, composeActivity(person, 'Follow', echoActor))
@@ -276,7 +276,7 @@ test('the gateway forgets an actor that says farewell with a 410 at its origin, 
   expect(followers.map(({ peer: id }) => id)).toEqual([bob.id])
 })
 
-test('a Delete that concerns no agent here looks up no name', async () => {
+test('a Delete for no local agent causes no DNS query', async () => {
   const { gateway, peer, alice } = stage
   await postActivity(gateway, alice, composeDelete(alice, 'https://good.test/users/alice/statuses/0'))
   expect(peer.requests.map(({ path, headers }) => [path, 'signature' in headers])).toEqual([
@@ -285,7 +285,7 @@ test('a Delete that concerns no agent here looks up no name', async () => {
   ])
 })
 
-test('a quote is a link, whatever stamp comes with it, and without the fallback text (AP-62, MN-4)', async () => {
+test('a quote becomes a link without its fallback text, with or without a quote stamp (AP-62, MN-4)', async () => {
   const { gateway, peer, alice } = stage
   const quoted = 'https://other.test/notes/1'
   const note = {
@@ -315,7 +315,7 @@ test('the gateway ignores an embedded quoted post (AP-62)', async () => {
   expect(record?.message.parts).toMatchObject([{ kind: 'text' }, { kind: 'link', url: 'https://other.test/notes/1' }])
 })
 
-test('the gateway does not read collections of replies, however endless (AP-63)', async () => {
+test('the gateway does not read collections of replies (AP-63)', async () => {
   const { gateway, peer, alice } = stage
   const id = 'https://good.test/replies'
   const replies = {

@@ -67,7 +67,7 @@ test.each([
 })
 
 test.each(['text/html,application/xhtml+xml,*/*;q=0.8', '*/*', 'application/json', ''])(
-  'a client that accepts %s goes on to the page',
+  'a client that accepts %s gets a redirect to the page',
   async accept => {
     const { status, headers } = await get('/agents/echo', { accept })
     expect(status).toBe(404)
@@ -76,7 +76,7 @@ test.each(['text/html,application/xhtml+xml,*/*;q=0.8', '*/*', 'application/json
 )
 
 test.each(['/agents/nobody', '/agents/nobody/outbox', '/agents/nobody/followers', '/agents/nobody/posts/1'])(
-  'of an agent that does not exist there is no %s',
+  'an unknown agent has no %s',
   async path => {
     expect(await get(path)).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
   },
@@ -111,7 +111,7 @@ test('the instance actor names existing addresses: an inbox, and an empty outbox
   expect(await stage.stored()).toEqual([])
 })
 
-test.each(['followers', 'following'])('%s is a collection with a total that lists nobody', async kind => {
+test.each(['followers', 'following'])('the collection %s shows a total without members', async kind => {
   const { body } = await get(`/agents/echo/${kind}`)
   const id = `${echo}/${kind}`
   expect(body).toMatchObject({ id, type: 'OrderedCollection', totalItems: 0, first: `${id}?page=true` })
@@ -125,7 +125,7 @@ test('an agent has no pinned posts', async () => {
   expect((await get('/agents/echo/featured')).body).toMatchObject(collection)
 })
 
-test('a reader finds NodeInfo, which describes the running gateway', async () => {
+test('NodeInfo describes the running gateway', async () => {
   const { body } = await get('/.well-known/nodeinfo', {})
   const [{ href }] = body.links
   expect(href).toBe(`${origin}/nodeinfo/2.1`)
@@ -144,7 +144,7 @@ test('links() names the actor for WebFinger', () => {
   ])
 })
 
-test('keys.list() are those of the actor documents', async () => {
+test('keys.list() returns the keys of the actor documents', async () => {
   const keys = (await stage.gateway.channel.keys?.list()) ?? []
   expect(keys.map(({ id }) => id)).toEqual([
     `${echo}#main-key`,
@@ -159,7 +159,7 @@ test('keys.list() are those of the actor documents', async () => {
   expect(keys[1]?.publicKey).toBe(body.assertionMethod[0].publicKeyMultibase)
 })
 
-describe('posts', () => {
+describe('a post', () => {
   const ids: Record<string, string> = {}
 
   beforeAll(async () => {
@@ -174,7 +174,7 @@ describe('posts', () => {
     }
   })
 
-  test('a reader gets a public post, and its activity', async () => {
+  test('is readable with its activity if it is public', async () => {
     expect((await get(ids.open ?? '')).body).toMatchObject({
       id: `${origin}${ids.open}`,
       type: 'Note',
@@ -186,16 +186,16 @@ describe('posts', () => {
     })
   })
 
-  test('a direct one does not exist for strangers (AP-65)', async () => {
+  test('does not exist for strangers if it is direct (AP-65)', async () => {
     expect(await get(ids.direct ?? '')).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
     expect(await get(`${ids.direct}/activity`)).toMatchObject({ status: 404 })
   })
 
-  test('a post of another agent does not exist under this one', async () => {
+  test('does not exist under another agent', async () => {
     expect(await get((ids.open ?? '').replace('/echo/', '/help/'))).toMatchObject({ status: 404 })
   })
 
-  test('the outbox counts and lists public posts (AP-65)', async () => {
+  test('counts in the outbox if it is public (AP-65)', async () => {
     const { body } = await get('/agents/echo/outbox')
     expect(body).toMatchObject({ type: 'OrderedCollection', totalItems: 1, first: `${echo}/outbox?page=true` })
     const page = await get('/agents/echo/outbox?page=true')
@@ -204,7 +204,7 @@ describe('posts', () => {
     expect(page.body.next).toBeUndefined()
   })
 
-  test('a page after an invalid number is malformed', async () => {
+  test('has no outbox page after an invalid number', async () => {
     expect(await get('/agents/echo/outbox?page=true&after=x')).toMatchObject({ status: 400 })
   })
 })

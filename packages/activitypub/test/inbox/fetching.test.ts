@@ -67,7 +67,7 @@ test.each([
   ['to data:', () => 'data:application/activity+json,{}'],
   ['to file:', () => 'file:///etc/passwd'],
   ['to http:', () => 'http://good.test/users/alice'],
-])('the gateway refuses a redirect %s, and asks again only after a while (AP-36)', async (_, locate) => {
+])('the gateway refuses a redirect %s, and retries only after a while (AP-36)', async (_, locate) => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { status: 302, headers: { location: locate(alice.id) } })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject(isRefused)
@@ -77,7 +77,7 @@ test.each([
   expect(peer.requests).toEqual([])
 })
 
-test('for a host that never answers the gateway answers 503 with a time to come back, and then waits (AP-37)', async () => {
+test('the gateway answers 503 with Retry-After for a host that never answers, and then pauses requests (AP-37)', async () => {
   const slow = await openStage({ watchFetch: fetch => (url, init) => fetch(url, { ...init, timeoutMs: 100 }) })
   try {
     const { gateway, peer, alice } = slow
@@ -93,7 +93,7 @@ test('for a host that never answers the gateway answers 503 with a time to come 
   }
 })
 
-test.each([500, 502, 503, 429])('the gateway asks a host that answers %s again later (AP-37)', async status => {
+test.each([500, 502, 503, 429])('the gateway retries a host that answers %s later (AP-37)', async status => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { status, headers: { 'retry-after': '120' } })
   const answer = await postActivity(gateway, alice, composeNote(alice))
@@ -121,7 +121,7 @@ test.each([
   ['deep', `${'['.repeat(100)}${']'.repeat(100)}`],
   ['a list', '[]'],
   ['null', 'null'],
-])('a document that is %s is no actor', async (_, body) => {
+])('the gateway accepts no document that is %s as an actor', async (_, body) => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { body })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject(isRefused)
@@ -138,7 +138,7 @@ test('the gateway does not use a shared inbox on a third party’s host (AP-41)'
   expect(peer.countOf('https://other.test/inbox')).toBe(0)
 })
 
-test('strangers cannot make us look up without end (AP-43)', async () => {
+test('strangers cannot cause unlimited fetches (AP-43)', async () => {
   const { gateway, peer, alice } = stage
   const now = Date.now()
   Object.assign(gateway.system, { now: () => now })
@@ -154,7 +154,7 @@ test('strangers cannot make us look up without end (AP-43)', async () => {
   expect(signed.length).toBe(3)
 })
 
-test('while no fetch is free, the gateway refuses an unknown key without reading the body', async () => {
+test('the gateway refuses an unknown key without reading the body when it cannot fetch', async () => {
   const { gateway, alice } = stage
   gateway.system.holdClock()
   // The body does not fit its digest, so a request whose body is read gets 401.
@@ -170,7 +170,7 @@ test('while no fetch is free, the gateway refuses an unknown key without reading
   expect(await postChanged()).toMatchObject({ status: 401 })
 })
 
-test('a forged signature while the host of the actor is down does not lock out the honest actor', async () => {
+test('a forged signature does not lock out the honest actor while the host is down', async () => {
   const { gateway, peer, alice, mallory } = stage
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
   peer.serve(alice.id, { status: 503 })
@@ -179,7 +179,7 @@ test('a forged signature while the host of the actor is down does not lock out t
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
 })
 
-test('a broken, private or too large answer about a name, or one on another scheme, confirms nothing (AP-44)', async () => {
+test('a broken, private, oversized or non-https WebFinger answer confirms no name (AP-44)', async () => {
   const { gateway, peer, alice } = stage
   const url = 'https://good.test/.well-known/webfinger'
   const type = 'application/jrd+json'

@@ -60,11 +60,11 @@ async function tell(person: PeerAccount, type: string, object: unknown) {
   return activity
 }
 
-test('is visible to the person that it answers', async () => {
+test('is visible to the person whom it answers', async () => {
   expect(await read(stage.alice)).toMatchObject({ status: 200, body: { id: origin + path } })
 })
 
-test('a follower can read it for as long as they follow, and caches keep it for them alone', async () => {
+test('is readable for a follower while they follow, and only their cache may keep it', async () => {
   expect((await read(bob)).status).toBe(404)
   const follow = await tell(bob, 'Follow', echo)
   const { status, headers, body } = await read(bob)
@@ -81,7 +81,7 @@ test('does not exist for strangers, signed or not', async () => {
   expect(await read(stage.mallory)).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
 })
 
-test('does not exist for a reader who blocks the agent, even if it answers them', async () => {
+test('does not exist for a reader who blocks the agent, even as its recipient', async () => {
   await tell(bob, 'Follow', echo)
   for (const person of [bob, stage.alice]) {
     await tell(person, 'Block', echo)
@@ -101,7 +101,7 @@ test('only readers of a followers-only post can like it', async () => {
   ])
 })
 
-test('a withdrawn post returns 410 to its readers and 404 to others', async () => {
+test('answers readers with 410 after its deletion, and others with 404', async () => {
   const { store, system, channel } = stage.gateway
   const acting = { agent: 'echo', address: '@echo@agents.test' }
   const response = path.split('/').at(-1) ?? ''

@@ -50,7 +50,7 @@ test('the gateway accepts a Follow, counts the follower and informs the agent', 
   expect(gateway.resolved[0]?.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'Follows you' }])
 })
 
-test('an answer to a Follow is a direct post to the follower, and answers no other post', async () => {
+test('an answer to a Follow is a direct post to the follower that replies to no post', async () => {
   const { gateway, alice } = await openWith()
   gateway.work()
   await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
@@ -72,7 +72,7 @@ test('a repeated Accept is the same document', async () => {
   expect({ ...second, proof: undefined }).toEqual({ ...first, proof: undefined })
 })
 
-test('a Follow that comes twice makes one follower', async () => {
+test('a repeated Follow makes one follower', async () => {
   const { gateway, alice } = await openWith()
   const follow = composeActivity(alice, 'Follow', echoActor)
   await postActivity(gateway, alice, follow)
@@ -102,7 +102,7 @@ test.each([
   expect(told?.message).toMatchObject({ kind: 'unfollow', parts: [{ content: 'No longer follows you' }] })
 })
 
-test('a person whose second Follow has the id of the first gets an Accept again (Misskey)', async () => {
+test('a second Follow with the id of the first gets an Accept again (Misskey)', async () => {
   const { gateway, alice } = await openWith()
   const follow = composeActivity(alice, 'Follow', echoActor)
   for (const total of [1, 1]) {
@@ -128,7 +128,7 @@ test('an Undo of another actor’s Follow has no effect (AP-57)', async () => {
   expect(await stage.stored()).toHaveLength(1)
 })
 
-test('a manual policy makes a new follower wait for the operator, and accepts a present one', async () => {
+test('a manual policy makes a new follower wait for the operator, and accepts a known one', async () => {
   const { gateway, alice } = await openWith({ config: { follows: 'manual' } })
   gateway.work()
   await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
@@ -179,7 +179,7 @@ test('a closed policy rejects a Follow', async () => {
   expect(gateway.resolved).toEqual([])
 })
 
-test('a peer that blocks an agent gets nothing more, and its words do not reach the agent', async () => {
+test('a peer that blocks an agent gets no posts, and its posts do not reach the agent', async () => {
   const { gateway, alice } = await openWith()
   await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
   await postActivity(gateway, alice, composeNote(alice))
@@ -232,7 +232,7 @@ test('an actor cannot lift the block of another one (AP-57)', async () => {
   expect((await stage.stored())[0]).toMatchObject({ flags: ['blocked_by'] })
 })
 
-test('a report reaches the operator with its words and its object, and never the agent', async () => {
+test('a report reaches only the operator, with its text and object', async () => {
   const { gateway, alice } = await openWith()
   const flag = composeActivity(alice, 'Flag', [echoActor, `${echoActor}/posts/1`], { content: 'Spams <b>me</b>' })
   expect(await postActivity(gateway, alice, flag)).toMatchObject({ status: 202 })

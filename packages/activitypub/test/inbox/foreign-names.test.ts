@@ -30,7 +30,7 @@ test.each([
   expect(await stage.stored()).toHaveLength(1)
 })
 
-test('a follower who undoes the Follow of another one on the same host still follows, and so does the other', async () => {
+test('an Undo of another follower’s Follow on the same host ends neither follow', async () => {
   const { gateway, peer, alice } = stage
   const bob = settlePerson(peer, 'bob@good.test')
   const [own, other] = [composeActivity(bob, 'Follow', echoActor), composeActivity(alice, 'Follow', echoActor)]
@@ -41,7 +41,7 @@ test('a follower who undoes the Follow of another one on the same host still fol
   expect(await follows(alice.id)).toBeDefined()
 })
 
-test('a follower who undoes a Follow under an unknown id of their own, or without an id, no longer follows', async () => {
+test('an Undo of a Follow under an unknown own id, or without an id, ends the follow', async () => {
   const { gateway, mallory, alice } = stage
   for (const [person, id] of [
     [mallory, `${mallory.id}#follows/other`],
@@ -61,7 +61,7 @@ const owners = [
   ['id', (id: string) => ({ id })],
 ] as const
 
-test.each(owners)('a key document that names an owner elsewhere in "%s" sends us nowhere', async (_, name) => {
+test.each(owners)('a key document that names an owner elsewhere in "%s" causes no fetch', async (_, name) => {
   const { gateway, peer, alice, mallory } = stage
   const keyId = `${mallory.id}/key`
   peer.serve(keyId, { body: { '@context': 'https://w3id.org/security/v1', ...name(alice.id) } })
@@ -74,7 +74,7 @@ test.each(owners)('a key document that names an owner elsewhere in "%s" sends us
   expect(peer.requests.map(({ host }) => host)).toEqual(['evil.test'])
 })
 
-test('a key under an id on another host proves nothing for an actor whose document lists it', async () => {
+test('a key under an id on another host proves nothing, even if the actor lists it', async () => {
   const { gateway, peer } = stage
   const keyId = 'https://other.test/keys/1'
   const key = { id: keyId, owner: 'https://evil.test/users/eve' }

@@ -71,7 +71,7 @@ test.each<[string, (sent: Sent) => object, string]>([
   expect(await listed()).toEqual([])
 })
 
-test('the gateway fetches a post that an activity names by a node with nothing but its id', async () => {
+test('the gateway fetches a post that an activity names by a node with only an id', async () => {
   const { '@context': context, object } = composeNote(stage.alice) as unknown as Sent
   const id = String(object.id)
   stage.peer.serve(id, { body: { '@context': context, ...object } })
@@ -99,7 +99,7 @@ test('the gateway reads an actor document of expanded JSON-LD', async () => {
   expect(await given()).toEqual([['message', 'Hello']])
 })
 
-test('the gateway takes a like and a follow whose object stands in a list of one', async () => {
+test('the gateway accepts a like and a follow whose object is a list of one', async () => {
   const { gateway, alice, peer } = stage
   gateway.work()
   await post(composeNote(alice))
@@ -146,7 +146,7 @@ test.each<[string, object, object]>([
   expect(await listed()).toMatchObject([{ agent: 'echo', claimed_sender: alice.id, peer_id: id, ...expected }])
 })
 
-test('the operator sees what came for an agent that is not here, in its inbox or in the shared one', async () => {
+test('the operator sees activities for an unknown agent, in its inbox or in the shared one', async () => {
   const { gateway, alice } = stage
   const there = `${origin}/agents/nobody`
   const note = composeNote(alice, { cc: [there], tag: [{ type: 'Mention', href: there }] }, { cc: [there] })
@@ -163,14 +163,14 @@ test.each<[string, object]>([
   ['a post for others', { object: { id: 'https://good.test/7', type: 'Note', content: 'hi' }, cc: [] }],
   ['a boost of somebody else’s post', { type: 'Announce', object: 'https://evil.test/1', cc: [] }],
   ['a changed profile', { type: 'Update', object: { id: 'https://good.test/users/alice', type: 'Person' }, cc: [] }],
-])('the operator’s list is free of %s, which servers tell everybody', async (_, members) => {
+])('the operator’s list omits %s, which servers send to everybody', async (_, members) => {
   const { gateway, alice } = stage
   const sent = composeNote(alice, {}, members as never)
   expect(await postActivity(gateway, alice, sent, { path: '/inbox' })).toMatchObject({ status: 202 })
   expect(await listed()).toEqual([])
 })
 
-test('a flood of what nobody can use fills no list', async () => {
+test('a flood of useless activities does not fill a list', async () => {
   const { gateway, alice } = stage
   const startedAt = Date.now()
   for (let count = 0; count < 60; count += 1) {

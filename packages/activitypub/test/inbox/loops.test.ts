@@ -16,29 +16,26 @@ async function statesOf(): Promise<readonly string[]> {
   return (await stage.stored()).map(({ state, flags }) => [state, ...flags].join(' ')).toReversed()
 }
 
-test.each(['Service', 'Application'])(
-  'a %s gets a limited number of turns of a thread in an hour, then no more (AP-66)',
-  async type => {
-    stage = await openStage({ config: { bot_turns_per_hour: 2 } })
-    const { gateway, peer } = stage
-    const bot = settlePerson(peer, 'alice@good.test', { document: { type } })
-    const say = (context: string) => postActivity(gateway, bot, composeNote(bot, { context }))
-    for (const thread of ['https://good.test/a', 'https://good.test/a', 'https://good.test/a', 'https://good.test/b']) {
-      expect(await say(thread)).toMatchObject({ status: 202 })
-    }
-    expect(await statesOf()).toEqual([
-      'received from_agent',
-      'received from_agent',
-      'ignored from_agent loop_guard',
-      'received from_agent',
-    ])
-    gateway.system.advance(61 * 60_000)
-    await say('https://good.test/a')
-    expect((await statesOf()).at(-1)).toBe('received from_agent')
-  },
-)
+test.each(['Service', 'Application'])('a %s gets a limited number of turns per thread and hour (AP-66)', async type => {
+  stage = await openStage({ config: { bot_turns_per_hour: 2 } })
+  const { gateway, peer } = stage
+  const bot = settlePerson(peer, 'alice@good.test', { document: { type } })
+  const say = (context: string) => postActivity(gateway, bot, composeNote(bot, { context }))
+  for (const thread of ['https://good.test/a', 'https://good.test/a', 'https://good.test/a', 'https://good.test/b']) {
+    expect(await say(thread)).toMatchObject({ status: 202 })
+  }
+  expect(await statesOf()).toEqual([
+    'received from_agent',
+    'received from_agent',
+    'ignored from_agent loop_guard',
+    'received from_agent',
+  ])
+  gateway.system.advance(61 * 60_000)
+  await say('https://good.test/a')
+  expect((await statesOf()).at(-1)).toBe('received from_agent')
+})
 
-test('ten turns by default; edits of waiting messages use none (AP-66)', async () => {
+test('the limit is ten turns by default, without edits of waiting messages (AP-66)', async () => {
   stage = await openStage()
   const { gateway, peer } = stage
   const bot = settlePerson(peer, 'alice@good.test', { document: { type: 'Service' } })
@@ -53,7 +50,7 @@ test('ten turns by default; edits of waiting messages use none (AP-66)', async (
   expect((await statesOf()).at(-1)).toBe('ignored from_agent loop_guard')
 })
 
-test('people do not count, not even in the thread of a machine (AP-66)', async () => {
+test('people do not count towards the limit, even in a machine’s thread (AP-66)', async () => {
   stage = await openStage({ config: { bot_turns_per_hour: 0 } })
   const { gateway, peer, alice } = stage
   const bot = settlePerson(peer, 'bob@good.test', { key: alice.key, document: { type: 'Service' } })
@@ -86,7 +83,7 @@ async function sayAfterAnswer({ gateway }: Stage, person: PeerAccount, pauseMs: 
   await postActivity(gateway, person, composeNote(person, { context: 'https://good.test/talk' }))
 }
 
-test('a sender who always answers within seconds is a machine, whatever it declares (AP-66)', async () => {
+test('a sender who always answers within seconds counts as a machine (AP-66)', async () => {
   stage = await openStage({ config: { rapid_turns_per_hour: 3 } })
   stage.gateway.work()
   for (let count = 0; count < 6; count += 1) await sayAfterAnswer(stage, stage.alice, 0)
@@ -95,7 +92,7 @@ test('a sender who always answers within seconds is a machine, whatever it decla
     .toEqual(['answered', 'answered', 'answered', 'answered', 'ignored loop_guard', 'ignored loop_guard'])
 })
 
-test('a sender who takes the time to read is a person, however much they write (AP-66)', async () => {
+test('a sender who takes time to read counts as a person, however much they write (AP-66)', async () => {
   stage = await openStage({ config: { rapid_turns_per_hour: 1 } })
   stage.gateway.work()
   for (let count = 0; count < 6; count += 1) await sayAfterAnswer(stage, stage.alice, 3_500)

@@ -18,7 +18,7 @@ function findBlock(peer: string) {
   return stage.gateway.store.findRelation({ via: 'activitypub', agent: 'echo', relation: 'blocked_by', peer })
 }
 
-test('a block by the old account also holds for the new one', async () => {
+test('a block by the old account also covers the new one', async () => {
   stage = await openStage()
   const { alice, gateway, peer } = stage
   const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
@@ -35,7 +35,7 @@ test('a block by the old account also holds for the new one', async () => {
   })
 })
 
-test('the gateway fetches an account once more that claims the old one only now', async () => {
+test('the gateway fetches an account again if it claims the old one only now', async () => {
   stage = await openStage()
   const { alice, gateway, peer } = stage
   const moved = settlePerson(peer, 'alice@other.test')
@@ -92,7 +92,7 @@ test('the gateway accepts a Move to a blocked host, which has no effect and caus
   expect(peer.requests.filter(({ host }) => host.includes('other'))).toEqual([])
 })
 
-test('accounts that move to each other, or to themselves, come to an end', async () => {
+test('accounts that move to each other, or to themselves, do not cause a loop', async () => {
   stage = await openStage()
   const { alice, mallory, gateway, peer } = stage
   settlePerson(peer, 'alice@good.test', { document: { alsoKnownAs: [mallory.id, alice.id] } })
@@ -123,7 +123,7 @@ test('an actor that blocks one agent and follows another moves only the block', 
   expect(await gateway.store.findRelation({ ...key, agent: 'help' })).toBeUndefined()
 })
 
-test('an actor that has blocked an agent can follow it only after it lifts the block', async () => {
+test('an actor that has blocked an agent can follow it again only after an Undo of the block', async () => {
   stage = await openStage()
   const { alice, gateway } = stage
   const follower = { via: 'activitypub', agent: 'echo', relation: 'follower', peer: alice.id } as const

@@ -78,7 +78,7 @@ test('the gateway never reads the copy of a post in a boost (AP-56)', async () =
   expect(await stage.stored()).toHaveLength(2)
 })
 
-test('reactions to foreign posts have no effect, and the gateway looks up no name', async () => {
+test('reactions to other posts have no effect and cause no DNS query', async () => {
   const { peer, mallory } = stage
   for (const object of ['https://good.test/1', `${echoActor}/posts/none`, echoActor]) {
     for (const type of ['Like', 'EmojiReact', 'Announce']) await react(mallory, type, object)
@@ -90,7 +90,7 @@ test('reactions to foreign posts have no effect, and the gateway looks up no nam
   ])
 })
 
-test('the gateway recognizes its own post that a peer forwards, but not one under another agent’s name', async () => {
+test('the gateway recognizes its own post in a forwarded activity, but not under another agent’s name', async () => {
   const { gateway, mallory } = stage
   const post = await getAnswer()
   const returned = { ...composeActivity(mallory, 'Create', { id: post, type: 'Note' }), actor: echoActor }
@@ -100,7 +100,7 @@ test('the gateway recognizes its own post that a peer forwards, but not one unde
   expect(await bring(`${post}0/activity`)).toMatchObject({ status: 401 })
 })
 
-test('a stranger cannot react to a post that they may not read (AP-65)', async () => {
+test('a stranger cannot react to a post outside their view (AP-65)', async () => {
   const { alice, mallory } = stage
   const post = await getAnswer({ to: [echoActor], cc: [] })
   await react(mallory, 'Like', post)
@@ -110,7 +110,7 @@ test('a stranger cannot react to a post that they may not read (AP-65)', async (
   expect(reaction).toMatchObject({ message: { kind: 'reaction' }, thread: first?.thread })
 })
 
-test('nor can a follower react to a post for one person (AP-65)', async () => {
+test('a follower cannot react to a direct post for another person (AP-65)', async () => {
   const { mallory } = stage
   const post = await getAnswer({ to: [echoActor], cc: [] })
   await react(mallory, 'Follow', echoActor)
@@ -118,7 +118,7 @@ test('nor can a follower react to a post for one person (AP-65)', async () => {
   expect((await stage.stored()).map(({ message }) => message.kind)).not.toContain('reaction')
 })
 
-test('a reaction to a withdrawn post has no effect', async () => {
+test('a reaction to a deleted post has no effect', async () => {
   const { gateway, mallory } = stage
   const post = await getAnswer()
   const { store, system, channel } = gateway
@@ -129,25 +129,22 @@ test('a reaction to a withdrawn post has no effect', async () => {
   expect((await stage.stored()).map(({ message }) => message.kind)).not.toContain('reaction')
 })
 
-test.each([true, false])(
-  'an Undo takes a reaction back (embedded: %s), and the actor may repeat it',
-  async isEmbedded => {
-    const { gateway, mallory } = stage
-    const post = await getAnswer()
-    const like = await react(mallory, 'Like', post)
-    await react(mallory, 'Undo', isEmbedded ? like : like.id)
-    const [undone, , first] = await stage.stored()
-    expect(undone).toMatchObject({ message: { kind: 'reaction', in_reply_to: post }, thread: first?.thread })
-    expect(undone?.message.parts).toMatchObject([{ content: 'Took back the reaction' }, { url: post }])
-    await postActivity(gateway, mallory, like)
-    expect((await gateway.store.listMessages({ limit: 9 })).map(({ preview }) => preview)).toContainEqual(
-      expect.stringContaining('Liked the post'),
-    )
-    expect((await gateway.store.listMessages({ limit: 9 })).length).toBe(4)
-  },
-)
+test.each([true, false])('an Undo removes a reaction (embedded: %s), and the actor may repeat it', async isEmbedded => {
+  const { gateway, mallory } = stage
+  const post = await getAnswer()
+  const like = await react(mallory, 'Like', post)
+  await react(mallory, 'Undo', isEmbedded ? like : like.id)
+  const [undone, , first] = await stage.stored()
+  expect(undone).toMatchObject({ message: { kind: 'reaction', in_reply_to: post }, thread: first?.thread })
+  expect(undone?.message.parts).toMatchObject([{ content: 'Took back the reaction' }, { url: post }])
+  await postActivity(gateway, mallory, like)
+  expect((await gateway.store.listMessages({ limit: 9 })).map(({ preview }) => preview)).toContainEqual(
+    expect.stringContaining('Liked the post'),
+  )
+  expect((await gateway.store.listMessages({ limit: 9 })).length).toBe(4)
+})
 
-test('an actor cannot undo the reaction of another one (AP-57)', async () => {
+test('an actor cannot undo another actor’s reaction (AP-57)', async () => {
   const { gateway, peer, alice, mallory } = stage
   const post = await getAnswer()
   const like = await react(mallory, 'Like', post)
@@ -156,7 +153,7 @@ test('an actor cannot undo the reaction of another one (AP-57)', async () => {
   expect(await stage.stored()).toHaveLength(2)
 })
 
-test('a reaction is not part of the conversation', async () => {
+test('the conversation does not contain reactions', async () => {
   const { gateway, alice, mallory } = stage
   const post = await getAnswer()
   await react(mallory, 'Like', post)

@@ -51,7 +51,7 @@ test('the gateway fetches an actor that announces a change, and then uses its cu
   expect(await inboxesOfPost()).toEqual(['good.test/ap/alice/inbox'])
 })
 
-test("an actor's own document counts, not what the activity has of it", async () => {
+test('the gateway uses the fetched actor document, not the embedded one', async () => {
   await tell(stage.alice, 'Update', { ...stage.alice.document, inbox: 'https://good.test/forged', endpoints: {} })
   expect((await stage.stored())[0]?.flags).not.toContain('readdressed')
   expect(await inboxesOfPost()).toEqual(['good.test/inbox'])
@@ -70,7 +70,7 @@ test('a change of another actor, or of a stranger, changes nothing and causes no
   expect((await stage.stored()).flatMap(({ flags }) => flags)).not.toContain('readdressed')
 })
 
-test('the limit for followers with an inbox on a foreign host also slows changes to such inboxes (AP-42)', async () => {
+test('the limit of foreign inboxes for followers also slows changes to such inboxes (AP-42)', async () => {
   const { peer, gateway, mallory } = stage
   const answers: number[] = []
   for (let at = 0; at < 65; at += 1) {

@@ -7,7 +7,7 @@ let stage: Stage | undefined
 
 afterEach(() => stage?.close())
 
-test('an agent’s description of a picture is its alt text; a file without one shows its name', async () => {
+test('an agent’s description of a picture becomes its alt text, or else its file name', async () => {
   const url = 'https://files.test/1.png'
   const picture = { kind: 'file', name: 'cat.png', mime: 'image/png', bytes_ref: { kind: 'url', url } } as const
   const handle = () => ({ parts: [{ ...picture, description: 'A cat on a mat' }, picture] })

@@ -61,7 +61,7 @@ function notesAt(inbox: string): readonly Note[] {
     .map(({ body }) => JSON.parse(body).object)
 }
 
-test('@user@host in a public answer becomes a mention that notifies, and #tag a link and a Hashtag', async () => {
+test('@user@host in a public answer becomes a notifying mention, and #tag a Hashtag link', async () => {
   await openPartialAnswer(say('Ask @Bob@other.test about #Gärten and #Bücher. `@nobody@other.test #code`'))
   expect((await ask()).map(({ state }) => state)).toEqual(['sent', 'sent'])
   const [toAlice] = notesAt('https://good.test/inbox')
@@ -106,7 +106,7 @@ test('an agent that repeats a name from a stranger’s message mentions nobody',
   expect(stage.peer.countOf(bob.id)).toBe(0)
 })
 
-test('a name in the text mentions only a person who has written in the conversation', async () => {
+test('a name in an answer only mentions a person of the conversation', async () => {
   await openPartialAnswer(() => 'As @bob@other.test said, and not @carol@other.test.', {})
   await ask()
   const answers = () => [...notesAt('https://good.test/inbox'), ...notesAt('https://other.test/inbox')]
@@ -120,14 +120,14 @@ test('a name in the text mentions only a person who has written in the conversat
   expect(notesAt(`${bob.id}/inbox`)).toHaveLength(1)
 })
 
-test('with "named", only the member `mentions` mentions people, and the text mentions nobody', async () => {
+test('with "named", only the member `mentions` mentions people', async () => {
   const parts = [{ kind: 'text', mime: 'text/markdown', content: 'Ask @carol@other.test.' }] as const
   await openPartialAnswer(() => ({ parts: [...parts], mentions: ['@bob@other.test'] }), { mentions: 'named' })
   expect((await ask()).map(({ to }) => to).toSorted()).toEqual(['@bob@other.test', 'https://good.test/inbox'])
   expect(notesAt(`${bob.id}/inbox`)[0]?.tag.map(({ name }) => name)).toEqual(['@alice@good.test', '@bob@other.test'])
 })
 
-test('a name that nobody has stays text and causes no failed delivery', async () => {
+test('a name without an account stays text and causes no failed delivery', async () => {
   await openPartialAnswer(say('Write @nobody@sub.evil.test or @user@example.invalid.'))
   expect((await ask()).filter(({ state }) => state !== 'sent')).toEqual([])
   const [note] = notesAt('https://good.test/inbox')
@@ -135,7 +135,7 @@ test('a name that nobody has stays text and causes no failed delivery', async ()
   expect(note?.tag.map(({ name }) => name)).toEqual(['@alice@good.test'])
 })
 
-test('a post to a limited audience mentions nobody else', async () => {
+test('a post to a limited audience mentions no further people', async () => {
   await openPartialAnswer(say('Do not tell @bob@other.test'))
   const direct = { to: [`${origin}/agents/echo`], cc: [] }
   expect(await ask(direct, direct)).toHaveLength(1)
@@ -143,7 +143,7 @@ test('a post to a limited audience mentions nobody else', async () => {
   expect(stage.peer.countOf(bob.id)).toBe(0)
 })
 
-test('quoted names mention nobody, nor does the agent mention itself or the author twice', async () => {
+test('names in quotations, of the agent itself or repeated names mention nobody', async () => {
   await openPartialAnswer(say('> @bob@other.test said so\n\n@echo@agents.test is me, you are @alice@good.test'))
   expect(await ask()).toHaveLength(1)
   expect(stage.peer.countOf(bob.id)).toBe(0)
@@ -175,7 +175,7 @@ function addressed(content: string, mentions: readonly string[], chain?: object)
   return deliveries.map(({ to }) => to)
 }
 
-test('one answer mentions no more people than the loop guard allows, and none at the end of a chain of agents', async () => {
+test('one answer mentions at most as many people as the loop guard allows, and nobody on the last hop', async () => {
   await openPartialAnswer(say('nothing'))
   const names = Array.from({ length: 40 }, (_, at) => `@u${at}@other.test`)
   expect(addressed(names.join(' '), [])).toEqual(names.slice(0, 10))
@@ -184,7 +184,7 @@ test('one answer mentions no more people than the loop guard allows, and none at
   expect(addressed(names.join(' '), [], { hop: 1, max_hops: 3, is_final: false })).toHaveLength(10)
 })
 
-test('a hashtag links to a page with the agent’s posts under it', async () => {
+test('a hashtag links to a page with the agent’s posts of that tag', async () => {
   await openPartialAnswer(say('About #Bücher'))
   await ask()
   const [note] = notesAt('https://good.test/inbox')
@@ -198,7 +198,7 @@ test('a hashtag links to a page with the agent’s posts under it', async () => 
   expect(await other.text()).not.toContain('<script>')
 })
 
-test('names in the later posts of a long answer are links there, and not before the first post', async () => {
+test('names in the later posts of a long answer become links there', async () => {
   await openPartialAnswer(say(`${'One word after another. '.repeat(25)}\n\nAsk @bob@other.test #later`))
   await ask()
   const [first, last] = notesAt(`${bob.id}/inbox`)

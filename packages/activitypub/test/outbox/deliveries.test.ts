@@ -80,7 +80,7 @@ test.each([
   expect((error as Unavailable).retryAfter).toBe(retryAfter)
 })
 
-test('a delivery to an inbox that is gone becomes a dead letter with a reason', async () => {
+test('a delivery to a deleted inbox becomes a dead letter with a reason', async () => {
   const open = await openTurnContext({ handle: () => 'hi' })
   open.peer.serve('https://good.test/inbox', { status: 410 })
   await postActivity(open.gateway, open.alice, composeNote(open.alice))
@@ -89,7 +89,7 @@ test('a delivery to an inbox that is gone becomes a dead letter with a reason', 
   ])
 })
 
-test('a retried delivery is the same document byte for byte, signed anew', async () => {
+test('a retry sends the same document byte for byte, with a new signature', async () => {
   const open = await openTurnContext({ handle: () => 'hi' })
   const answers: PeerAnswer[] = [{ status: 503 }, { status: 429 }, { status: 202 }]
   open.peer.serve('https://good.test/inbox', () => answers.shift() ?? { status: 202 })
@@ -126,7 +126,7 @@ test('the gateway does not deliver to an inbox on a private address (AP-40)', as
   expect(await settled(open)).toMatchObject([{ state: 'dead', last_error: 'Cannot fetch: address is not public' }])
 })
 
-test('the gateway looks up the people that an answer mentions, names them in all copies and delivers to them', async () => {
+test('the gateway resolves mentioned people, names them in all copies, and delivers to them', async () => {
   const open = await openTurnContext({
     handle: () => ({
       parts: [{ kind: 'text', mime: 'text/plain', content: 'ask bob' }],
@@ -146,7 +146,7 @@ test('the gateway looks up the people that an answer mentions, names them in all
   }
 })
 
-test('a recipient whom the gateway cannot find is a dead letter, and the author still gets the answer', async () => {
+test('an unresolvable recipient is a dead letter, and the author still gets the answer', async () => {
   const open = await openTurnContext({
     handle: () => ({ parts: [{ kind: 'text', mime: 'text/plain', content: 'ask' }], mentions: ['@nobody@other.test'] }),
   })
@@ -158,7 +158,7 @@ test('a recipient whom the gateway cannot find is a dead letter, and the author 
   ])
 })
 
-test('address() plans nothing for an author without an inbox', () => {
+test('address() plans no delivery for an author without an inbox', () => {
   const turn = {
     agent: 'echo',
     content: { recipient: '@echo@agents.test', recipient_capabilities: {} },
@@ -178,7 +178,7 @@ test('address() plans nothing for an author without an inbox', () => {
   })
 })
 
-test('prepare() has nothing to render without an answer', async () => {
+test('prepare() renders nothing without an answer', async () => {
   const { gateway } = await openTurnContext({ handle: () => undefined })
   expect(() => gateway.channel.prepare({ target: {} } as unknown as Delivery)).toThrow(
     new Undeliverable('Cannot deliver: there is no answer to render'),

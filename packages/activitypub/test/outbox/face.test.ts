@@ -29,7 +29,7 @@ async function readActor(face: Partial<AgentProfile>) {
   return (await answer.json()) as Record<string, unknown>
 }
 
-test('an icon is an Image, with its type when it is known', async () => {
+test('an icon is an Image, with its type if known', async () => {
   const url = `${origin}/agents/echo/icon/0123456789abcdef.png`
   expect(await readActor({ iconUrl: url, iconType: 'image/png' })).toMatchObject({
     icon: { type: 'Image', url, mediaType: 'image/png' },
@@ -37,7 +37,7 @@ test('an icon is an Image, with its type when it is known', async () => {
   expect((await readActor({ iconUrl: url })).icon).toEqual({ type: 'Image', url })
 })
 
-test('fields are property values with escaped plain text, and an address alone is a link with its own text', async () => {
+test('fields are property values with escaped plain text, and a URL alone is a link', async () => {
   const fields = [
     { name: 'Made & run by', value: 'A <b>team</b> & "friends"' },
     { name: 'Source', value: 'https://example.com/code?a=1&b="2"' },
@@ -76,7 +76,7 @@ test('the actor is discoverable and indexable only if the configuration asks for
   expect(await readActor({ isIndexable: true })).toMatchObject({ discoverable: false, indexable: true })
 })
 
-test('the actor names other accounts when there are any, and leaves out missing members', async () => {
+test('the actor names other accounts if configured, and omits missing members', async () => {
   const alsoKnownAs = ['https://old.test/users/echo']
   expect(await readActor({ alsoKnownAs })).toMatchObject({ alsoKnownAs })
   const bare = await readActor({})

@@ -46,7 +46,7 @@ test('an actor that names an inbox on a foreign host does not stop the deliverie
   expect(failed).toMatchObject({ isHearsay: true, status: 503, message: 'Cannot deliver: the inbox answered 503' })
 })
 
-test('an inbox on its actor’s own host shows the state of that host', async () => {
+test('an inbox on its actor’s own host counts for the state of that host', async () => {
   expect(await answerTo('https://evil.test/busy')).toMatchObject({ isHearsay: false, status: 503 })
 })
 
@@ -91,7 +91,7 @@ test.each([404, 405, 410])(
   },
 )
 
-test('the gateway sends a host at most sixty requests a minute for inboxes that actors of other hosts name (AP-41)', async () => {
+test('the gateway sends at most sixty requests a minute to a host for inboxes of foreign actors (AP-41)', async () => {
   stage = await openStage({ agents: { echo: { handle: () => 'words and words. '.repeat(600) } } })
   const { peer, mallory, gateway } = stage
   peer.serve('https://good.test/victim', { status: 429 })
@@ -114,7 +114,7 @@ test.each([
   ['the shared inbox', 'https://good.test/inbox', {}],
   ['an inbox', 'https://good.test/users/alice/inbox', { endpoints: undefined }],
 ])(
-  'an actor that claims %s of others takes nothing from them when the operator blocks it (AP-41)',
+  'an operator’s block of an actor that claims others’ %s does not affect them (AP-41)',
   async (_, inbox, document) => {
     stage = await openStage({ agents: { echo: { handle: () => undefined } }, config: { block: ['sub.evil.test'] } })
     const { peer, mallory, gateway } = stage

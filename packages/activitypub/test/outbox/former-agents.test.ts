@@ -60,7 +60,7 @@ test.each(['outbox', 'outbox?page=true', 'followers', 'following', 'featured', '
   },
 )
 
-test('the inbox of a removed agent refuses every activity and looks nobody up', async () => {
+test('the inbox of a removed agent refuses every activity without a fetch', async () => {
   const { gateway, alice, peer } = stage
   const answer = await postActivity({ ...gateway, app }, alice, composeNote(alice))
   expect(answer.status).toBe(410)
@@ -77,7 +77,7 @@ test('the shared inbox accepts activities for others', async () => {
 })
 
 test.each(['nobody', 'ECHO', 'constructor', '__proto__', 'echo%23main-key'])(
-  'the actor of %s, which never existed, returns 404',
+  'the actor of the unknown agent %s returns 404',
   async name => {
     const answer = await app.request(`${origin}/agents/${name}`, { headers: { accept } })
     expect(answer.status).toBe(404)
@@ -85,7 +85,7 @@ test.each(['nobody', 'ECHO', 'constructor', '__proto__', 'echo%23main-key'])(
   },
 )
 
-test('other agents stay available, and the removed agent can return', async () => {
+test('other agents stay available, and a removed agent can return', async () => {
   expect((await app.request(`${origin}/agents/help`, { headers: { accept } })).status).toBe(200)
   expect((await stage.gateway.app.request('/agents/echo', { headers: { accept } })).status).toBe(200)
 })

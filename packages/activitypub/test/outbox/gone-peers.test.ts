@@ -49,7 +49,7 @@ async function left(): Promise<{ readonly followers: number; readonly words: num
 const all = { followers: 1, words: 1 }
 
 describe('createDeletedCheck()', () => {
-  test('the gateway forgets an actor when its server says that it is gone (AP-31)', async () => {
+  test('deletes an actor when its server answers 410 (AP-31)', async () => {
     const check = await openDeletedCheck()
     answerFor(410)
     await check(stage.alice.id)
@@ -57,7 +57,7 @@ describe('createDeletedCheck()', () => {
     expect(stage.gateway.system.logged.filter(({ text }) => text.startsWith('peer forgotten'))).toHaveLength(1)
   })
 
-  test('the gateway does not forget a missing actor at once, since the server may be in trouble (AP-31)', async () => {
+  test('keeps a missing actor at first, since its server may be in trouble (AP-31)', async () => {
     const check = await openDeletedCheck()
     answerFor(404)
     await check(stage.alice.id)
@@ -67,7 +67,7 @@ describe('createDeletedCheck()', () => {
     expect(await left()).toEqual(all)
   })
 
-  test('the gateway ends the follows of an actor that is missing for a day, and keeps its messages (AP-31)', async () => {
+  test('ends the follows of an actor that is missing for a day, and keeps its messages (AP-31)', async () => {
     const check = await openDeletedCheck()
     answerFor(404)
     await check(stage.alice.id)
@@ -76,7 +76,7 @@ describe('createDeletedCheck()', () => {
     expect(await left()).toEqual({ followers: 0, words: 1 })
   })
 
-  test('the gateway keeps the relations of an actor that reappears within the day', async () => {
+  test('keeps the relations of an actor that reappears within the day', async () => {
     const check = await openDeletedCheck()
     for (const status of [404, 200, 404]) {
       answerFor(status)
@@ -87,7 +87,7 @@ describe('createDeletedCheck()', () => {
     expect(await left()).toEqual(all)
   })
 
-  test.each([200, 401, 403, 429, 500, 503])('an answer of %s changes nothing', async status => {
+  test.each([200, 401, 403, 429, 500, 503])('changes nothing after an answer of %s', async status => {
     const check = await openDeletedCheck()
     answerFor(status)
     for (let count = 0; count < 3; count += 1) {
@@ -124,7 +124,7 @@ describe('createDeletedCheck()', () => {
   })
 })
 
-test('a deleted inbox with its actor is a dead letter, and the gateway then forgets the actor (AP-31)', async () => {
+test('a delivery to a deleted actor is a dead letter, and the gateway then deletes the actor (AP-31)', async () => {
   stage = await openStage()
   const { gateway, alice, peer } = stage
   await postActivity(gateway, alice, composeNote(alice))

@@ -41,7 +41,7 @@ test('the gateway splits a long answer once, for any number of deliveries and re
   expect(process.cpuUsage(beganReading).user * 2).toBeLessThan(sending)
 }, 90_000)
 
-test('several long answers at a time cost no more for each than one alone', async () => {
+test('several simultaneous long answers cost no more each than one alone', async () => {
   let turns = 0
   const { mallory, gateway } = await openWith(() => `${++turns} words after another, and so on. `.repeat(30_000))
   async function answer(count: number): Promise<number> {

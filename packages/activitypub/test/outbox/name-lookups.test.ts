@@ -26,7 +26,7 @@ function openHandles() {
   return { asked, confirm, resolve: handles.resolve, pass: (ms: number) => (now += ms) }
 }
 
-test('names that claim a foreign domain cause sixty requests a minute there at most (AP-44)', async () => {
+test('names that claim a foreign domain cause at most sixty requests a minute there (AP-44)', async () => {
   const { asked, confirm, pass } = openHandles()
   for (let at = 0; at < 200; at += 1) await confirm(`u${at}`, 'evil.test')
   expect(Object.fromEntries(asked)).toEqual({ 'evil.test': 200, 'victim.test': 60 })
@@ -38,7 +38,7 @@ test('names that claim a foreign domain cause sixty requests a minute there at m
   expect(asked.get('victim.test')).toBe(62)
 })
 
-test('the gateway looks up at most six hundred names of a domain a minute, however many hosts name them (AP-44)', async () => {
+test('the gateway resolves at most six hundred names of a domain a minute, from any number of hosts (AP-44)', async () => {
   const { asked, confirm } = openHandles()
   for (let at = 0; at < 1_000; at += 1) await confirm('u', `h${at}.evil.test`)
   expect(asked.get('victim.test')).toBe(600)
@@ -50,7 +50,7 @@ test('a redirect counts like a name (AP-44)', async () => {
   expect(Object.fromEntries(asked)).toEqual({ 'redirects.test': 200, 'victim.test': 60 })
 })
 
-test('the gateway looks up at most sixty names a minute on one domain that the text of an answer names', async () => {
+test('the gateway resolves at most sixty names a minute on one domain from the text of answers', async () => {
   const { asked, resolve } = openHandles()
   for (let at = 0; at < 60; at += 1) await resolve(`@u${at}@victim.test`, { isCounted: true })
   await expect(resolve('@one-more@victim.test', { isCounted: true })).rejects.toMatchObject({ code: 'rate_limited' })

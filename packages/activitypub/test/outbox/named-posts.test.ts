@@ -27,7 +27,7 @@ async function deliver(activity: Document) {
   return [status, code, (await stage.stored()).length]
 }
 
-test('the gateway fetches a post that a Create refers to by IRI, and treats it like an embedded post', async () => {
+test('the gateway fetches a post that a Create names by IRI, and treats it like an embedded post', async () => {
   const { activity, post, url } = composeNamed({ content: '<p>Fetched</p>', contentMap: { en: '<p>Fetched</p>' } })
   stage.peer.serve(url, { body: post })
   expect(await deliver(activity)).toEqual([202, undefined, 1])

@@ -63,7 +63,7 @@ async function converse(person: PeerAccount, note: object = {}, activity: object
   return { path: `/agents/echo/posts/${record?.response?.id}`, id }
 }
 
-test('a browser gets a page of a public post with words, author, date, Open Graph, and the document as an alternate', async () => {
+test('a browser gets a public post with text, author, date, Open Graph, and the document as an alternate', async () => {
   const { path, id } = await converse(stage.alice, { content: '<p>good morning</p>' })
   const { status, headers, text } = await open(path)
   expect({ status, type: headers.get('content-type') }).toEqual({ status: 200, type: 'text/html; charset=UTF-8' })
@@ -95,7 +95,7 @@ test.each([
   ['JSON', 'application/json', activityType],
   ['the document by its profile', 'application/ld+json; profile="https://www.w3.org/ns/activitystreams"', activityType],
   ['nothing', '', activityType],
-])('a client that accepts %s gets that form, and caches see that it depends on the header', async (_, accept, type) => {
+])('a client that accepts %s gets that form with a Vary header', async (_, accept, type) => {
   const { path } = await converse(stage.alice)
   const { status, headers } = await open(path, accept)
   expect({ status, type: headers.get('content-type')?.split(';')[0] }).toEqual({ status: 200, type })
@@ -114,7 +114,7 @@ test('the page lists only the public replies to the post, with their answers', a
   expect(text).not.toContain('secret')
 })
 
-test('the page shows a reply in the current form after an edit or a withdrawal', async () => {
+test('the page shows a reply in its current form after an edit or a deletion', async () => {
   const { path } = await converse(stage.alice, { content: '<p>beginning</p>' })
   const inReplyTo = `${origin}${path}`
   const kept = await converse(stage.mallory, { inReplyTo, content: '<p>misspelt</p>' })
@@ -135,7 +135,7 @@ test('the page shows a reply in the current form after an edit or a withdrawal',
   })
 })
 
-test('the page drops a public reply that its author makes a direct one', async () => {
+test('the page drops a public reply that its author makes direct', async () => {
   const { path } = await converse(stage.alice, { content: '<p>open</p>' })
   const inReplyTo = `${origin}${path}`
   const { id } = await converse(stage.mallory, { inReplyTo, content: '<p>too public</p>' })
@@ -146,7 +146,7 @@ test('the page drops a public reply that its author makes a direct one', async (
   await vi.waitFor(async () => expect((await open(path)).text).not.toContain('too public'))
 })
 
-test('a post that is not public has no page, neither for strangers nor for its recipients', async () => {
+test('a non-public post has no page, neither for strangers nor for its recipients', async () => {
   const direct = { to: [`${origin}/agents/echo`], cc: [] }
   const { path } = await converse(stage.alice, { content: '<p>secret</p>', ...direct }, direct)
   for (const address of [path, `${path}.2`, '/agents/echo/posts/unknown', '/agents/nobody/posts/1']) {
@@ -159,7 +159,7 @@ test('a post that is not public has no page, neither for strangers nor for its r
   }
 })
 
-test('a withdrawn post is gone for browsers, too', async () => {
+test('a deleted post answers 410 for browsers too', async () => {
   const { path } = await converse(stage.alice)
   const post = path.split('/').at(-1) ?? ''
   const planned = { kind: 'delete', response: post, planned: { deliveries: [] } } as const
@@ -168,7 +168,7 @@ test('a withdrawn post is gone for browsers, too', async () => {
   expect(await open(path, activityType)).toMatchObject({ status: 410 })
 })
 
-test('the gateway shows an agent’s picture, with its text, in the page and in previews', async () => {
+test('the page and previews show an agent’s picture with its alt text', async () => {
   const { path } = await converse(stage.alice, { content: '<p>a picture</p>' })
   const { text, headers } = await open(path)
   const [, address = ''] = /<img class="media" src="([^"]*)" alt="A &quot;red&quot; cat"/.exec(text) ?? []
@@ -235,7 +235,7 @@ function isOurs(tag: string): boolean {
   )
 }
 
-test('a blocked peer does not appear, and a blocked address is not linked', async () => {
+test('the page hides a blocked peer, and does not link a blocked URL', async () => {
   const { path, id } = await converse(stage.mallory, { content: '<p>from a server</p>' })
   const { gateway } = stage
   expect((await open(path)).text).toContain('from a server')
@@ -284,7 +284,7 @@ test('discovery.readProfile() returns the public posts and facts as safe HTML', 
   await expect(channel.discovery?.readProfile?.('nobody')).rejects.toMatchObject({ code: 'no_recipient' })
 })
 
-test('where only signed requests get documents, there are no pages for browsers', async () => {
+test('with signed fetches only, there are no pages for browsers', async () => {
   const { path } = await converse(stage.alice)
   const { gateway } = stage
   const strict = await openStage({

@@ -51,7 +51,7 @@ async function learn(): Promise<number> {
   return limits.findPostLength('good.test')
 }
 
-test('a host that the gateway has not asked accepts 500 characters', () => {
+test('an unknown host has a limit of 500 characters', () => {
   expect(limits.findPostLength('good.test')).toBe(500)
   expect(peer.requests).toEqual([])
 })
@@ -151,7 +151,7 @@ const strange: readonly (readonly [what: string, discovery: PeerRoute, descripti
 ]
 
 test.each(strange.map(([what, ...routes]) => ({ what, routes })))(
-  'a host that $what takes 500 characters, and the gateway asks no other host instead',
+  'a host that $what has a limit of 500 characters, and the gateway asks no other host',
   async ({ routes: [discovery, description = { type, body: nodeInfo }] }) => {
     peer.serve(urls.discovery, discovery)
     peer.serve(urls.nodeInfo, description)
@@ -161,7 +161,7 @@ test.each(strange.map(([what, ...routes]) => ({ what, routes })))(
   },
 )
 
-test('the gateway reads the newest description', async () => {
+test('the gateway uses the newest NodeInfo version', async () => {
   const [older] = linkTo('https://good.test/older', '1.0').links
   const [newer] = linkTo(urls.nodeInfo, '2.1').links
   serve(urls.discovery, { links: [older, newer] })
@@ -169,7 +169,7 @@ test('the gateway reads the newest description', async () => {
   expect(await learn()).toBe(9_000)
 })
 
-test('an instance that redirects elsewhere, or sends 10 MB, has the limit of its software', async () => {
+test('an instance that redirects elsewhere, or sends 10 MB, gets its software’s limit', async () => {
   serveSoftware('akkoma')
   serve(urls.v2, {}, { status: 302, headers: { location: 'https://other.test/api/v2/instance' } })
   serve(urls.v1, { max_toot_chars: 9_000, padding: 'x'.repeat(10_000_000) })
@@ -178,7 +178,7 @@ test('an instance that redirects elsewhere, or sends 10 MB, has the limit of its
   expect(peer.countOf('https://other.test/api/v2/instance')).toBe(0)
 })
 
-test('the gateway gives up on a host that never answers, and does not ask again for an hour', async () => {
+test('the gateway gives up on a host that never answers, and retries after an hour', async () => {
   peer.serve(urls.discovery, 'hang')
   let timeoutMs = 500
   limits = createPeerLimits({
@@ -194,7 +194,7 @@ test('the gateway gives up on a host that never answers, and does not ask again 
   expect(await learn()).toBe(10_000)
 })
 
-test('a slow host gets ten seconds for all its answers together', async () => {
+test('a slow host gets ten seconds for all its responses together', async () => {
   serveSoftware('pleroma')
   const asked: (number | undefined)[] = []
   limits = createPeerLimits({
@@ -221,7 +221,7 @@ test('the gateway remembers the limit of a host for a day', async () => {
   expect(await learn()).toBe(2_000)
 })
 
-test('the gateway asks an instance that declares no limit again after an hour', async () => {
+test('the gateway retries an instance without a declared limit after an hour', async () => {
   serveSoftware('akkoma')
   serve(urls.v2, {}, { status: 503 })
   expect(await learn()).toBe(5_000)
@@ -238,7 +238,7 @@ test('concurrent lookups of one host share one request', async () => {
 })
 
 test.each(['', ' ', '127.0.0.1', 'localhost', '[::1]', 'good.test/x?', 'a@other.test', 'other.test#', 'no where'])(
-  'the gateway does not ask a host "%s", and throws no error',
+  'the gateway does not ask the host "%s", and does not throw',
   async host => {
     await limits.refresh(host)
     expect(limits.findPostLength(host)).toBe(500)
@@ -246,7 +246,7 @@ test.each(['', ' ', '127.0.0.1', 'localhost', '[::1]', 'good.test/x?', 'a@other.
   },
 )
 
-test('the gateway forgets hosts from long ago when there are too many', async () => {
+test('the gateway drops the oldest hosts when there are too many', async () => {
   serveSoftware('lemmy')
   await learn()
   const failing: GuardedFetch = () => Promise.reject(new Error('not there'))

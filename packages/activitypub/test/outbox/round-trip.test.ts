@@ -51,7 +51,7 @@ test.each(['alice@mastodon.test', 'alice@gotosocial.test'])(
   },
 )
 
-test('the agent reads the message of a confirmed sender with their proof', async () => {
+test('the agent gets the message of a confirmed sender with its proof', async () => {
   const sent = await simulation.fediverse.deliver({
     from: 'bob@mastodon.test',
     to,
@@ -87,7 +87,7 @@ test('the agent reads the message of a confirmed sender with their proof', async
   expect(message?.raw).toMatchObject({ id: sent.activityId, type: 'Create' })
 })
 
-test('a reply to the agent’s reply comes back to the same thread with its history', async () => {
+test('a reply to the agent’s reply returns to the same thread with its history', async () => {
   const first = await simulation.fediverse.deliver({ to, text: 'first' })
   const reply = await simulation.fediverse.awaitReply(first.objectId, 30_000)
   const answerId = (reply.activity.object as { id: string }).id
@@ -99,7 +99,7 @@ test('a reply to the agent’s reply comes back to the same thread with its hist
 })
 
 test.each(['followers', 'direct'] as const)(
-  'the gateway sends an answer to a %s post to the author alone',
+  'the gateway sends an answer to a %s post only to the author',
   async visibility => {
     const sent = await simulation.fediverse.deliver({ to, text: 'between us', visibility })
     const { activity, inbox } = await simulation.fediverse.awaitReply(sent.objectId, 30_000)
@@ -125,7 +125,7 @@ test('an answer keeps the content warning and the narrower visibility', async ()
   expect((activity.object as { cc: string[] }).cc).toContain('https://www.w3.org/ns/activitystreams#Public')
 })
 
-test('an inbox that is busy once gets the same document a little later', async () => {
+test('a busy inbox gets the same document a little later', async () => {
   simulation.fediverse.disturb('mastodon.test', { path: /inbox$/, method: 'POST', times: 1, answer: { status: 503 } })
   const sent = await simulation.fediverse.deliver({ to, text: 'patience' })
   const { arrivals } = await simulation.fediverse.awaitReply(sent.objectId, 30_000)
@@ -140,7 +140,7 @@ test('the gateway serves an answer under its id', async () => {
   expect(JSON.parse(answer.body.toString())).toMatchObject({ id: note.id, type: 'Note', content: note.content })
 })
 
-test('the shared inbox accepts what an agent’s inbox accepts, once', async () => {
+test('the shared inbox accepts the same activities as an agent’s inbox, once', async () => {
   const id = 'https://mastodon.test/users/alice/statuses/77'
   const first = await simulation.fediverse.deliver({ to, text: 'both ways', id, inbox: 'shared' })
   await simulation.fediverse.deliver({ to, text: 'both ways', id })

@@ -30,7 +30,7 @@ test('the store keeps an honest note once, with its proof', async () => {
   ])
 })
 
-test('a key document on another host that names the victim as its owner proves nothing (AP-01)', async () => {
+test('a key document on another host that names the victim as owner proves nothing (AP-01)', async () => {
   const { gateway, peer, alice, mallory } = stage
   const keyId = 'https://evil.test/keys/1'
   const keyDocument = { id: keyId, owner: alice.id, publicKeyPem: mallory.key.publicPem }
@@ -41,7 +41,7 @@ test('a key document on another host that names the victim as its owner proves n
   await expectNothingStored()
 })
 
-test('a key outside the actor’s own document does not speak for it, even from its own host (AP-01)', async () => {
+test('a key outside the actor’s document proves nothing for it, even from its own host (AP-01)', async () => {
   const { gateway, peer, alice, mallory } = stage
   const keyId = 'https://good.test/uploads/key.json'
   peer.serve(keyId, { body: { id: keyId, owner: alice.id, publicKeyPem: mallory.key.publicPem } })
@@ -60,7 +60,7 @@ test('the gateway refuses a valid signature of another actor before it fetches a
   await expectNothingStored()
 })
 
-test('a neighbour on the same host cannot speak for the actor (AP-02)', async () => {
+test('another actor on the same host cannot sign for the actor (AP-02)', async () => {
   const { gateway, peer, alice } = stage
   const bob = settlePerson(peer, 'bob@good.test')
   const answer = await postActivity(gateway, alice, composeNote(alice), { signer: bob })
@@ -68,7 +68,7 @@ test('a neighbour on the same host cannot speak for the actor (AP-02)', async ()
   await expectNothingStored()
 })
 
-test('a key entry under another id than that of the signature is not the key (AP-03)', async () => {
+test('a key entry with another id than the signature’s does not count (AP-03)', async () => {
   const { gateway, peer } = stage
   const carol = settlePerson(peer, 'carol@good.test', { document: {} })
   const publicKey = { ...(carol.document.publicKey as object), id: `${carol.id}#other` }
@@ -85,7 +85,7 @@ test('the gateway refuses a key id that is an account name (AP-04)', async () =>
   await expectNothingStored()
 })
 
-test('an actor document with the id of another host is no actor, and the gateway stores nothing for the victim (AP-05)', async () => {
+test('a document with an id on another host is not an actor, and the gateway stores nothing for the victim (AP-05)', async () => {
   const { gateway, peer, alice, mallory } = stage
   const id = 'https://evil.test/users/fake'
   peer.serve(id, {
@@ -108,7 +108,7 @@ test.each([
   'application/json',
   'application/ld+json',
   'application/ld+json; profile="https://example.com/other"',
-])('an actor document served as %s is an uploaded file (AP-06)', async type => {
+])('a document of type %s may be an uploaded file, and is not an actor (AP-06)', async type => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { type, body: alice.document })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({
@@ -123,7 +123,7 @@ test.each([
   'application/activity+json; charset=utf-8',
   'application/ld+json; profile="https://www.w3.org/ns/activitystreams"',
   'application/ld+json; charset=utf-8; profile="https://www.w3.org/ns/activitystreams"',
-])('an actor document served as %s counts (AP-06)', async type => {
+])('an actor document of type %s counts (AP-06)', async type => {
   const { gateway, peer, alice } = stage
   peer.serve(alice.id, { type, body: alice.document })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
@@ -135,7 +135,7 @@ test.each([
   ['an embedded actor without an id', { type: 'Person' }],
   ['no actor', undefined],
   ['a number', 7],
-])('an activity with %s is malformed (AP-07)', async (_, actor) => {
+])('the gateway refuses an activity with %s as malformed (AP-07)', async (_, actor) => {
   const { gateway, alice } = stage
   const answer = await postActivity(gateway, alice, composeNote(alice, {}, { actor }))
   expect(answer).toMatchObject({ status: 400, code: 'malformed' })
@@ -143,7 +143,7 @@ test.each([
   await expectNothingStored()
 })
 
-test('the gateway reads an embedded actor that is the signer by its id (AP-07)', async () => {
+test('the gateway accepts an embedded actor with the signer’s id (AP-07)', async () => {
   const { gateway, alice } = stage
   const actor = { id: alice.id, type: 'Person', name: 'Somebody famous' }
   expect(await postActivity(gateway, alice, composeNote(alice, {}, { actor }))).toMatchObject({ status: 202 })
@@ -177,14 +177,14 @@ test.each([
   ['an IDN homograph', 'https://gооd.test/1', 401],
   ['the host as a prefix', 'https://good.test.evil.test/1', 401],
   ['a percent-encoded dot in the host', 'https://good%2etest.evil.test/1', 401],
-])('an id with %s is another address (AP-10)', async (_, id, status) => {
+])('an id with %s is a different URL (AP-10)', async (_, id, status) => {
   const { gateway, alice } = stage
   expect(await postActivity(gateway, alice, composeNote(alice, {}, { id }))).toMatchObject({ status })
   await expectNothingStored()
 })
 
 test.each(['HTTPS://GOOD.TEST/ids/1', 'https://good.test:443/ids/2', 'https://good%2etest/ids/3'])(
-  '%s is the same address in another spelling (AP-10)',
+  '%s is the same URL in another spelling (AP-10)',
   async id => {
     const { gateway, alice } = stage
     expect(await postActivity(gateway, alice, composeNote(alice, {}, { id }))).toMatchObject({ status: 202 })
@@ -196,7 +196,7 @@ test.each([
   ['control characters', { preferredUsername: 'al\u0000ice' }],
   ['a look-alike', { preferredUsername: 'аlice' }],
   ['somebody else’s name', { preferredUsername: 'admin' }],
-])('the gateway withholds a name with %s, and the evidence still names the actor (AP-11)', async (_, document) => {
+])('the gateway withholds a name with %s, and the evidence still has the actor (AP-11)', async (_, document) => {
   const { gateway, peer } = stage
   const alice = settlePerson(peer, 'alice@good.test', { document })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
@@ -206,7 +206,7 @@ test.each([
   expect(record?.proofs).toContainEqual(expect.objectContaining({ kind: 'webfinger', verdict: 'none' }))
 })
 
-test('a server that answers WebFinger for another user confirms nobody (AP-11)', async () => {
+test('a WebFinger answer for another user confirms no name (AP-11)', async () => {
   const { gateway, peer, alice } = stage
   const links = [{ rel: 'self', type: 'application/activity+json', href: 'https://good.test/users/bob' }]
   const jrd = { subject: 'acct:alice@good.test', links }
@@ -229,20 +229,20 @@ test('a name on another domain counts when that domain confirms it (AP-11)', asy
   expect((await stage.stored())[0]?.message.sender.address).toBe('@alice@other.test')
 })
 
-test('the gateway confirms a name once a day, not at every post (AP-11)', async () => {
+test('the gateway confirms a name once a day, and not at every post (AP-11)', async () => {
   const { gateway, peer, alice } = stage
   await postActivity(gateway, alice, composeNote(alice))
   await postActivity(gateway, alice, composeNote(alice))
   expect(peer.countOf('https://good.test/.well-known/webfinger')).toBe(1)
 })
 
-test('an activity without an id is malformed (AP-12)', async () => {
+test('the gateway refuses an activity without an id as malformed (AP-12)', async () => {
   const { gateway, alice } = stage
   const answer = await postActivity(gateway, alice, composeNote(alice, {}, { id: undefined }))
   expect(answer).toMatchObject({ status: 400, code: 'malformed', detail: 'Cannot read activity: it has no id' })
 })
 
-test('one post to two agents is two messages', async () => {
+test('a post to two agents makes two messages', async () => {
   const { gateway, alice } = stage
   const agents = ['echo', 'help'].map(name => `https://agents.test/agents/${name}`)
   await postActivity(gateway, alice, composeNote(alice, { cc: agents, to: [publicCollection] }), { path: '/inbox' })
@@ -251,7 +251,7 @@ test('one post to two agents is two messages', async () => {
   expect(list.map(({ agent }) => agent).sort()).toEqual(['echo', 'help'])
 })
 
-test('the gateway accepts a post for no agent here, which has no effect', async () => {
+test('the gateway accepts a post for no local agent without effect', async () => {
   const { gateway, alice } = stage
   const audience = { to: [publicCollection], cc: [], tag: [] }
   const note = composeNote(alice, audience, { to: [publicCollection], cc: [] })

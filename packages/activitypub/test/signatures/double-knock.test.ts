@@ -43,7 +43,7 @@ const onlyNew: (status: number) => Answer = status => request => ({
 })
 
 describe('the second signature scheme (AP-28)', () => {
-  test.each([400, 401, 403])('follows a %s, by RFC 9421 and with the same bytes', async status => {
+  test.each([400, 401, 403])('follows a %s with RFC 9421 and the same bytes', async status => {
     const [first, second, ...more] = await deliverTo(onlyNew(status))
     expect(more).toEqual([])
     expect(first && schemeOf(first)).toBe('cavage')
@@ -61,19 +61,19 @@ describe('the second signature scheme (AP-28)', () => {
     expect((await deliverTo(() => ({ status }))).map(schemeOf)).toEqual(['cavage'])
   })
 
-  test('comes first for a while at a host that has accepted it', async () => {
+  test('comes first for a while at a host that accepted it', async () => {
     await deliverTo(onlyNew(401))
     expect((await deliverTo(onlyNew(401))).map(schemeOf)).toEqual(['rfc9421'])
     stage.gateway.system.advance(2 * 3_600_000)
     expect((await deliverTo(onlyNew(401))).map(schemeOf)).toEqual(['cavage', 'rfc9421'])
   })
 
-  test('does not come first for a server that accepts everything', async () => {
+  test('does not come first at a server that accepts everything', async () => {
     await deliverTo(() => ({ status: 202 }))
     expect((await deliverTo(() => ({ status: 202 }))).map(schemeOf)).toEqual(['cavage'])
   })
 
-  test('gives way to the first when a host goes back to the old scheme', async () => {
+  test('loses its precedence when a host returns to the old scheme', async () => {
     await deliverTo(onlyNew(401))
     const onlyOld: Answer = request => ({ status: schemeOf(request) === 'cavage' ? 202 : 401 })
     expect((await deliverTo(onlyOld)).map(schemeOf)).toEqual(['rfc9421', 'cavage'])
@@ -81,7 +81,7 @@ describe('the second signature scheme (AP-28)', () => {
   })
 })
 
-test('the first request has a signature by draft-cavage, which a server that checks later can read (AP-29)', async () => {
+test('the first request has a draft-cavage signature that a server can still verify later (AP-29)', async () => {
   const [first, ...more] = await deliverTo(() => ({ status: 202 }))
   expect(more).toEqual([])
   expect(first?.headers.signature).toMatch(
@@ -96,7 +96,7 @@ test('after two 401 answers the gateway retries a delivery a few times, because 
   expect(delivery).toMatchObject({ state: 'dead', last_error: 'Cannot deliver: the inbox answered 401' })
 })
 
-test('the gateway fetches an actor by the second scheme when only requests by RFC 9421 may read it', async () => {
+test('the gateway fetches an actor with RFC 9421 from a host that requires it', async () => {
   const { gateway, peer, alice } = stage
   peer.serve(inbox, { status: 202 })
   peer.serve(alice.id, request => (schemeOf(request) === 'rfc9421' ? { body: alice.document } : { status: 401 }))

@@ -129,7 +129,7 @@ test('the gateway repeats the Update if the host did not answer', async () => {
   ])
 })
 
-test('a host gets the notice even when a stranger has named a wrong inbox there', async () => {
+test('a host gets the notice even if a stranger named a wrong inbox there', async () => {
   const { gateway, peer, alice, mallory, told } = await openHost()
   const inbox = 'https://good.test/contact'
   peer.serve(inbox, { status: 404 })
@@ -193,7 +193,7 @@ test('revoked keys disappear at once, and the next rotation keeps the new ones',
   expect((await readActor(open)).ids).toEqual([`${echo}#main-key-4`, `${echo}#main-key-3`])
 })
 
-test('the revocation of a key for one agent leaves the keys of the others', async () => {
+test('the revocation of one agent’s key leaves other agents’ keys', async () => {
   const { gateway } = await openOne()
   await gateway.channel.keys?.list()
   await gateway.channel.keys?.rotate?.('echo', { isRevoking: true })
@@ -202,7 +202,7 @@ test('the revocation of a key for one agent leaves the keys of the others', asyn
   expect(ids).toEqual(expect.arrayContaining([`${origin}/agents/help#main-key`, `${origin}/actor#main-key`]))
 })
 
-test('keys.rotate() refuses an agent that does not exist', async () => {
+test('keys.rotate() refuses an unknown agent', async () => {
   const { gateway } = await openOne()
   await expect(gateway.channel.keys?.rotate?.('nobody')).rejects.toThrow(
     new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent'),
@@ -218,7 +218,7 @@ test('two concurrent rotations both take effect, and readers see only complete s
   expect((await readActor(open)).ids).toEqual([`${echo}#main-key-3`, `${echo}#main-key-2`, `${echo}#main-key`])
 })
 
-test('keys and their rotation survive a restart, and another process sees them', async () => {
+test('keys and their rotation survive a restart, and other processes see them', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'postern-keys-'))
   const system = createTestSystem(async () => {
     throw new Error('nothing goes out')
@@ -315,21 +315,21 @@ async function openStrictHost(isKnown: (keyId: string) => boolean) {
   return { ...open, asked }
 }
 
-test('a host that has cached the instance actor shows us its actors by the key that it knows', async () => {
+test('a host that has cached the instance actor accepts our fetches by the known key', async () => {
   const { gateway, alice, asked } = await openStrictHost(keyId => keyId === `${origin}/actor#main-key`)
   await gateway.channel.keys?.rotate?.()
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
   expect(asked).toEqual(['/actor#main-key-2', '/actor#main-key-2', '/actor#main-key'])
 })
 
-test('a host that fetches the instance actor anew shows us its actors by the newest key', async () => {
+test('a host that fetches the instance actor again accepts our fetches by the newest key', async () => {
   const { gateway, alice, asked } = await openStrictHost(keyId => keyId === `${origin}/actor#main-key-2`)
   await gateway.channel.keys?.rotate?.()
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
   expect(asked).toEqual(['/actor#main-key-2'])
 })
 
-test('the gateway answers that the host may retry if the host refuses the gateway’s own signature', async () => {
+test('the gateway answers with a temporary refusal if the host refuses the gateway’s own signature', async () => {
   const { gateway, alice } = await openStrictHost(() => false)
   await gateway.channel.keys?.rotate?.()
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({

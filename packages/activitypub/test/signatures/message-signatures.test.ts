@@ -34,7 +34,7 @@ async function expectRefused(posted: ReturnType<typeof postSigned>, code: string
   expect(await stage.stored()).toEqual([])
 }
 
-test("the gateway accepts Mastodon's profile, and records what the signature proved", async () => {
+test("the gateway accepts Mastodon's profile, and records the proven components", async () => {
   expect(await postSigned(stage.alice)).toMatchObject({ status: 202 })
   const [record] = await stage.stored()
   expect(record?.message.sender).toMatchObject({ verified: true, key_id: stage.alice.keyId })
@@ -110,24 +110,24 @@ describe('the gateway refuses RFC 9421 (AP-23)', () => {
     await expectRefused(postSigned(stage.alice, {}, both), 'signature_invalid', /not exactly one/)
   })
 
-  test('by the key of another', async () => {
+  test('by another actor’s key', async () => {
     const { alice, mallory } = stage
     await expectRefused(postSigned(alice, { keyPem: mallory.key.privatePem }), 'signature_invalid', /does not fit/)
   })
 
-  test('for a host that a proxy names', async () => {
+  test('for a host that a proxy declares', async () => {
     const values = { '@target-uri': 'https://other.test/agents/echo/inbox' }
     const headers = { 'x-forwarded-host': 'other.test', forwarded: 'host=other.test' }
     await expectRefused(postSigned(stage.alice, { values }, headers), 'signature_invalid', /does not fit/)
   })
 
-  test('no request goes out before its form fits', async () => {
+  test('before any request if its form is wrong', async () => {
     await postSigned(stage.alice, { covered: ['@method'] })
     expect(stage.peer.requests).toEqual([])
   })
 })
 
-describe('beside a Signature-Input the gateway ignores an old signature (AP-24)', () => {
+describe('the gateway ignores an old signature beside a Signature-Input (AP-24)', () => {
   test.each(['sig1=("@method");created=1', 'nonsense', ''])('"%s"', async input => {
     const { gateway, alice } = stage
     const body = JSON.stringify(composeNote(alice))
@@ -140,7 +140,7 @@ describe('beside a Signature-Input the gateway ignores an old signature (AP-24)'
 })
 
 describe('Accept-Signature', () => {
-  test('tells peers who did not sign how to sign (AP-13)', async () => {
+  test('tells unsigned peers how to sign (AP-13)', async () => {
     const { gateway, alice } = stage
     const answer = await postActivity(gateway, alice, composeNote(alice), { isUnsigned: true })
     expect(answer).toMatchObject({ status: 401, code: 'unsigned' })
@@ -148,7 +148,7 @@ describe('Accept-Signature', () => {
     expect(asked).toBe('sig1=("@method" "@target-uri" "content-digest");created;keyid')
   })
 
-  test('goes out with a 401 and with nothing else', async () => {
+  test('accompanies only a 401', async () => {
     const { gateway, alice } = stage
     const answer = await postActivity(gateway, alice, composeNote(alice), { path: '/agents/nobody/inbox' })
     expect(answer.status).toBe(404)
@@ -156,7 +156,7 @@ describe('Accept-Signature', () => {
   })
 })
 
-describe('an Ed25519 key that the actor lists as a Multikey', () => {
+describe('an Ed25519 key in the actor’s Multikeys', () => {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const keyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 
@@ -187,12 +187,12 @@ describe('an Ed25519 key that the actor lists as a Multikey', () => {
     ['of another type', { type: 'Ed25519VerificationKey2020' }],
     ['that is none', { publicKeyMultibase: 'z6Mk' }],
     ['that lives elsewhere', { id: 'https://evil.test/key' }],
-  ])('but not one %s', async (_, changes) => {
+  ])('does not sign a request %s', async (_, changes) => {
     const erin = settleErin(changes)
     await expectRefused(postSigned(erin, signedBy(erin)), 'signer_mismatch', /does not list the signer's key/)
   })
 
-  test('is no key of draft-cavage, under any name of the algorithm (AP-27)', async () => {
+  test('does not sign by draft-cavage, under any algorithm name (AP-27)', async () => {
     const erin = settleErin()
     for (const algorithm of ['hs2019', 'rsa-sha256']) {
       const posted = postActivity(stage.gateway, erin, composeNote(erin), {
@@ -204,7 +204,7 @@ describe('an Ed25519 key that the actor lists as a Multikey', () => {
   })
 })
 
-describe('http-message-signatures, the second opinion', () => {
+describe('the library http-message-signatures, as a second implementation,', () => {
   test.each([
     ['a whole target', ['@method', '@target-uri', 'content-digest']],
     ['a target in parts, and headers', ['@method', '@authority', '@path', '@query', 'content-digest', 'content-type']],
@@ -227,7 +227,7 @@ describe('http-message-signatures, the second opinion', () => {
     expect(await postActivity(gateway, alice, body, options)).toMatchObject({ status: 202 })
   })
 
-  test.each(['GET', 'POST'] as const)('verifies the %s we sign', async method => {
+  test.each(['GET', 'POST'] as const)('verifies our %s', async method => {
     const { alice } = stage
     const url = 'https://good.test/users/alice/inbox?a=1'
     const bytes = Buffer.from('{"type":"Create"}')

@@ -63,11 +63,11 @@ test('a valid proof is a second piece of evidence for the sender', async () => {
   })
 })
 
-test('a message without a proof has no record of one', async () => {
+test('a message without a proof has no proof in its record', async () => {
   expect(await sendProven(composeNote(erin))).toMatchObject({ methods: byRequest, proof: undefined })
 })
 
-test('one proof of several is enough', async () => {
+test('one valid proof among several is enough', async () => {
   const proven = prove(composeNote(erin))
   const stranger = { ...(proven.proof as Members), verificationMethod: 'https://other.test/key' }
   const other = { type: 'DataIntegrityProof', cryptosuite: 'bbs-2023', proofValue: 'u' }
@@ -133,14 +133,14 @@ describe('the gateway ignores a proof (AP-52)', () => {
     })
   })
 
-  test('by a key of another actor, though the actor’s host shows it elsewhere', async () => {
+  test('by another actor’s key, even if the actor’s host shows it elsewhere', async () => {
     const other = generateKeyPairSync('ed25519')
     const proven = prove(composeNote(erin), { key: other.privateKey })
     expect(await sendProven(proven)).toMatchObject({ methods: byRequest, proof: { verdict: 'fail' } })
   })
 })
 
-test('the gateway fetches an actor again for a key that its copy lacks, but only once in a while', async () => {
+test('the gateway fetches an actor again for an unknown key, but not often', async () => {
   const { peer } = stage
   await sendProven(composeNote(erin))
   const next = generateKeyPairSync('ed25519')
@@ -154,7 +154,7 @@ test('the gateway fetches an actor again for a key that its copy lacks, but only
   expect(peer.countOf(erin.id)).toBe(1)
 })
 
-test('a Linked Data Signature that verifies proves nothing (AP-51)', async () => {
+test('a valid Linked Data Signature proves nothing (AP-51)', async () => {
   const { gateway, alice } = stage
   const { signature } = readFixture<Members>('rsa-signature-2017/document.json')
   const document = composeNote(alice, {}, { signature })
@@ -180,7 +180,7 @@ describe('an outgoing activity', () => {
     return posts().map(({ body }) => body)
   }
 
-  test('carries a proof that holds by the key our actor lists', async () => {
+  test('has a proof by a key of our actor', async () => {
     const [body = ''] = await receiveAnswers()
     const { proof, ...unsecured } = JSON.parse(body) as Members & { proof: Members }
     const answer = await stage.gateway.app.request('/agents/echo', { headers: { accept: 'application/activity+json' } })
@@ -192,23 +192,23 @@ describe('an outgoing activity', () => {
     expect(unsecured.actor).toBe(`${origin}/agents/echo`)
   })
 
-  test('is the same document, with its proof, when the gateway sends it again', async () => {
+  test('keeps its proof when the gateway sends it again', async () => {
     const bodies = await receiveAnswers({}, [503, 503, 202])
     expect(new Set(bodies).size).toBe(1)
     expect(bodies[0]).toContain('"proof"')
   })
 
-  test('carries no proof when the operator turns proofs off', async () => {
+  test('has no proof when the operator disables proofs', async () => {
     const [body] = await receiveAnswers({ object_proofs: false })
     expect(body).not.toContain('"proof"')
   })
 
-  test('has no proof if it has no canonical form', async () => {
+  test('has no proof without a canonical form', async () => {
     const [body = ''] = await receiveAnswers({}, [202], 'half \ud83d a face')
     expect(JSON.parse(body).object.content).toContain('a face')
   })
 
-  test('shows the operator the document without the proof', async () => {
+  test('appears without its proof to the operator', async () => {
     await receiveAnswers()
     const findWire = async () => (await stage.gateway.store.listDeliveries({ limit: 1 }))[0]?.wire
     // The peer receives the post before the store has recorded the delivery.

@@ -37,7 +37,7 @@ async function askInPublic() {
   return { ...stage, inReplyTo }
 }
 
-test('the history of other people does not contain a private answer (AP-65)', async () => {
+test('other people’s history does not contain a private answer (AP-65)', async () => {
   const { gateway } = await askInPublic()
   const history = gateway.resolved[1]?.history ?? []
   expect(history.map(({ role }) => role)).toEqual(['user', 'assistant'])
@@ -45,7 +45,7 @@ test('the history of other people does not contain a private answer (AP-65)', as
   expect(JSON.stringify(history)).not.toContain(secret)
 })
 
-test('the history of other people contains the public answers', async () => {
+test('other people’s history contains the public answers', async () => {
   const { gateway, alice, inReplyTo } = await askInPublic()
   await vi.waitFor(async () => expect((await stage.stored())[0]?.state).toBe('answered'))
   await postActivity(gateway, alice, composeNote(alice, { inReplyTo, content: '<p>Well</p>' }))

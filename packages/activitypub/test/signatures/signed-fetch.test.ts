@@ -52,7 +52,7 @@ async function answerPath(stage: Stage, author: PeerAccount, activity: Record<st
   return new URL(JSON.parse(posted()?.body ?? '').object.id).pathname
 }
 
-describe('a post that is not public (AP-65)', () => {
+describe('a non-public post (AP-65)', () => {
   let stage: Stage
   let bob: PeerAccount
   let path: string
@@ -95,12 +95,12 @@ describe('a post that is not public (AP-65)', () => {
     expect(headers.get('cache-control')).toBe('private, no-store')
   })
 
-  test('and so is its activity', async () => {
+  test('is visible as an activity to its recipient', async () => {
     const activity = `${path}/activity`
     expect(await get(stage, activity, signGet(stage, stage.alice, activity))).toMatchObject({ status: 200 })
   })
 
-  test('is visible to the people that the answer mentions', async () => {
+  test('is visible to the people whom the answer mentions', async () => {
     expect(await get(stage, mentioning, signGet(stage, bob, mentioning))).toMatchObject({ status: 200 })
     expect(await get(stage, path, signGet(stage, bob, path))).toMatchObject({ status: 404 })
   })
@@ -127,7 +127,7 @@ describe('a post that is not public (AP-65)', () => {
     expect(await get(stage, path, sign(stage))).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
   })
 
-  test('a public post needs no proof of its reader', async () => {
+  test('needs no signature if it is public', async () => {
     stage.peer.serve('https://good.test/inbox', { status: 202 })
     const open = await answerPath(stage, stage.alice, composeNote(stage.alice))
     stage.peer.forget()
@@ -151,7 +151,7 @@ describe('require_signed_fetch', () => {
   )
 
   test.each([...paths, '/agents/echo/posts/1', '/agents/echo/posts/1/activity'])(
-    '%s is not for strangers',
+    'hides %s from strangers',
     async path => {
       const { status, headers, body } = await get(stage, path)
       expect({ status, code: body.code }).toEqual({ status: 401, code: 'unsigned' })
@@ -159,7 +159,7 @@ describe('require_signed_fetch', () => {
     },
   )
 
-  test.each(paths)('%s is visible to a signed request', async path => {
+  test.each(paths)('shows %s for a signed request', async path => {
     const { status, headers } = await get(stage, path, signGet(stage, stage.alice, path))
     expect(status).toBe(200)
     expect(headers.get('vary')).toBe('Accept, Signature, Signature-Input')
@@ -172,15 +172,15 @@ describe('require_signed_fetch', () => {
     '/.well-known/nodeinfo',
     '/nodeinfo/2.1',
     `/.well-known/webfinger?resource=acct:echo@${domain}`,
-  ])('%s stays open: strict servers look there before they answer us', async path => {
+  ])('keeps %s open, since strict servers read it before they answer us', async path => {
     expect(await get(stage, path)).toMatchObject({ status: 200 })
   })
 
-  test('people still get the page', async () => {
+  test('keeps pages for people', async () => {
     expect(await get(stage, '/agents/echo', { accept: 'text/html' })).toMatchObject({ status: 404 })
   })
 
-  test('the gateway refuses a blocked host without a look at its key', async () => {
+  test('refuses a blocked host without a fetch of its key', async () => {
     const answer = await get(stage, '/agents/echo', signGet(stage, stage.mallory, '/agents/echo'))
     expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } })
     expect(stage.peer.requests).toEqual([])
@@ -194,14 +194,14 @@ describe('require_signed_fetch', () => {
     })
   })
 
-  test('when the host of a key does not answer, the gateway asks the reader to come again', async () => {
+  test('answers with a temporary refusal while the key’s host does not answer', async () => {
     stage.peer.serve(stage.alice.id, { status: 503 })
     const answer = await get(stage, '/agents/echo', signGet(stage, stage.alice, '/agents/echo'))
     expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } })
     expect(answer.headers.get('retry-after')).toBeTruthy()
   })
 
-  describe('a key with a document of its own, as GoToSocial’s', () => {
+  describe('a key with its own document, as in GoToSocial,', () => {
     const keyId = 'https://good.test/users/greta/main-key'
 
     function settleGreta(keyDocument: object): PeerAccount {
@@ -235,7 +235,7 @@ describe('require_signed_fetch', () => {
     })
   })
 
-  test('strangers cannot make us look up without end', async () => {
+  test('strangers cannot cause unlimited fetches', async () => {
     const path = '/agents/echo'
     // More requests are allowed as time passes.
     const now = Date.now()

@@ -47,8 +47,8 @@ const strict = (status: number) => (request: PeerRequest, document: object) =>
 
 const nameOf = async () => (await stage.stored())[0]?.message.sender.display_name
 
-describe('a host that shows its actors to everybody', () => {
-  test('shows the first one to us as well, and then the others need no signature, for a day', async () => {
+describe('a host that shows its actors without signatures', () => {
+  test('shows the first one to our signature too, and needs no signature for the others for a day', async () => {
     const [ann, bea, cleo] = [settle('ann'), settle('bea'), settle('cleo')]
     expect(await post(ann)).toMatchObject({ status: 202 })
     expect(askedFor(ann)).toEqual(['open', 'signed'])
@@ -59,7 +59,7 @@ describe('a host that shows its actors to everybody', () => {
     expect(askedFor(cleo)).toEqual(['open', 'signed'])
   })
 
-  test('costs no signature when somebody forges one of its actors', async () => {
+  test('causes no signed request for a forged actor', async () => {
     const ann = settle('ann')
     expect(await post(ann, { key: stage.mallory.key })).toMatchObject(refused)
     expect(askedFor(ann)).toEqual(['open'])
@@ -67,7 +67,7 @@ describe('a host that shows its actors to everybody', () => {
     expect(askedFor(ann)).toEqual(['open', 'signed'])
   })
 
-  test('may list a new key: the gateway looks up once more an actor whom a forger made known', async () => {
+  test('may list a new key, which causes one more fetch of an actor that a forger named', async () => {
     const ann = settle('ann')
     await post(ann, { key: stage.mallory.key })
     stage.gateway.system.advance(3_600_000)
@@ -77,7 +77,7 @@ describe('a host that shows its actors to everybody', () => {
     expect(askedFor(ann)).toEqual(['open', 'signed'])
   })
 
-  test('costs few signatures when somebody forges actors that it does not have', async () => {
+  test('causes few signed requests for forged actors that do not exist', async () => {
     for (let at = 0; at < 20; at += 1) {
       const id = `https://good.test/users/nobody-${at}`
       expect(await post({ ...stage.alice, id, keyId: `${id}#main-key` })).toMatchObject(refused)
@@ -85,7 +85,7 @@ describe('a host that shows its actors to everybody', () => {
     expect(stage.peer.requests.filter(isSigned)).toHaveLength(3)
   })
 
-  test('costs none at all when it is known to show the same to us', async () => {
+  test('causes no signed request once it has shown us the same', async () => {
     await post(settle('ann'))
     stage.peer.forget()
     const id = 'https://good.test/users/nobody'
@@ -96,7 +96,7 @@ describe('a host that shows its actors to everybody', () => {
   test.each([
     ['to everybody', { name: undefined }],
     ['without an inbox', { inbox: undefined }],
-  ])('may still show less of one account %s: we ask for that one as ourselves', async (_, less) => {
+  ])('may hide parts of one account %s, which the gateway then fetches with its signature', async (_, less) => {
     await post(settle('ann'))
     const bea = settle('bea', (request, document) => ({
       body: isSigned(request) ? document : { ...document, ...less },
@@ -106,7 +106,7 @@ describe('a host that shows its actors to everybody', () => {
     expect(await nameOf()).toBe('The bea')
   })
 
-  test.each([401, 403, 404, 410])('and answers %s to us admits nobody: its block holds', async status => {
+  test.each([401, 403, 404, 410])('admits nobody if it answers %s to our signature', async status => {
     const ann = settle('ann', (request, document) => (isSigned(request) ? { status } : { body: document }))
     const expected = status === 401 ? putOff : refused
     expect(await post(ann)).toMatchObject(expected)
@@ -115,8 +115,8 @@ describe('a host that shows its actors to everybody', () => {
   })
 })
 
-describe('a host that wants a signature', () => {
-  test.each([401, 403])('and answers %s to everybody gets a request without one once a day', async status => {
+describe('a host that requires signatures', () => {
+  test.each([401, 403])('with %s for everybody gets an unsigned request once a day', async status => {
     const [ann, bea, cleo] = [
       settle('ann', strict(status)),
       settle('bea', strict(status)),
@@ -141,7 +141,7 @@ describe('a host that wants a signature', () => {
       (document: object) => ({ body: { ...document, name: 'Somebody', icon: null } }),
     ],
     ['shows everybody no key', (document: object) => ({ body: { ...document, publicKey: undefined } })],
-  ])('and %s gets signed requests alone after its first actor', async (_, show: (document: object) => PeerAnswer) => {
+  ])('with %s gets only signed requests after its first actor', async (_, show: (document: object) => PeerAnswer) => {
     const hide = (request: PeerRequest, document: object) => (isSigned(request) ? { body: document } : show(document))
     const [ann, bea] = [settle('ann', hide), settle('bea', hide)]
     expect(await post(ann)).toMatchObject({ status: 202 })
@@ -151,7 +151,7 @@ describe('a host that wants a signature', () => {
     expect(askedFor(bea)).toEqual(['signed'])
   })
 
-  test('and refuses ours, too, gets one in both schemes and no more', async () => {
+  test('that refuses our signature too gets one request in each scheme', async () => {
     const [ann, bea] = [settle('ann', () => ({ status: 401 })), settle('bea', () => ({ status: 401 }))]
     expect(await post(ann)).toMatchObject(putOff)
     expect(askedFor(ann)).toEqual(['open', 'signed', 'signed'])
@@ -162,7 +162,7 @@ describe('a host that wants a signature', () => {
     expect(stage.peer.requests).toEqual([])
   })
 
-  test('may begin to want it, and cease', async () => {
+  test('may start and stop requiring it', async () => {
     await post(settle('ann'))
     const bea = settle('bea', strict(401))
     expect(await post(bea)).toMatchObject({ status: 202 })
@@ -194,7 +194,7 @@ describe('createSignerDocuments()', () => {
     return { documents, asked }
   }
 
-  test('remembers a bounded number of hosts that want a signature, and forgets the one not seen for longest', async () => {
+  test('remembers a bounded number of signature-requiring hosts, and drops the least recently seen', async () => {
     const { documents, asked } = createDocuments()
     const hosts = Array.from({ length: 5_001 }, (_, at) => `https://h${at}.test/users/ann`)
     for (const iri of hosts) await documents.fetch(iri)
@@ -205,7 +205,7 @@ describe('createSignerDocuments()', () => {
     expect(asked).toHaveLength(5_002)
   })
 
-  test('asks a host that it cannot reach only once, and signs nothing for it', async () => {
+  test('asks an unreachable host once, without signing', async () => {
     const calls: string[] = []
     const documents = createSignerDocuments({
       system: {
@@ -225,14 +225,14 @@ describe('createSignerDocuments()', () => {
     expect(calls).toEqual(['open'])
   })
 
-  test('asks no blocked host', async () => {
+  test('does not ask a blocked host', async () => {
     const { documents, asked } = createDocuments()
     await expect(documents.fetch('https://blocked.test/users/ann')).rejects.toThrow('its host is blocked')
     expect(asked).toEqual([])
   })
 })
 
-test('the gateway fetches an actor again with its own signature before it uses the actor for anything but a claim', async () => {
+test('the gateway fetches an actor again with its signature before any use other than a claim', async () => {
   const iri = parseIri('https://good.test/users/ann', 'Ann')
   const open: string[] = []
   const actors = createActorCache({

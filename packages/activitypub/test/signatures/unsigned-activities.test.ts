@@ -41,7 +41,7 @@ async function send(document: Members, options: PostActivityOptions = {}) {
   return { status, code, detail, stored: await stage.stored() }
 }
 
-test('an activity with its own proof counts without a signature of its request, and its record says by what', async () => {
+test('an activity with its own proof counts without a signed request, and its record names the proof', async () => {
   const { status, stored } = await send(prove(composeNote(erin)))
   expect([status, stored.length]).toEqual([202, 1])
   const key_id = `${erin.id}#ed25519-key`
@@ -66,7 +66,7 @@ test('a second copy of it, signed or not, is the same message', async () => {
   expect(await stage.stored()).toHaveLength(1)
 })
 
-test('a digest is not needed, and one that is there has to be right', async () => {
+test('needs no digest, but a given digest must match', async () => {
   const wrong = `SHA-256=${Buffer.alloc(32).toString('base64')}`
   expect(await send(prove(composeNote(erin)), { headers: { digest: wrong } })).toMatchObject({
     status: 401,
@@ -75,7 +75,7 @@ test('a digest is not needed, and one that is there has to be right', async () =
   })
 })
 
-test('the addressing of the activity alone says whom it is for, whatever inbox it came to', async () => {
+test('reaches the agents in its own addressing, at any inbox', async () => {
   const help = `${origin}/agents/help`
   const audience = { cc: [help], tag: [{ type: 'Mention', href: help }] }
   const { stored } = await send(prove(composeNote(erin, audience, { cc: [help] })))
@@ -127,7 +127,7 @@ describe('the gateway refuses an unsigned activity', () => {
     expect(await send(compose())).toMatchObject({ stored: [], ...expected })
   })
 
-  test('by a key that its host shows to everybody and does not show to us', async () => {
+  test('by a key that its host hides from us but shows to others', async () => {
     stage.peer.serve(erin.id, ({ headers }) => ({
       body: 'signature' in headers ? { ...erin.document, assertionMethod: [] } : erin.document,
     }))
@@ -139,7 +139,7 @@ describe('the gateway refuses an unsigned activity', () => {
     })
   })
 
-  test('without a proof before it fetches anything', async () => {
+  test('without a proof, before it fetches anything', async () => {
     await send(composeNote(erin))
     expect(stage.peer.requests).toEqual([])
   })

@@ -72,13 +72,13 @@ describe('an a2a agent', () => {
     return { asked: calls, heard: chunks }
   }
 
-  test('passes on the text that it received, and answers with the text of its peer', async () => {
+  test('passes on the received text, and answers with its peer’s text', async () => {
     const { asked, heard } = await converse(completed('hi'))
     expect(asked).toEqual([['https://peer.test/card', [text('hello')], expect.anything()]])
     expect(heard).toEqual([[{ parts: [text('hi')], status: 'completed' }]])
   })
 
-  test('answers a question in its own task, and goes on in the same context afterwards', async () => {
+  test('answers a question in its own task, and then continues in the same context', async () => {
     const ids = { contextId: 'c-1', taskId: 't-1' }
     const question = { ...completed('which?'), ...ids, status: 'input_required' as const }
     const { asked, heard } = await converse(question, { ...completed('done'), ...ids }, completed('more'))
@@ -90,7 +90,7 @@ describe('an a2a agent', () => {
     ])
   })
 
-  test('passes on pieces while they come, and the rest at the end', async () => {
+  test('passes on chunks as they come, and the rest at the end', async () => {
     const { agent } = await openTestAgent({ use: 'a2a', address })
     const { promise: isHeard, resolve } = Promise.withResolvers<void>()
     const call: AgentContext['call'] = async (_address, _parts, { onPiece } = {}) => {
@@ -108,7 +108,7 @@ describe('an a2a agent', () => {
     expect(pieces).toEqual([{ parts: [text('Open ')] }, { parts: [text('daily')], status: 'completed' }])
   })
 
-  test('tells its sender that the peer is away, and leaves no turn open for days', async () => {
+  test('tells its sender that the peer is unreachable, without leaving the turn open for days', async () => {
     const { agent } = await openTestAgent({ use: 'a2a', address })
     const call: AgentContext['call'] = async () => {
       throw new Unavailable('Cannot call agent: it answered with 503')
@@ -117,7 +117,7 @@ describe('an a2a agent', () => {
     expect(pieces).toEqual([{ status: 'failed', parts: [text(expect.stringMatching(/cannot be reached/))] }])
   })
 
-  test('gives the peer as long as the deadline, and calls it as the operator says', async () => {
+  test('calls the peer with the operator’s options, and waits until the deadline', async () => {
     const entry = { deadline: '10m', stream: false, api_key: { header: 'X-Key', key: 'secret' } }
     const { agent } = await openTestAgent({ use: 'a2a', address, ...entry })
     let peer: PeerOptions | undefined

@@ -17,14 +17,14 @@ test.each<[chatState: object, shown: object | undefined]>([
   [{ chat_state: ['cart', 'absent'] }, { cart: ['cake'] }],
   [{ chat_state: ['absent'] }, undefined],
   [{ chat_state: 'all' }, { cart: ['cake'], customer: { name: 'Ann' } }],
-])('a chat sees of the state what the operator names (%j)', async (config, shown) => {
+])('a chat shows the configured members of the state (%j)', async (config, shown) => {
   const { ask, server } = await openAgui(() => runOf({ type: 'STATE_SNAPSHOT', snapshot }, textEvent('ok')), config)
   expect((await ask()).answer?.chat_state).toEqual(shown)
   await ask()
   expect(server.inputs()[1]?.state).toEqual(snapshot)
 })
 
-test('a chat learns that a state which it saw is gone', async () => {
+test('a chat removes a shown state that the agent deletes', async () => {
   const states: readonly object[] = [{ cart: ['cake'] }, {}, {}]
   const { ask } = await openAgui((_input, index) => runOf({ type: 'STATE_SNAPSHOT', snapshot: states[index] }), {
     chat_state: 'all',
@@ -33,7 +33,7 @@ test('a chat learns that a state which it saw is gone', async () => {
   expect(chatStates).toEqual([{ cart: ['cake'] }, {}, undefined])
 })
 
-test('a configuration cannot show the messages of a state', async () => {
+test('the configuration cannot show the messages of a state', async () => {
   const opened = openTestAgent({ use: 'ag-ui', url: 'http://127.0.0.1:1/', chat_state: ['cart', 'messages'] })
   await expect(opened).rejects.toThrow(ConfigError)
   await expect(opened).rejects.toThrow(/messages/)

@@ -54,7 +54,7 @@ describe('a run', () => {
     expect(second?.messages).toEqual(first?.messages)
   })
 
-  test('gives a message one id in all runs, and an answer the id of the server', async () => {
+  test('gives a message one id in all runs, and an answer the server’s id', async () => {
     const { ask, server } = await openAgui(() => runOf(textEvent('two', 'run-7')))
     await ask(testMessage('one'))
     const [asked] = server.inputs()[0]?.messages ?? []
@@ -78,7 +78,7 @@ describe('a run', () => {
     expect(second).not.toBe(first)
   })
 
-  test('gives messages that share an answer the id that they have in the history', async () => {
+  test('gives messages with a common answer their ids from the history', async () => {
     const { ask, server } = await openAgui(() => runOf(textEvent('hi')))
     const merged = [{ id: 'm1', received_at: '2026-01-01T00:00:00.000Z', part_count: 1 }]
     const parts = [...turn('user', 'one', '').parts, ...turn('user', '@bob@peer.test:', '').parts]
@@ -97,7 +97,7 @@ describe('a run', () => {
     expect(JSON.parse(run?.context[0]?.value ?? '')).toMatchObject({ verified: false, auth_method: 'none' })
   })
 
-  test('has a thread of the server for each thread_id, by whatever channel it comes and however the wire names it', async () => {
+  test('has one server thread for each thread_id, across channels and protocol names', async () => {
     const { ask, server } = await openAgui(() => runOf(textEvent('hi')), { keeps_history: true })
     const source = 'https://peer.test/contexts/1'
     const ownThread = { thread_id: '0b22717b-b192-44b6-a9a7-114ad5fbaac9', thread_source: source }
@@ -142,12 +142,12 @@ describe('an AG-UI agent', () => {
     expect(chunks.map(textOfAnswer).filter(Boolean)).toHaveLength(3)
   })
 
-  test('gives an empty answer if its message has only blanks, and no answer without a message', async () => {
+  test('gives an empty answer for a blank message, and no answer without a message', async () => {
     expect(await answerTo(textEvent(' \n'))).toMatchObject({ parts: [{ kind: 'text', content: '' }] })
     expect(await answerTo()).toBeUndefined()
   })
 
-  test('skips events of no type that it knows, whatever their names', async () => {
+  test('skips unknown events, under any name', async () => {
     const types = ['CUSTOM', 'constructor', 'toString', '__proto__'].map(type => ({ type }))
     expect(textOfAnswer(await answerTo(...types, textEvent('Good day.')))).toBe('Good day.')
   })
@@ -186,7 +186,7 @@ describe('an AG-UI agent', () => {
     expect(server.inputs()[1]?.state).toEqual({ cart: ['cake', 'tea'] })
   })
 
-  test('asks by an interrupt, and the next message answers it', async () => {
+  test('asks with an interrupt, and the next message answers it', async () => {
     const interrupts = [{ id: 'i1', reason: 'approval', message: 'Really?' }]
     const { ask, server, kept } = await openAgui([
       eventsOf(textEvent('Wait. '), finished({ outcome: { type: 'interrupt', interrupts } })),
@@ -208,7 +208,7 @@ describe('an AG-UI agent', () => {
     expect((await ask()).answer).toMatchObject({ usage: [{ model: 'small', input_tokens: 10, output_tokens: 4 }] })
   })
 
-  test('that streams no text answers with the last message of its snapshot', async () => {
+  test('answers with the last message of its snapshot if it streams no text', async () => {
     const messages = [
       { id: '1', role: 'user', content: 'hello' },
       { id: '2', role: 'assistant', content: 'whole' },
@@ -217,7 +217,7 @@ describe('an AG-UI agent', () => {
     expect(textOfAnswer(await answerTo({ type: 'MESSAGES_SNAPSHOT', messages }, textEvent('said')))).toBe('said')
   })
 
-  test('holds up no turn after its run has finished', async () => {
+  test('does not delay the turn after its run has finished', async () => {
     const { ask, server } = await openAgui(() => ({ ...runOf(textEvent('over')), hangs: true }))
     expect(textOfAnswer((await ask()).answer)).toBe('over')
     await server.left
@@ -269,18 +269,18 @@ describe('an AG-UI agent fails', () => {
     ['503', { status: 503, body: {} }],
     ['a run without an end', eventsOf(textEvent('half'))],
     ['a connection that breaks', { ...eventsOf(textEvent('half')), breaks: true }],
-  ])('for a while, and gets the question again, by %s', async (_what, reply) => {
+  ])('for a while by %s, and gets the question again', async (_what, reply) => {
     await expect(failing(reply)).rejects.toBeInstanceOf(Unavailable)
   })
 
-  test('and lets go of the refusal that it leaves unread', async () => {
+  test('and closes the unread refusal', async () => {
     // The silence alone would end the turn only after minutes.
     const { ask, server } = await openAgui([{ status: 418, pieces: ['a'], hangs: true }], { deadline: '5m' })
     await expect(ask()).rejects.toThrow('answered 418')
     await server.left
   })
 
-  test('keeps nothing of a run that failed', async () => {
+  test('and keeps nothing of a failed run', async () => {
     const { ask, kept } = await openAgui([eventsOf({ type: 'STATE_SNAPSHOT', snapshot: { a: 1 } })])
     await expect(ask()).rejects.toThrow()
     expect(kept()).toBeUndefined()

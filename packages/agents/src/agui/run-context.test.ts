@@ -4,7 +4,7 @@ import { openAgui } from '../../test/agui-agent.ts'
 import { runOf } from '../../test/agui-server.ts'
 import { testMessage } from '../../test/gateway.ts'
 
-test('a run has the subject of a mail and the state of the person, and an event of the server sets that state', async () => {
+test('a run gets a mail’s subject and the person’s state, which an event of the server can set', async () => {
   const { ask, server } = await openAgui([
     runOf({ type: 'CUSTOM', name: 'other', value: 0 }, { type: 'CUSTOM', name: 'person_state', value: { seen: 2 } }),
   ])

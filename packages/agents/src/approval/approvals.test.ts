@@ -35,7 +35,7 @@ function decideOn(question: PartialResponse, outcome: 'granted' | 'declined') {
 }
 
 describe('openApprovals()', () => {
-  test('puts the action on the record store, and asks with its arguments where the tool has no text (E-38)', async () => {
+  test('records the action, and asks with its arguments if the tool has no text (E-38)', async () => {
     const { ask, records } = openTest()
     const question = await ask()
     expect(question.status).toBe('input_required')
@@ -49,7 +49,7 @@ describe('openApprovals()', () => {
     expect(record?.value).toMatchObject({ status: 'pending', apply_input: { args: { order: '17' } } })
   })
 
-  test('shows the arguments in full, or says where it cuts them', async () => {
+  test('shows the arguments in full, or says where it truncates them', async () => {
     const { ask } = openTest()
     expect(policyOf(await ask({ args: { to: '\u202e71' } })).message).toBe(
       'May I run "refund" with {"to":"\\u202e71"}?',
@@ -76,7 +76,7 @@ describe('openApprovals()', () => {
     expect(runs).toEqual([{ order: '17' }])
   })
 
-  test('does not repeat an action that broke off, and says that nobody knows its result (E-39)', async () => {
+  test('does not repeat an interrupted action, and says that its result is unknown (E-39)', async () => {
     const { ask, approvals } = openTest()
     const message = decideOn(await ask(), 'granted')
     const decided = await approvals.findDecided(message)
@@ -92,7 +92,7 @@ describe('openApprovals()', () => {
     })
   })
 
-  test('never runs a declined action, or one whose decision came too late (E-39)', async () => {
+  test('never runs a declined action, or one with a late decision (E-39)', async () => {
     for (const [outcome, hours, words] of [
       ['declined', 0, 'It was not allowed.'],
       ['granted', 3, 'Nobody allowed it in time.'],
@@ -107,7 +107,7 @@ describe('openApprovals()', () => {
     }
   })
 
-  test('tells how a call stands: it waits, or its time is over', async () => {
+  test('tells whether a call waits or has expired', async () => {
     const { ask, approvals, wait } = openTest()
     const policy = policyOf(await ask({ rule: { ...onlyOnce, expires_after_hours: 2 } }))
     expect((await approvals.describe(policy))?.outcome).toEqual({ error: { message: 'It still waits to be allowed.' } })
@@ -115,7 +115,7 @@ describe('openApprovals()', () => {
     expect((await approvals.describe(policy))?.outcome).toEqual({ error: { message: 'Nobody allowed it in time.' } })
   })
 
-  test('tells that the time of a call is over where only its requirement has an end', async () => {
+  test('tells that a call has expired even if only its requirement has a deadline', async () => {
     const { ask, approvals, wait } = openTest()
     const policy = { ...policyOf(await ask()), expires_at: new Date(start + 2 * 3_600_000).toISOString() }
     wait(1)
@@ -124,7 +124,7 @@ describe('openApprovals()', () => {
     expect((await approvals.describe(policy))?.outcome).toEqual({ error: { message: 'Nobody allowed it in time.' } })
   })
 
-  test('takes no decision on a call of another agent, on a missing call, or on something else', async () => {
+  test('refuses a decision on another agent’s call, a missing call, or another object', async () => {
     const records = createMemoryRecords()
     const { ask } = openTest({ records })
     const { approvals } = openTest({ name: 'other', records })

@@ -62,7 +62,7 @@ async function openTest({ policy = 'direct', thread, approver = 'sender' }: Kept
 }
 
 describe('calls with a decision from an earlier conversation', () => {
-  test('run at once, each once, on record with whose word it was (E-39)', async () => {
+  test('run at once, each once, with the author of the decision on record (E-39)', async () => {
     const { tryTurn, runs, records } = await openTest()
     const { call } = tryTurn()
     expect(await call({ order: '17' })).toEqual({ result: { done: { order: '17' } } })
@@ -79,7 +79,7 @@ describe('calls with a decision from an earlier conversation', () => {
     )
   })
 
-  test('run no second time in a repeated turn, which knows their results (E-39)', async () => {
+  test('do not run twice in a repeated turn, which knows their results (E-39)', async () => {
     const { tryTurn, runs } = await openTest()
     const first = tryTurn()
     await first.call({ order: '17' })
@@ -93,7 +93,7 @@ describe('calls with a decision from an earlier conversation', () => {
     expect(runs).toHaveLength(4)
   })
 
-  test('do not run again after they broke off, since nobody knows the result (E-39)', async () => {
+  test('do not run again after an interruption, since their result is unknown (E-39)', async () => {
     const { tryTurn, approvals, run, runs } = await openTest()
     const ruled = await tryTurn().find({ order: '17' })
     if (!ruled) throw new Error('nothing is remembered')
@@ -106,14 +106,14 @@ describe('calls with a decision from an earlier conversation', () => {
     expect(runs).toEqual([])
   })
 
-  test('need a new question where a repeated turn wants something else', async () => {
+  test('need a new question if a repeated turn makes another call', async () => {
     const { tryTurn, runs } = await openTest()
     await tryTurn().call({ order: '17' })
     expect(await tryTurn().find({ order: '99' })).toBeUndefined()
     expect(runs).toEqual([{ order: '17' }])
   })
 
-  test('never run after a no, and cause no question', async () => {
+  test('never run after a refusal, without a question', async () => {
     const { tryTurn, runs } = await openTest({ policy: 'forbidden' })
     expect(await tryTurn().call({ order: '17' })).toEqual({
       error: {
@@ -131,12 +131,12 @@ describe('calls with a decision from an earlier conversation', () => {
       { ...aliceSender, identities: [{ ...first(aliceSender), assurance: 'domain' }] },
     ],
   ]
-  test.each(otherSenders)('cause a question when they are of %s', async (_, sender) => {
+  test.each(otherSenders)('need a question if they are of %s', async (_, sender) => {
     const { tryTurn } = await openTest()
     expect(await tryTurn({ message: testMessage('please', { sender }) }).find({})).toBeUndefined()
   })
 
-  test('cause a question from a list, elsewhere, too late, or when the configuration ignores such decisions', async () => {
+  test('need a question from a list, elsewhere, too late, or when the configuration ignores such decisions', async () => {
     const { tryTurn, wait } = await openTest()
     expect(await tryTurn({ flags: ['by_list'] }).find({})).toBeUndefined()
     const here = await openTest({ thread: 7 })

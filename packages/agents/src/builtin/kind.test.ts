@@ -27,7 +27,7 @@ function askHelp(text: string, context = testContext(), members: Partial<Normali
 }
 
 describe('builtin:echo', () => {
-  test('says back what it heard, and how the sender was proven', async () => {
+  test('repeats the message and the sender’s proof', async () => {
     expect((await askEcho({ sender: aliceSender })).text).toBe(
       [
         '> hello',
@@ -41,7 +41,7 @@ describe('builtin:echo', () => {
     )
   })
 
-  test('says so when the sender was not proven', async () => {
+  test('says so if the sender is unproven', async () => {
     expect((await askEcho({})).text).toBe(
       ['> hello', '', '- **From:** @alice@peer.test', '- **Proven by:** `none`', '- **Verified:** no'].join('\n'),
     )
@@ -58,7 +58,7 @@ describe('builtin:echo', () => {
     expect(text).toMatch(/^> @echo a < b &amp; c\n> next\n>\n> end &bogus;\n\n/)
   })
 
-  test('prefers the plain reading of a message that has both', async () => {
+  test('prefers the plain text of a message with both forms', async () => {
     const parts: NormalizedMessage['parts'] = [
       { kind: 'text', mime: 'text/html', content: '<p>rich</p>' },
       { kind: 'text', mime: 'text/plain', content: 'plain' },
@@ -72,38 +72,38 @@ describe('builtin:echo', () => {
     )
   })
 
-  test('is short about long messages', async () => {
+  test('shortens long messages', async () => {
     const { text } = await askEcho({}, 'x'.repeat(100_000))
     expect(text.length).toBeLessThan(4_200)
     expect(text).toContain('x…\n')
   })
 
-  test('lets a key id neither leave its code span nor its line', async () => {
+  test('keeps a key id within its code span and line', async () => {
     const { text } = await askEcho({ sender: { ...aliceSender, key_id: 'a`](x)\n# b' } })
     expect(text).toContain('- **Key:** `a](x)# b`\n')
   })
 
-  test('takes HTML of nothing but opening brackets in its stride', async () => {
+  test('reads HTML of only opening brackets in linear time', async () => {
     const content = '<'.repeat(1_000_000)
     expect((await askEcho({ parts: [{ kind: 'text', mime: 'text/html', content }] })).text).toContain('> <<<')
   })
 })
 
 describe('builtin:help', () => {
-  test('lists what it knows', async () => {
+  test('lists its commands', async () => {
     const { text } = await askHelp('help')
     for (const word of 'help history attachments file tool refuse ask remember recall slow'.split(' ')) {
       expect(text).toContain(`- \`${word}\`: `)
     }
   })
 
-  test('says what it knows when it does not understand', async () => {
+  test('lists its commands for an unknown one', async () => {
     for (const strange of ['dance', '', 'constructor']) {
       expect((await askHelp(strange)).text).toMatch(/^I know these words: help, history, /)
     }
   })
 
-  test('answers a word without end in the time its length deserves', async () => {
+  test('answers a word of any length in linear time', async () => {
     expect((await askHelp(`${'.'.repeat(2_000_000)}x`)).text).toMatch(/^I know these words: /)
     expect((await askHelp(`help${'!'.repeat(100)}`)).text).toContain('- `help`: ')
   })
@@ -128,7 +128,7 @@ describe('builtin:help', () => {
     expect((await askHelp('history')).text).toBe('0 turns, cacheBreakpointAfter: none')
   })
 
-  test('shows attachments as it read them', async () => {
+  test('describes attachments as received', async () => {
     const bytes = new TextEncoder().encode('attached')
     const context = testContext({ attachment: async () => ({ bytes, mime: 'text/x-note' }) })
     const parts = [...testMessage('attachments').parts, inlineFile]
@@ -139,7 +139,7 @@ describe('builtin:help', () => {
     expect((await askHelp('attachments')).text).toBe('There is no attachment.')
   })
 
-  test('makes a file', async () => {
+  test('creates a file', async () => {
     const { parts = [] } = await askHelp('file')
     const file = parts[1] as FilePart
     const bytes = Buffer.from(file.bytes_ref.kind === 'inline' ? file.bytes_ref.data_base64 : '', 'base64')
@@ -147,7 +147,7 @@ describe('builtin:help', () => {
     expect(file).toMatchObject({ name: 'note.txt', mime: 'text/plain', size: bytes.length })
   })
 
-  test('calls a tool and says what came of it', async () => {
+  test('calls a tool and reports its result', async () => {
     const { parts } = await askHelp('tool one two three')
     expect(parts).toEqual([
       {
@@ -161,7 +161,7 @@ describe('builtin:help', () => {
     ])
   })
 
-  test('asks back', async () => {
+  test('asks a question', async () => {
     expect(await askHelp('ask')).toMatchObject({ status: 'input_required', text: expect.stringContaining('?') })
   })
 
@@ -172,7 +172,7 @@ describe('builtin:help', () => {
     })
   })
 
-  test('answers slowly, in pieces', async () => {
+  test('streams its answer slowly', async () => {
     const { agent } = await openTestAgent({ use: 'builtin:help' }, { system: { sleep: async () => {} } })
     const pieces: unknown[] = []
     const answer = await collectAnswer(await agent.handle(testMessage('slow'), testContext()), ({ parts }) => {

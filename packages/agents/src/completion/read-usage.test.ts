@@ -77,7 +77,7 @@ describe('readUsage()', () => {
       { prompt_tokens: 1, completion_tokens: 2, reasoning_tokens: 5 },
       { input_tokens: 1, output_tokens: 7, reasoning_tokens: 5, total_tokens: 8 },
     ],
-  ])('understands %s', (_, reported, usage) => {
+  ])('reads %s', (_, reported, usage) => {
     expect(readUsage(reported)).toEqual(usage)
   })
 
@@ -92,11 +92,11 @@ describe('readUsage()', () => {
     [{ prompt_tokens: 1.5, completion_tokens: 2 ** 60 }],
     [{ total_tokens: 7 }],
     [{ prompt_tokens_details: { cached_tokens: 5 } }],
-  ])('makes nothing of %j', reported => {
+  ])('ignores %j', reported => {
     expect(readUsage(reported)).toBeUndefined()
   })
 
-  test('takes what makes sense beside what makes none', () => {
+  test('keeps valid numbers beside invalid ones', () => {
     const reported = {
       prompt_tokens: 8,
       completion_tokens: null,

@@ -22,7 +22,7 @@ describe('readIcon()', () => {
     ['c.gif', Buffer.from('GIF89a..........'), 'image/gif', 'gif'],
     ['d.webp', Buffer.from('RIFF\n\r..WEBPVP8 '), 'image/webp', 'webp'],
     ['png.by.another.name', png, 'image/png', 'png'],
-  ])('knows %s by its bytes', async (name, bytes, mediaType, extension) => {
+  ])('recognizes %s by its bytes', async (name, bytes, mediaType, extension) => {
     const icon = await readIcon(keep(name, bytes), setting)
     expect(icon).toMatchObject({
       mediaType,
@@ -38,7 +38,7 @@ describe('readIcon()', () => {
     expect((await readIcon('a.png', setting))?.fileName).toBe(one?.fileName)
   })
 
-  test('leaves addresses alone', async () => {
+  test('keeps URLs unchanged', async () => {
     expect(await readIcon('https://peer.test/a.png', setting)).toBeUndefined()
     expect(await readIcon(undefined, setting)).toBeUndefined()
   })
@@ -62,7 +62,7 @@ describe('readIcon()', () => {
   })
 })
 
-test('openAgents() gives a picture its address under the agent’s own', async () => {
+test('openAgents() gives a picture a URL below the agent’s own', async () => {
   const gateway = await openAgentGateway({ echo: { use: 'builtin:echo', icon: keep('own.png', png) } }, { baseDir })
   const icon = gateway.findIcon('echo')
   expect(gateway.find('echo')).toMatchObject({

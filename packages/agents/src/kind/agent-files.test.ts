@@ -57,7 +57,7 @@ async function askWebhook(
 const attached = { kind: 'inline', data_base64: bytes.toString('base64') }
 
 describe('a file at the own origin of an agent', () => {
-  test('comes with the answer, with the name and type that its address has', async () => {
+  test('arrives with the answer, with the name and type in its URL', async () => {
     const { answer, fetched } = await askWebhook(origin => ({ parts: [fileAt(`${origin}/plans.pdf`)] }))
     expect(answer?.parts).toEqual([
       { kind: 'file', name: 'plans.pdf', mime: 'application/pdf', size: bytes.length, bytes_ref: attached },
@@ -65,7 +65,7 @@ describe('a file at the own origin of an agent', () => {
     expect(fetched).toEqual(['GET /plans.pdf'])
   })
 
-  test('stays an address where the peer has named it and the agent repeats it without the mark', async () => {
+  test('stays a link if the peer named it and the agent repeats it without the mark', async () => {
     const server = await openServer(origin => ({ parts: [fileAt(`${origin}/secret`)] }), { '/secret': servePdf })
     const { agent } = await openTestAgent({ use: 'webhook', url: `${server.origin}/hook`, secret })
     const url = `${server.origin}/secret`
@@ -79,7 +79,7 @@ describe('a file at the own origin of an agent', () => {
     expect(server.fetched).toEqual([])
   })
 
-  test('keeps the name, type and words that the agent gives it', async () => {
+  test('keeps the agent’s name, type and alt text', async () => {
     const own = { kind: 'artifact', name: 'Pläne.pdf', mime: 'application/x-plan', description: 'Plans', size: 1 }
     const path = '/a%20b%FF.pdf'
     const { answer } = await askWebhook(
@@ -92,7 +92,7 @@ describe('a file at the own origin of an agent', () => {
     ])
   })
 
-  test('comes with posts and edits, too', async () => {
+  test('arrives with posts and edits too', async () => {
     const { answer } = await askWebhook(origin => {
       const parts = [fileAt(`${origin}/plans.pdf`)]
       return { text: 'Done.', acts: [{ act: 'post', parts }, { act: 'edit', response: 'r1', parts }, { act: 'like' }] }
@@ -101,7 +101,7 @@ describe('a file at the own origin of an agent', () => {
     expect(answer?.acts).toMatchObject([{ parts }, { parts }, { act: 'like' }])
   })
 
-  test('stays an address where it lies elsewhere, and where a stranger chose it', async () => {
+  test('stays a link if it is elsewhere or a stranger chose it', async () => {
     const { answer, fetched, origin } = await askWebhook(origin => ({
       parts: [
         fileAt('https://files.test/plans.pdf'),
@@ -134,7 +134,7 @@ describe('a file at the own origin of an agent', () => {
     await expect(pendingAnswer).rejects.toThrow(problem)
   })
 
-  test('fails its turn if all files together have too many bytes, or are too many', async () => {
+  test('fails its turn if there are too many files or bytes', async () => {
     const half: File = (_, response) => response.writeHead(200).end(Buffer.alloc(most / 2 + 1))
     const parts = (count: number) => (origin: string) => ({ parts: Array(count).fill(fileAt(`${origin}/half`)) })
     await expect(askWebhook(parts(2), { '/half': half })).rejects.toThrow(
@@ -144,7 +144,7 @@ describe('a file at the own origin of an agent', () => {
     await expect(askWebhook(parts(17), { '/half': none })).rejects.toThrow('the answer has more than 16 files')
   })
 
-  test('puts its turn off if its server is away for a while', async () => {
+  test('postpones its turn if its server is unreachable', async () => {
     const busy: File = (_, response) => response.writeHead(503, { 'retry-after': '7' }).end()
     const pendingAnswer = askWebhook(origin => ({ parts: [fileAt(`${origin}/plans.pdf`)] }), { '/plans.pdf': busy })
     await expect(pendingAnswer).rejects.toThrow(Unavailable)
@@ -175,13 +175,13 @@ describe('a file of an a2a agent', () => {
     return { parts: answer?.parts, fetched }
   }
 
-  test('comes from the origin of the card, in pieces and at the end', async () => {
+  test('comes from the card’s origin, in chunks and at the end', async () => {
     const { parts, fetched } = await callPeer('own/card', origin => [fileAt(`${origin}/plans.pdf`)])
     expect(parts).toMatchObject([{ bytes_ref: attached }, { bytes_ref: attached }])
     expect(fetched).toHaveLength(2)
   })
 
-  test('stays a link if everybody can reach it and the gateway cannot have its bytes', async () => {
+  test('stays a link if it is public and the gateway cannot load it', async () => {
     const log = { ...noLog, warn: vi.fn() }
     const file = fileAt('https://peer.test/missing.pdf')
     const { parts, fetched } = await callPeer('https://peer.test/card', () => [file], log)

@@ -23,7 +23,7 @@ const idsOf = (view: ReturnType<typeof createHistoryView>, entries: readonly Ent
   view.view(entries).turns.map(({ id }) => id)
 
 describe('createHistoryView()', () => {
-  test('an orchestrator sees the last eight messages, or as many as its window holds, without actions (S-20)', () => {
+  test('gives an orchestrator the last eight messages, or its window, without actions (S-20)', () => {
     const entries = [...past, entryOf(21, 'm21'), entryOf(22, 'm22', call)]
     expect(idsOf(createHistoryView({ view: 'role:orchestrator' }), entries)).toEqual([
       'n15',
@@ -40,12 +40,12 @@ describe('createHistoryView()', () => {
     expect(JSON.stringify(visibleEntries)).not.toContain('tool_call')
   })
 
-  test('a manager and a worker see nothing of a conversation without phase and task (S-21, S-22)', () => {
+  test('gives a manager and a worker nothing of a conversation without phase and task (S-21, S-22)', () => {
     expect(idsOf(createHistoryView({ view: 'role:manager' }), past)).toEqual([])
     expect(idsOf(createHistoryView({ view: 'role:worker' }), past)).toEqual([])
   })
 
-  test('a swarm keeps the last fifteen messages, or as many as its window holds; one with calls counts once (W-15)', () => {
+  test('gives a swarm the last fifteen messages, or its window, with one message per call group (W-15)', () => {
     expect(idsOf(createHistoryView({ view: 'swarm' }), past)).toHaveLength(15)
     expect(idsOf(createHistoryView({ view: 'swarm', keep: 0 }), past)).toEqual([])
     const view = createHistoryView({ view: 'swarm', keep: 2 }).view([
@@ -57,7 +57,7 @@ describe('createHistoryView()', () => {
     expect(view.turns[1]?.parts[0]).toEqual(call)
   })
 
-  test('the sliding window comes last, whatever the view', () => {
+  test('applies the sliding window last, for every view', () => {
     expect(idsOf(createHistoryView({ view: 'swarm', maxTurns: 4 }), past)).toEqual(['n17', 'n18', 'n19', 'n20'])
     expect(idsOf(createHistoryView({ view: 'sliding', maxTurns: 4, keepHead: 2 }), past)).toEqual([
       'n1',

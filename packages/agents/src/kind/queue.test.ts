@@ -10,7 +10,7 @@ test.each([
   [{ queue: 'merge' }, { mode: 'merge' }],
   [{ queue: 'interrupt' }, { mode: 'interrupt' }],
   [{ queue: { mode: 'merge', window: '1500ms' } }, { mode: 'merge', windowMs: 1_500 }],
-])('the configuration reads %j as %j, which reads again as the same', (members, lane) => {
+])('the configuration reads %j as %j, and reads that unchanged', (members, lane) => {
   const { data } = read(members)
   if (!data) throw new Error('it should be valid')
   expect(readQueueMode(data.queue)).toEqual(lane)

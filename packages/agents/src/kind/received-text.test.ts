@@ -17,7 +17,7 @@ test.each([
   expect(readReceivedText({ parts: [html(content)] })).toBe(text)
 })
 
-test('readReceivedText() prefers the plain reading of a message that has both', () => {
+test('readReceivedText() prefers the plain text of a message with both forms', () => {
   const plain = { kind: 'text', mime: 'text/plain', content: ' <b>a</b> ' } as const
   expect(readReceivedText({ parts: [html('b'), plain] })).toBe('<b>a</b>')
 })

@@ -41,14 +41,14 @@ async function openActingServer(first: Answer, structuredContent?: object) {
   return { runs, connection, call: () => connection.use(client => client.callTool({ name: 'pay', arguments: {} })) }
 }
 
-test.each([400, 404, -32_000])('a tool that ran and failed with the code %i does not run again', async code => {
+test.each([400, 404, -32_000])('a tool that failed with the code %i does not run again', async code => {
   const { runs, call } = await openActingServer({ status: 200, body: { error: { code, message: 'no such order' } } })
   await expect(call()).rejects.toThrow('no such order')
   expect(runs).toEqual(['tools/call'])
 })
 
 test.each([400, 404])(
-  'a call that the transport refuses with %i, before it runs, goes out in a new session',
+  'a call that the transport refuses with %i, before it runs, repeats in a new session',
   async status => {
     const { runs, call } = await openActingServer({ status, body: {} })
     expect(await call()).toMatchObject({ content: [{ text: 'done' }] })
@@ -62,7 +62,7 @@ test.each([401, 403, 429, 500, 503])('a call that fails with the status %i does 
   expect(runs).toEqual(['tools/call'])
 })
 
-test('an expression in the schema of a result does not run', async () => {
+test('a pattern in the schema of a result does not execute', async () => {
   const structuredContent = { x: `${'a'.repeat(40)}!` }
   const outputSchema = { type: 'object', properties: { x: { type: 'string', pattern: '^(?:a+)+$' } }, required: ['x'] }
   const tools = [{ name: 'pay', inputSchema: { type: 'object' }, outputSchema }]

@@ -18,12 +18,12 @@ test.each<[where: string, schema: object, args: object]>([
   ['a name', { propertyNames: text, properties: {} }, { [hostile]: 1 }],
   ['names', { patternProperties: { [slow]: { type: 'string' } }, additionalProperties: false }, { [hostile]: 'x' }],
   ['other members', { additionalProperties: text }, { x: hostile }],
-])('a foreign expression for %s does not run, and its arguments pass', (_where, schema, args) => {
+])('a foreign pattern for %s does not execute, and its arguments pass', (_where, schema, args) => {
   const findFault = createArgumentCheck(relaxSchema(schema as { readonly [keyword: string]: unknown }))
   expect(findFault(args)).toBeUndefined()
 })
 
-test('the check keeps what has no expression beside one that has', () => {
+test('the check keeps the rules beside a pattern', () => {
   const schema = { properties: { x: text, n: { type: 'integer', maximum: 3 } }, required: ['n'] }
   const findFault = createArgumentCheck(relaxSchema(schema))
   expect(findFault({ x: hostile, n: 4 })).toMatch(/^n: /)
@@ -31,7 +31,7 @@ test('the check keeps what has no expression beside one that has', () => {
   expect(findFault({ x: 1, n: 3 })).toMatch(/^x: /)
 })
 
-test('a schema without expressions stays as it is, also with a property of that name in its words', () => {
+test('a schema without patterns stays unchanged, also with a property of that name', () => {
   const schema = { properties: { a: { type: 'string' } }, not: { required: ['b'] } }
   expect(relaxSchema(schema)).toBe(schema)
   const closedSchema = { properties: { pattern: { type: 'string' }, n: { type: 'integer' } }, required: ['pattern'] }

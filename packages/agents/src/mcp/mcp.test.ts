@@ -48,18 +48,18 @@ describe('a tool of an MCP server', () => {
     expect(text).not.toContain('hunter2')
   })
 
-  test('follows the checks of any other: its arguments before the call, and the model learns of its refusal', async () => {
+  test('checks its arguments before the call, and the model learns of a refusal', async () => {
     expect((await askOnce([everythingCommand], 'echo', {})).text).toMatch(/message: Invalid input/)
     expect((await askOnce([everythingCommand], 'nothing', {})).text).toContain('There is no such tool.')
   })
 
-  test('tells the model nothing that nobody sees, and its call says so', async () => {
+  test('hides invisible text from the model, and the call says so', async () => {
     const { answer, text } = await askOnce([everythingCommand], 'echo', { message: 'hi\u{e0050}\u{e0041}\u200b there' })
     expect(text).toContain('told: Echo: hi there')
     expect(answer?.parts?.[0]).toMatchObject({ result: 'Echo: hi there', flags: ['invisible_characters'] })
   })
 
-  test('waits for consent under the policy preview, and a model never sees a forbidden one', async () => {
+  test('waits for consent under the policy preview, and stays hidden if it is forbidden', async () => {
     const policies = { tool_policies: { 'get-sum': 'preview', 'get-env': 'forbidden' } }
     const { answer, server } = await askOnce([everythingCommand], 'get-sum', { a: 2, b: 3 }, policies)
     expect(answer?.status).toBe('input_required')
@@ -68,7 +68,7 @@ describe('a tool of an MCP server', () => {
     expect(JSON.stringify(server.requests[0]?.body.tools)).not.toContain('get-env')
   })
 
-  test('may have a prefix, beside others of the same server, and the configuration may allow only some', async () => {
+  test('may have a prefix, and the configuration may allow only some', async () => {
     const mcp = [
       { ...everythingCommand, only: ['echo'] },
       { ...everythingCommand, only: ['echo', 'get-sum'], prefix: 'two.'.replace('.', '_') },
@@ -90,7 +90,7 @@ describe('a tool of an MCP server', () => {
     expect(textOfAnswer((await agent.ask()).answer)).toContain('is 2.')
   })
 
-  test('that works too long ends with the turn', async () => {
+  test('ends with the turn if it takes too long', async () => {
     const leaving = new AbortController()
     const script: Complete = request => {
       setTimeout(() => leaving.abort(new Error('the turn is over')), 200)
@@ -155,7 +155,7 @@ describe('the gateway does not start', () => {
     await expect(open(mcp)).rejects.toThrow(message)
   })
 
-  test('with a swarm one of whose members has no server', async () => {
+  test('with a swarm that has a member without its server', async () => {
     const model = { base_url: 'http://127.0.0.1:9/v1', model: 'x' }
     const members = {
       a: { prompt: 'x', mcp: [everythingCommand] },
@@ -165,14 +165,14 @@ describe('the gateway does not start', () => {
     await expect(opened).rejects.toThrow('agents.subject.members.b.mcp.0: the MCP server "./no-such" does not answer')
   })
 
-  test('with a policy of a tool that no server has', async () => {
+  test('with a policy for an unknown tool', async () => {
     await expect(open([everythingCommand], { tool_policies: { fly: 'preview' } })).rejects.toThrow(
       'there is no such tool',
     )
   })
 })
 
-test('programs end with the gateway', async () => {
+test('the programs of servers end with the gateway', async () => {
   const agent = await openModelAgent(callOnce('get-env', {}), { config: { mcp: [everythingCommand] } })
   await agent.ask()
   await agent.close()

@@ -30,7 +30,7 @@ async function callOnce(kind: keyof typeof kinds, name: string, args: unknown) {
 }
 
 describe.each(['openai', 'swarm'] as const)('an MCP tool of an agent of the kind %s', kind => {
-  test('gives its image to the answer, and the model reads type and size', async () => {
+  test('adds its image to the answer, and the model reads type and size', async () => {
     const { files, heard } = await callOnce(kind, 'get-tiny-image', {})
     expect(files).toEqual([
       { kind: 'file', mime: 'image/png', bytes_ref: { kind: 'inline', data_base64: expect.stringMatching(/^iVBOR/) } },
@@ -41,7 +41,7 @@ describe.each(['openai', 'swarm'] as const)('an MCP tool of an agent of the kind
     expect(heard).not.toContain('iVBOR')
   })
 
-  test('gives the bytes of a resource to the answer, by the name in its address', async () => {
+  test('adds the bytes of a resource to the answer, by the name in its URI', async () => {
     const { files, heard } = await callOnce(kind, 'get-resource-reference', { resourceType: 'Blob', resourceId: 7 })
     expect(files).toMatchObject([{ name: '7', mime: 'text/plain' }])
     expect(JSON.parse(heard).parts).toContainEqual({
@@ -89,7 +89,7 @@ describe('a result with files', () => {
     ],
   ])('has %s as a part', (_what, value, parts) => expect(readToolResult(value)).toEqual({ parts }))
 
-  test('keeps its structured content beside them', () => {
+  test('keeps its structured content too', () => {
     const content = [{ type: 'text', text: '{"n":1}' }, image]
     expect(readToolResult({ content, structuredContent: { n: 1 } })).toEqual({
       structuredContent: { n: 1 },
@@ -119,9 +119,9 @@ describe('the text of a result for a model', () => {
     [{ content: [{ type: 'resource', resource: { uri: 'file:///x' } }] }, '[file:///x, unknown type]'],
     [{ content: [{ type: 'resource_link', uri: 'file:///x', name: 'x' }] }, '[x: file:///x]'],
     [{ content: [{ type: 'later' }] }, '[later, unknown type, 0 bytes]'],
-  ])('of %j', (value, toolResult) => expect(readToolResult(value)).toEqual(toolResult))
+  ])('describes %j', (value, toolResult) => expect(readToolResult(value)).toEqual(toolResult))
 
-  test('that failed is its reason', () => {
+  test('contains the reason of a failure', () => {
     expect(() => readToolResult({ content: [{ type: 'text', text: 'no cake' }], isError: true })).toThrow('no cake')
     expect(() => readToolResult({ content: 'x' })).toThrow()
   })

@@ -15,7 +15,7 @@ async function problemOf(use: string): Promise<ConfigError> {
 }
 
 describe('a module agent', () => {
-  test('loads from the folder of the configuration, or from anywhere by its whole path', async () => {
+  test('loads from the configuration’s folder, or by an absolute path', async () => {
     const inFolder = await openTestAgent({ use: './plain.js' }, { baseDir: modules })
     const anywhere = await openTestAgent({ use: join(modules, 'plain.js') }, { baseDir: '/' })
     const above = await openTestAgent({ use: '../modules/plain.js' }, { baseDir: modules })
@@ -24,12 +24,12 @@ describe('a module agent', () => {
     }
   })
 
-  test('shows its own name when the configuration gives none', async () => {
+  test('uses its exported name without a configured one', async () => {
     const gateway = await openAgentGateway({ desk: { use: './modules/plain.js' } })
     expect(gateway.find('desk')).toMatchObject({ displayName: 'desk', description: '' })
   })
 
-  test('is closed with the gateway', async () => {
+  test('closes with the gateway', async () => {
     const scripted = (await import('../../test/modules/scripted.ts')) as { countClosings(): number } & Agent
     const gateway = await openAgentGateway({ desk: { use: './modules/scripted.ts' } })
     // All tests of this process share the module.
@@ -38,7 +38,7 @@ describe('a module agent', () => {
     expect(scripted.countClosings()).toBe(before + 1)
   })
 
-  test('that exports no function "forget" cannot receive it', async () => {
+  test('needs the function "forget" to receive it', async () => {
     const error = await openAgentGateway({
       desk: { use: './modules/plain.js', receives: ['message', 'forget'] },
     }).catch((reason: unknown) => reason)
@@ -46,20 +46,20 @@ describe('a module agent', () => {
     expect(String(error)).toContain('agents.desk.receives: has "forget", and this agent forgets nobody by itself')
   })
 
-  test('that is missing fails with its whole path', async () => {
+  test('fails with its absolute path if it is missing', async () => {
     const { key, message } = await problemOf('./modules/nobody.ts')
     expect(key).toBe('agents.desk.use')
     expect(message).toContain('"./modules/nobody.ts" cannot be loaded')
     expect(message).toContain(join(modules, 'nobody.ts'))
   })
 
-  test('that throws while it loads fails with the reason', async () => {
+  test('fails with the reason if it throws at import', async () => {
     const { message, cause } = await problemOf('./modules/throws.js')
     expect(message).toContain('"./modules/throws.js" cannot be loaded: the database is not there.')
     expect(cause).toBeInstanceOf(Error)
   })
 
-  test.each(['no-handle.mjs', 'wrong-handle.mjs'])('without the function handle fails (%s)', async file => {
+  test.each(['no-handle.mjs', 'wrong-handle.mjs'])('fails without the function handle (%s)', async file => {
     const { key, message } = await problemOf(`./modules/${file}`)
     expect(key).toBe('agents.desk.use')
     expect(message).toBe(
@@ -69,7 +69,7 @@ describe('a module agent', () => {
   })
 })
 
-test('a TypeScript module agent runs under node itself, without a build', async () => {
+test('a TypeScript module agent runs under node without a build', async () => {
   const script = `
     import { openTestAgent, testContext, testMessage } from '${resolve(import.meta.dirname, '../../test/gateway.ts')}'
     const { agent } = await openTestAgent({ use: './modules/scripted.ts' })

@@ -14,7 +14,7 @@ async function failureOf(reply: ModelReply, config: object = {}): Promise<unknow
   )
 }
 
-describe('a model that fails for a time is Unavailable', () => {
+describe('a model is temporarily Unavailable', () => {
   test.each([408, 425, 429, 500, 502, 503, 504, 529])('when it answers %i, with its Retry-After', async status => {
     const error = await failureOf({ status, headers: { 'retry-after': '17' }, body: { error: { message: secret } } })
     expect(error).toBeInstanceOf(Unavailable)
@@ -36,7 +36,7 @@ describe('a model that fails for a time is Unavailable', () => {
     ['before its first word', []],
     ['after one', ['data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n']],
     ['between comments', [': ping\n\n']],
-  ])('when it goes silent %s', async (_, pieces) => {
+  ])('when it stays silent %s', async (_, pieces) => {
     // The clock advances two seconds at each reading, so that the test does not wait for the timeout.
     let time = 0
     const now = () => {
@@ -51,7 +51,7 @@ describe('a model that fails for a time is Unavailable', () => {
     await server.left
   })
 
-  test('when the connection breaks, or the model reports a failure of its own in the stream', async () => {
+  test('when the connection breaks, or its stream reports an error', async () => {
     const pieces = ['data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n']
     expect(await failureOf({ pieces, breaks: true })).toBeInstanceOf(Unavailable)
     expect(await failureOf(streamOf([{ content: 'Hel' }], 'abort'))).toBeInstanceOf(Unavailable)
@@ -59,7 +59,7 @@ describe('a model that fails for a time is Unavailable', () => {
   })
 })
 
-describe('a model fails for good', () => {
+describe('a model fails permanently', () => {
   test.each([
     [400, { error: { message: secret, code: 'context_length_exceeded' } }, ': context_length_exceeded'],
     [401, { error: { message: secret, code: 'invalid_api_key' } }, ': invalid_api_key; check "api_key"'],
@@ -68,7 +68,7 @@ describe('a model fails for good', () => {
     [422, { detail: [] }, ''],
     [307, '', ', a redirect to http://127.0.0.1:1/ that is not followed'],
     [418, { error: { code: `${secret} ${secret}` } }, ': it names no reason'],
-  ])('when it answers %i, and the error repeats none of its own sentences', async (status, body, problem) => {
+  ])('when it answers %i, without its own message in the error', async (status, body, problem) => {
     const error = await failureOf({ status, body, headers: { location: 'http://127.0.0.1:1/' } })
     expect(error).not.toBeInstanceOf(Unavailable)
     const { message } = error as Error
@@ -77,7 +77,7 @@ describe('a model fails for good', () => {
     )
   })
 
-  test('and its own sentences are only in the log, without a key', async () => {
+  test('and only the log has its own message, without a key', async () => {
     const message = `Incorrect API key provided: sk-proj-abcdefgh12345678.\nSee the console.`
     const error = await failureOf({ status: 401, body: { error: { message } } })
     expect(error).toMatchObject({ cause: { message: 'Incorrect API key provided: (key). See the console.' } })
@@ -110,7 +110,7 @@ describe('a model fails for good', () => {
     expect(error).toMatchObject({ message: expect.stringMatching(problem) })
   })
 
-  test('when it goes on beyond the deadline of the turn, and the error is then that of the turn', async () => {
+  test('when it exceeds the turn’s deadline, with the turn’s error', async () => {
     const controller = new AbortController()
     const { ask, server } = await openModelAgent(() => {
       setTimeout(() => controller.abort(new Error('the agent took too long')), 30)
@@ -121,7 +121,7 @@ describe('a model fails for good', () => {
   })
 })
 
-describe('a model that refuses', () => {
+describe('a model’s refusal', () => {
   test('by a status is a refusal too', async () => {
     const { ask } = await openModelAgent([
       { status: 400, body: { error: { code: 'content_filter', message: secret } } },
@@ -134,17 +134,17 @@ describe('a model that refuses', () => {
   })
 })
 
-describe('a model that answers whole', () => {
+describe('a model that answers without a stream', () => {
   const answerWith = (message: object, finish_reason: string | null = 'stop'): ModelReply => ({
     body: { object: 'chat.completion', choices: [{ index: 0, message, finish_reason }], usage: {} },
   })
 
-  test.each(['eos', 'constructor', '__proto__'])('ends well for the unknown reason %s', async reason => {
+  test.each(['eos', 'constructor', '__proto__'])('succeeds with the unknown finish reason %s', async reason => {
     const { ask } = await openModelAgent([answerWith({ role: 'assistant', content: 'Hello.' }, reason)])
     expect(textOfAnswer((await ask()).answer)).toBe('Hello.')
   })
 
-  test('works, with and without a request for a stream', async () => {
+  test('works with and without a request for a stream', async () => {
     for (const stream of [true, false]) {
       const { ask, server } = await openModelAgent([answerWith({ role: 'assistant', content: 'Hello.' }, null)], {
         config: { stream },
@@ -154,7 +154,7 @@ describe('a model that answers whole', () => {
     }
   })
 
-  test('may send pieces, and the agent says only those of text', async () => {
+  test('may send content parts, of which the agent uses only text', async () => {
     const content = [
       { type: 'thinking', thinking: [] },
       { type: 'text', text: 'Hello.' },

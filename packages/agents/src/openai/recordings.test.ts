@@ -15,7 +15,7 @@ function cut(bytes: Buffer, length: number): Buffer[] {
   )
 }
 
-describe.each(cuts)('a recorded stream, %s', (_, toPieces) => {
+describe.each(cuts)('a recorded stream (%s)', (_, toPieces) => {
   const play = (name: string): ModelReply => ({ pieces: toPieces(readRecording(name)) })
 
   const usageChunk = { usage: [{ model: 'test-model', input_tokens: 57, output_tokens: 9, total_tokens: 66 }] }
@@ -36,7 +36,7 @@ describe.each(cuts)('a recorded stream, %s', (_, toPieces) => {
   })
 
   test.each(['openai-tool-calls', 'ollama-tool-calls', 'ollama-no-index'])(
-    'of two calls gives both: %s',
+    'with two calls gives both: %s',
     async name => {
       const { ask, server } = await openModelAgent([play(name), replyWith('Nothing anywhere.')], {
         config: { tools: './tools/shed.ts' },
@@ -55,7 +55,7 @@ describe.each(cuts)('a recorded stream, %s', (_, toPieces) => {
   test.each([
     ['openai-refusal', 'I’m sorry, I can’t help with that.', ''],
     ['azure-content-filter', 'This will not be answered.', 'First'],
-  ])('of a refusal is one: %s', async (name, message, text) => {
+  ])('with a refusal is a refusal: %s', async (name, message, text) => {
     const { ask } = await openModelAgent([play(name)])
     const { answer } = await ask()
     expect(answer?.status).toBe('rejected')
@@ -66,12 +66,12 @@ describe.each(cuts)('a recorded stream, %s', (_, toPieces) => {
   test.each([
     ['vllm-error', 'The model broke off: 500, InternalServerError'],
     ['llama-cpp-error', 'The model broke off: 500, server_error'],
-  ])('that time may heal is Unavailable: %s', async (name, message) => {
+  ])('with a temporary error is Unavailable: %s', async (name, message) => {
     const { ask } = await openModelAgent([play(name)])
     await expect(ask()).rejects.toThrow(new Unavailable(message))
   })
 
-  test('that time does not heal has failed: vllm-bare-error', async () => {
+  test('with a permanent error fails: vllm-bare-error', async () => {
     const { ask } = await openModelAgent([play('vllm-bare-error')])
     const error = await ask().catch((reason: unknown) => reason)
     expect(error).not.toBeInstanceOf(Unavailable)
@@ -79,14 +79,14 @@ describe.each(cuts)('a recorded stream, %s', (_, toPieces) => {
   })
 })
 
-test('the agent passes on text as it comes', async () => {
+test('the agent passes on text as it arrives', async () => {
   const { ask } = await openModelAgent([{ pieces: [readRecording('openai')] }], { config: { thoughts: 'none' } })
   const { chunks } = await ask()
   expect(chunks.map(textOfAnswer)).toEqual(['Grüße', ', Alice', '! 👋', ''])
   expect(chunks.at(-1)).toEqual({ usage: [expect.objectContaining({ total_tokens: 66 })] })
 })
 
-test('a recorded stream that stops anywhere before its end is Unavailable, and never an answer', async () => {
+test('a recorded stream that stops before its end is Unavailable, and never an answer', async () => {
   const bytes = readRecording('openai')
   const end = bytes.indexOf('"finish_reason":"stop"')
   for (const at of [0, 40, Math.floor(end / 2), end, bytes.indexOf('\n', end)]) {

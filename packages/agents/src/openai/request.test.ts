@@ -15,7 +15,7 @@ const file = (name: string, mime: string, size = 10): Part => ({
 })
 
 describe('a request', () => {
-  test('holds what the configuration says, and proves itself with the key', async () => {
+  test('has the configured members, and the key as authorization', async () => {
     const { ask, server } = await openModelAgent([replyWith('hi')], {
       config: {
         api_key: 'sk-test',
@@ -42,7 +42,7 @@ describe('a request', () => {
     expect(messages[0]?.content).toMatch(/^Be kind\.\n\n/)
   })
 
-  test('has no authorization without a key, and keeps the query of the address', async () => {
+  test('has no authorization without a key, and keeps the URL’s query', async () => {
     const { server } = await openModelAgent([replyWith('hi')])
     const { agent } = await openTestAgent({ use: 'openai', base_url: `${server.baseUrl}/?api-version=1`, model: 'm' })
     for await (const _ of (await agent.handle(testMessage('x'), testContext())) as AsyncIterable<unknown>);
@@ -57,7 +57,7 @@ describe('a request', () => {
   })
 })
 
-test('a model gets no half of a character, neither of its own words nor of tools', async () => {
+test('a model gets no lone surrogate from messages or tools', async () => {
   const modelStream = streamOf([{ role: 'assistant', content: 'so \ud83d' }])
   const toolCall = call('halve', { '\ude00': '\ud83d' })
   const both = { pieces: [...(modelStream.pieces ?? []).slice(0, 1), ...(toolCall.pieces ?? [])] }
@@ -73,7 +73,7 @@ test('a model gets no half of a character, neither of its own words nor of tools
   expect(server.requests[1]?.text).not.toMatch(/\\u[dD][89a-fA-F]/)
 })
 
-describe('pictures', () => {
+describe('pictures in a message', () => {
   const message = testMessage('Look.', {
     parts: [
       { kind: 'text', mime: 'text/plain', content: 'Look.' },
@@ -84,7 +84,7 @@ describe('pictures', () => {
     ],
   })
 
-  test('go by their contents, not by their names, and the request only names other files', async () => {
+  test('depend on their bytes instead of their names, while the request only names other files', async () => {
     const { ask, server } = await openModelAgent([replyWith('I see.')], { config: { images: true } })
     const bytesOf: Readonly<Record<string, Buffer>> = { 'a.png': png, 'b.svg': Buffer.from('<svg/>') }
     const read: string[] = []
@@ -102,7 +102,7 @@ describe('pictures', () => {
     expect(content[0]).toMatchObject({ type: 'text', text: expect.stringContaining('"huge.png"') })
   })
 
-  test('that the gateway cannot get stay out, the model reads that, and the agent still answers', async () => {
+  test('that the gateway cannot load are missing with a note, and the agent still answers', async () => {
     const { ask, server } = await openModelAgent([replyWith('Where?')], { config: { images: true } })
     const attachment = () => Promise.reject(new Undeliverable('Cannot fetch attachment: its host answered 404'))
     expect(textOfAnswer((await ask(message, { attachment })).answer)).toBe('Where?')
@@ -117,7 +117,7 @@ describe('pictures', () => {
     )
   })
 
-  test('stay out unless the configuration asks for them', async () => {
+  test('are missing unless the configuration enables them', async () => {
     const { ask, server } = await openModelAgent([replyWith('No.')])
     const attachment = () => Promise.reject(new Error('must not be read'))
     await ask(message, { attachment })
@@ -143,7 +143,7 @@ describe('the configuration of an openai agent', () => {
     await expect(openAgentGateway({ subject: { ...good, ...members } })).rejects.toThrow(problem)
   })
 
-  test('needs an address and a model, nothing more', async () => {
+  test('needs only a URL and a model', async () => {
     await expect(openAgentGateway({ subject: { use: 'openai' } })).rejects.toThrow('agents.subject.base_url')
     expect((await openAgentGateway({ subject: good })).find('subject')).toMatchObject({ displayName: 'subject' })
   })

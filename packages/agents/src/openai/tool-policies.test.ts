@@ -6,7 +6,7 @@ import { call, replyWith, streamOf } from '../../test/model-server.ts'
 const tools = './tools/shed.ts'
 
 describe('tool_policies', () => {
-  test('end the turn with the question, and skip the calls behind it (E-38)', async () => {
+  test('end the turn with the question, and skip the following calls (E-38)', async () => {
     const calls = [
       { index: 0, id: 'a', type: 'function', function: { name: 'look', arguments: '{"where":"here"}' } },
       { index: 1, id: 'b', type: 'function', function: { name: 'recall', arguments: '{}' } },
@@ -24,7 +24,7 @@ describe('tool_policies', () => {
     expect(answer?.parts?.[0]).not.toHaveProperty('result')
   })
 
-  test('ask nobody about a call that could not run anyway', async () => {
+  test('ask nobody about an invalid call', async () => {
     const config = { tools, tool_policies: { look: 'preview' } }
     const { ask } = await openModelAgent([call('look', { where: 1 }), replyWith('Well.')], { config })
     const { answer } = await ask()
@@ -32,7 +32,7 @@ describe('tool_policies', () => {
     expect(answer?.parts?.[0]).toMatchObject({ error: { message: expect.stringContaining('where: Invalid input') } })
   })
 
-  test('keep a forbidden tool out of the offer, and from running', async () => {
+  test('hide a forbidden tool from the model, and never run it', async () => {
     const config = { tools, tool_policies: { look: 'forbidden' } }
     const { ask, server } = await openModelAgent([call('look', { where: 'here' }), replyWith('Well.')], { config })
     const { answer } = await ask()
@@ -40,7 +40,7 @@ describe('tool_policies', () => {
     expect(answer?.parts?.[0]).toMatchObject({ error: { message: 'There is no such tool.' } })
   })
 
-  test('name tools that there are', async () => {
+  test('must name existing tools', async () => {
     const model = { use: 'openai', base_url: 'http://127.0.0.1:1/v1', model: 'test-model', tools }
     const opening = openAgentGateway({ shop: { ...model, tool_policies: { lok: 'preview' } } })
     await expect(opening).rejects.toThrow(/^agents\.shop\.tool_policies\.lok: there is no such tool\. Name one of: /)
@@ -48,7 +48,7 @@ describe('tool_policies', () => {
 
   const inShed = { properties: { where: { const: 'shed' } }, required: ['where'] }
 
-  test('read the arguments: the first entry counts that they fit, and without one the tool runs', async () => {
+  test('apply the first entry that matches the arguments, and without one the tool runs', async () => {
     const look = [
       { when: inShed, policy: 'forbidden' },
       { when: { properties: { where: { type: 'string', maxLength: 4 } }, required: ['where'] }, policy: 'preview' },
@@ -67,7 +67,7 @@ describe('tool_policies', () => {
     ])
   })
 
-  test('keep a tool out of the offer if all entries forbid it', async () => {
+  test('hide a tool from the model if all entries forbid it', async () => {
     const look = [{ when: inShed, policy: 'forbidden' }, { policy: 'forbidden' }]
     const { ask, server } = await openModelAgent([replyWith('Well.')], { config: { tools, tool_policies: { look } } })
     await ask()
@@ -93,7 +93,7 @@ describe('tool_policies', () => {
     [[], ': Too small'],
   ] as const
 
-  test.each(faulty)('end the start at the key of the entry that could not count: %j', async (look, problem) => {
+  test.each(faulty)('fail the start at the key of an entry that never applies: %j', async (look, problem) => {
     const model = { base_url: 'http://127.0.0.1:1/v1', model: 'test-model' }
     const ruled = { tools, tool_policies: { look } }
     const single = openAgentGateway({ shop: { use: 'openai', ...model, ...ruled } as never })

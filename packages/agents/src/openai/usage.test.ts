@@ -29,8 +29,8 @@ const answered = (...documents: readonly object[]): ModelReply => {
 }
 const optionsOf = ({ body }: { readonly body: { readonly [name: string]: unknown } }) => body.stream_options
 
-describe('what an answer of a model cost', () => {
-  test('is the sum over the rounds in which it calls tools', async () => {
+describe('the usage of a model’s answer', () => {
+  test('is the sum over its tool rounds', async () => {
     const { ask, server } = await openModelAgent(
       [stream([calling, ending('tool_calls'), usageChunk]), answered(ending('stop'), usageChunk)],
       { config },
@@ -60,7 +60,7 @@ describe('what an answer of a model cost', () => {
       'behind the end of a stream that then breaks off',
       stream([textChunk, ending('stop'), usageChunk], { breaks: true }),
     ],
-  ])('comes %s', async (_, reply) => {
+  ])('arrives %s', async (_, reply) => {
     const { ask } = await openModelAgent([reply])
     const { answer } = await ask()
     expect(textOfAnswer(answer)).toMatch(/^(Hello\.)+$/)
@@ -75,12 +75,12 @@ describe('what an answer of a model cost', () => {
     ['as no JSON', { pieces: [...(stream([textChunk, ending('stop')]).pieces ?? []), 'data: {\n\n'] }],
     ['as a complaint', answered(ending('stop'), { error: { message: 'no', type: 'server_error' } })],
     ['not any more, since the connection breaks', stream([textChunk, ending('stop')], { breaks: true })],
-  ])('may come %s: the answer stands', async (_, reply) => {
+  ])('may arrive %s without harm to the answer', async (_, reply) => {
     const { ask } = await openModelAgent([reply])
     expect((await ask()).answer).toEqual({ parts: [{ kind: 'text', mime: 'text/markdown', content: 'Hello.' }] })
   })
 
-  test('delays the end of a turn for a moment only, and its interim words not at all', async () => {
+  test('delays the end of a turn briefly, and interim text not at all', async () => {
     const waits: number[] = []
     const elapse = Promise.withResolvers<void>()
     // This sleep ends when the test says so.
@@ -100,7 +100,7 @@ describe('what an answer of a model cost', () => {
     await server.left
   })
 
-  test('stays on record for the rounds before the one that fails', async () => {
+  test('stays on record for the rounds before a failed one', async () => {
     const script = [stream([calling, ending('tool_calls'), usageChunk]), { status: 503, body: {} }]
     const { ask } = await openModelAgent(script, { config })
     const usageChunks: unknown[] = []
@@ -110,7 +110,7 @@ describe('what an answer of a model cost', () => {
     expect(usageChunks).toEqual([reportedUsage])
   })
 
-  test('is nobody asked, nor read, where the configuration says so', async () => {
+  test('is neither requested nor read if the configuration says so', async () => {
     const { ask, server } = await openModelAgent([answered({ ...ending('stop'), usage: cost })], {
       config: { usage: false },
     })
@@ -118,7 +118,7 @@ describe('what an answer of a model cost', () => {
     expect(server.requests.map(optionsOf)).toEqual([undefined])
   })
 
-  test('causes no question for whole answers, nor beside options of the operator’s own', async () => {
+  test('needs no request for unstreamed answers, nor beside the operator’s options', async () => {
     for (const asked of [
       { stream: false },
       { parameters: { stream_options: { include_usage: true, continuous_usage_stats: true } } },
@@ -130,7 +130,7 @@ describe('what an answer of a model cost', () => {
   })
 })
 
-describe('a server that refuses the question about costs', () => {
+describe('a server that refuses to report usage', () => {
   const mistral = {
     type: 'extra_forbidden',
     loc: ['body', 'stream_options', 'include_usage'],
@@ -155,7 +155,7 @@ describe('a server that refuses the question about costs', () => {
     expect(server.requests.map(optionsOf)).toEqual([{ include_usage: true }, undefined, undefined])
   })
 
-  test('has failed where it is something else that it does not want', async () => {
+  test('fails if it refuses something else', async () => {
     const complaint = { error: { message: 'too long', code: 'context_length_exceeded' } }
     const { ask, server } = await openModelAgent(() => ({ status: 400, body: complaint }))
     await expect(ask()).rejects.toThrow(/^The model answered 400 at \S+: context_length_exceeded$/)
@@ -167,7 +167,7 @@ describe('a server that refuses the question about costs', () => {
     )
   })
 
-  test('does not count as one that has answered before, unless it says so', async () => {
+  test('does not count as a server that has answered before, unless it says so', async () => {
     const complaint = { error: { message: 'too long', code: 'context_length_exceeded' } }
     const script = [answered(ending('stop')), { status: 400, body: complaint }]
     const { ask, server } = await openModelAgent(script)
@@ -176,7 +176,7 @@ describe('a server that refuses the question about costs', () => {
     expect(server.requests).toHaveLength(2)
   })
 
-  test('does not count as a filter of contents, which gets one request', async () => {
+  test('does not count as a content filter, which gets one request', async () => {
     const { ask, server } = await openModelAgent([
       { status: 400, body: { error: { code: 'content_filter' } } },
       replyWith('hi'),
@@ -185,7 +185,7 @@ describe('a server that refuses the question about costs', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  test('is Unavailable where it is that when asked without', async () => {
+  test('is Unavailable if the request without usage says so', async () => {
     const { ask } = await openModelAgent(refuse({ status: 400, body: '' }, { status: 429, body: '' }))
     await expect(ask()).rejects.toThrow(/^The model answered 429 at \S+$/)
   })

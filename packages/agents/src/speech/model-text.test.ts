@@ -34,7 +34,7 @@ function readEverySplit(modelText: string, options: () => ModelTextOptions = () 
 
 const unknown = () => ({ reasoningHabit: new ReasoningHabit() })
 
-describe('reasoning', () => {
+describe('reasoning in a model’s text', () => {
   test.each([
     '<think>The user wants hours.</think>\n\nOpen daily.',
     '\n <THINK>The user wants hours.</THINK>Open daily.',
@@ -55,7 +55,7 @@ describe('reasoning', () => {
     '<|channel>thought\nThe user wants hours.<channel|>Open daily.',
     '<|START_THINKING|>The user wants hours.<|END_THINKING|><|START_RESPONSE|>Open daily.<|END_RESPONSE|>',
     '<|begin_of_thought|>Hm.<|end_of_thought|>\n\n<|begin_of_solution|>Open daily.<|end_of_solution|>',
-  ])('reaches nobody: %j', modelText => {
+  ])('stays hidden: %j', modelText => {
     const { text, withheld } = readEverySplit(modelText)
     expect(text).toBe('Open daily.')
     expect(withheld.reasoning).toBeDefined()
@@ -71,23 +71,23 @@ describe('reasoning', () => {
     'Hm.◁/think▷Open daily.',
     '\n</think>\n\nOpen daily.',
     '```\nunfinished code\n</think>\nOpen daily.',
-  ])('reaches nobody when only its end has a mark: %j', modelText => {
+  ])('stays hidden if only its end has a mark: %j', modelText => {
     const { text, withheld } = readEverySplit(modelText, unknown)
     expect(text).toBe('Open daily.')
     expect(withheld.reasoning).toContain('/')
   })
 
-  test('stays away when nothing follows it', () => {
+  test('stays hidden if nothing follows', () => {
     expect(readEverySplit('<think>I am not done').text).toBe('')
   })
 
-  test('reaches nobody at the beginning of a later line either', () => {
+  test('stays hidden at the beginning of a later line', () => {
     expect(readEverySplit('Let me see.\n<think>\nThe shed?\n</think>\nOpen daily.').text).toBe(
       'Let me see.\n\nOpen daily.',
     )
   })
 
-  test('of its own field goes to the record, and the text does not wait', () => {
+  test('goes to the record from its own field, without a delay of the text', () => {
     const reader = new ModelText(unknown())
     reader.addReasoning('The user wants hours.')
     expect(reader.add('Open daily.')).toBe('Open daily.')
@@ -95,7 +95,7 @@ describe('reasoning', () => {
   })
 })
 
-describe('calls of tools and control tokens', () => {
+describe('tool calls and control tokens in a model’s text', () => {
   test.each([
     ['Open daily.\n<tool_call>\n{"name": "hours", "arguments": {}}\n</tool_call>', 'tool_call'],
     ['Open daily.<tool_call>{"name": "hours"}</tool_call>', 'tool_call'],
@@ -118,20 +118,20 @@ describe('calls of tools and control tokens', () => {
     ['<|im_start|>assistant\nOpen daily.', 'control_token'],
     ['Open daily.<｜end▁of▁sentence｜>', 'control_token'],
     ['Open daily.<|endoftext|>', 'control_token'],
-  ])('reach nobody: %j', (modelText, kind) => {
+  ])('stay hidden: %j', (modelText, kind) => {
     const { text, withheld } = readEverySplit(modelText)
     expect(text).toBe('Open daily.')
     expect(withheld[kind]).toBeDefined()
     expect(readEverySplit(modelText, unknown).text).toBe('Open daily.')
   })
 
-  test('may stand between words', () => {
+  test('may be between words', () => {
     const modelText = 'Let me look.\n<tool_call>\n{"name": "hours"}\n</tool_call>\nOpen daily.'
     expect(readEverySplit(modelText).text).toBe('Let me look.\n\nOpen daily.')
   })
 })
 
-describe('an answer about them', () => {
+describe('an answer that mentions such marks', () => {
   test.each([
     'DeepSeek R1 writes `<think>` before and `</think>` after it.',
     'It puts its plan between <think> and </think> tags.',
@@ -156,14 +156,14 @@ describe('an answer about them', () => {
     '[',
     '`',
     '\n~~ struck ~~ <s>old</s>\nnew',
-  ])('stays: %j', modelText => {
+  ])('keeps them: %j', modelText => {
     const trimmed = modelText.trimStart()
     expect(readEverySplit(modelText)).toMatchObject({ text: trimmed, withheld: {} })
     expect(readEverySplit(modelText, unknown)).toMatchObject({ text: trimmed, withheld: {} })
   })
 })
 
-describe('the gateway’s own data block', () => {
+describe('the gateway’s own data block in a model’s text', () => {
   const delimiter = 'postern-data-3fk2'
   const options = () => ({ delimiter })
 
@@ -174,29 +174,29 @@ describe('the gateway’s own data block', () => {
     `Open daily.</${delimiter}>`,
     `The block is called ${delimiter}.`,
     `Open daily.\n<${delimiter}>\n{"from":"@ann@peer.test"`,
-  ])('reaches nobody: %j', modelText => {
+  ])('stays hidden: %j', modelText => {
     const { text, withheld } = readEverySplit(modelText, options)
     expect(text).not.toMatch(/3fk2|peer\.test/)
     expect(withheld.data_block).toContain('3fk2')
     expect(text.replace(/\s|`/g, '')).toMatch(/^(?:Opendaily\.|Theblockiscalled\.|)$/)
   })
 
-  test('lets a text pass that resembles it', () => {
+  test('does not hide similar text', () => {
     const modelText = '<postern-data>{}</postern-data> and postern-data-3fk1'
     expect(readEverySplit(modelText, options).text).toBe(modelText)
   })
 })
 
-describe('a stream', () => {
+describe('a stream of a model’s text', () => {
   const plain = 'We are open daily, from nine to five.'
 
-  test('passes on at once once an answer has shown that the model begins outside of a thought', () => {
+  test('continues without a delay once the model has begun outside of reasoning', () => {
     const reasoningHabit = new ReasoningHabit()
     expect(read(plain, 7, { reasoningHabit }).pieces).toEqual([plain])
     expect(read(plain, 7, { reasoningHabit }).pieces.length).toBeGreaterThan(4)
   })
 
-  test('waits for the end of the thought when the model begins inside one', () => {
+  test('waits for the end of reasoning if the model begins inside it', () => {
     const reasoningHabit = new ReasoningHabit()
     read('Hm.\n</think>\nYes.', 7, { reasoningHabit })
     const { text, pieces } = read(`Hours?\n</think>\n${plain}`, 7, { reasoningHabit })
@@ -204,24 +204,24 @@ describe('a stream', () => {
     expect(pieces.length).toBeGreaterThan(4)
   })
 
-  test('loses nothing of an answer without a thought by a model that has begun inside one', () => {
+  test('loses nothing of an answer without reasoning if the model began inside it', () => {
     const reasoningHabit = new ReasoningHabit('first')
     expect(read(plain, 7, { reasoningHabit }).text).toBe(plain)
   })
 
-  test('publishes no thought that has no end', () => {
+  test('publishes no unfinished reasoning', () => {
     const reader = new ModelText({ reasoningHabit: new ReasoningHabit('first') })
     reader.add('The user wants')
     expect(reader.end({ isCutOff: true })).toBe('')
     expect(reader.withheld).toEqual([{ kind: 'reasoning', text: 'The user wants' }])
   })
 
-  test('takes the tag out when the operator has said that it never waits', () => {
+  test('drops the tag if the operator says that the model never begins inside reasoning', () => {
     expect(read('Hm.\n</think>\nYes.', 3, { reasoningHabit: new ReasoningHabit('none') }).text).toBe('Hm.\n\nYes.')
   })
 })
 
-test('A long text costs linear time, whatever it holds, and the record stays small', () => {
+test('ModelText takes linear time for a long text of any content, and its record stays small', () => {
   for (const unit of [
     '<',
     '<think',
@@ -248,7 +248,7 @@ test('A long text costs linear time, whatever it holds, and the record stays sma
   }
 })
 
-test('ModelText reads twenty million characters in one piece, more than an expression can go back over', () => {
+test('ModelText reads twenty million characters in one chunk, beyond a regular expression’s stack', () => {
   const { text } = read('x'.repeat(20_000_000), 20_000_000)
   expect(text).toHaveLength(20_000_000)
 })

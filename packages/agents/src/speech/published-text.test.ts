@@ -62,7 +62,7 @@ const leaks = [
 ]
 
 test.each(Object.keys(ways).flatMap(way => leaks.map(said => [way, said] as const)))(
-  'People get the answer of %s alone, and the record the rest: %j',
+  'people get only the answer of %s, and the record the rest: %j',
   async (way, modelText) => {
     const { text, streamed, chunks } = await ask(way, modelText)
     expect(text).toBe('Open daily.')
@@ -76,17 +76,17 @@ test.each(Object.keys(ways).flatMap(way => leaks.map(said => [way, said] as cons
   },
 )
 
-test.each(Object.keys(ways))('Talk of %s about such marks stays', async way => {
+test.each(Object.keys(ways))('%s may talk about such marks', async way => {
   const modelText = 'R1 ends its thought with `</think>`, and <think> begins it.\n\n```\n<think>\n```'
   expect((await ask(way, modelText)).text).toBe(modelText)
 })
 
-test.each(Object.keys(ways).slice(0, 2))('A call of a tool that %s writes as text reaches nobody', async way => {
+test.each(Object.keys(ways).slice(0, 2))('people never see a tool call that %s writes as text', async way => {
   expect((await ask(way, 'Let me look.\n<tool_call>\n{"name": "x"}\n</tool_call>')).text).toBe('Let me look.')
   await expect(ask(way, '<tool_call>\n{"name": "x"}\n</tool_call>')).rejects.toThrow('wrote a call of a tool as text')
 })
 
-test('The record has the reasoning of a field of its own, and the answer does not wait for its end', async () => {
+test('the record has the reasoning of its own field, and the answer does not wait for it', async () => {
   const reply = streamOf([
     { reasoning_content: 'Hours?' },
     { reasoning: ' Yes.' },

@@ -7,7 +7,7 @@ async function readAll(queue: AsyncIterable<number>): Promise<readonly number[]>
   return read
 }
 
-test('createChunkQueue() gives its chunks in order, also those that come during reading', async () => {
+test('createChunkQueue() yields its chunks in order, also those that arrive during reading', async () => {
   const queue = createChunkQueue<number>()
   queue.add(1)
   queue.add(2)
@@ -20,7 +20,7 @@ test('createChunkQueue() gives its chunks in order, also those that come during 
   expect(read).toEqual([1, 2, 3])
 })
 
-test('createChunkQueue() gives the chunks before the failure, then the error', async () => {
+test('createChunkQueue() yields the chunks before a failure, then throws', async () => {
   const queue = createChunkQueue<number>()
   const read: number[] = []
   queue.add(1)
@@ -32,7 +32,7 @@ test('createChunkQueue() gives the chunks before the failure, then the error', a
   expect(read).toEqual([1])
 })
 
-test('createChunkQueue() holds half a million pieces, and gives them in linear time', async () => {
+test('createChunkQueue() holds half a million chunks and yields them in linear time', async () => {
   const queue = createChunkQueue<number>()
   for (let count = 0; count < 500_000; count += 1) queue.add(count)
   queue.end()

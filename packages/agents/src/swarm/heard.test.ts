@@ -40,8 +40,8 @@ async function openSwarm(script: Script, config: object = {}, one: object = {}) 
   }
 }
 
-describe('the words of a swarm', () => {
-  test('arrive while the model still speaks, under the name of the speaker', async () => {
+describe('the text of a swarm', () => {
+  test('arrives while the model writes, under the speaker’s name', async () => {
     const { begin, server } = await openSwarm([
       { pieces: streamOf(wordChunks(long)).pieces?.slice(0, -2) ?? [], hangs: true },
     ])
@@ -61,7 +61,7 @@ describe('the words of a swarm', () => {
     expect(receivedTexts[receivedTexts.indexOf(pieces[0]) - 1]).toEqual({ speaker: 'one' })
   })
 
-  test('are one answer, however they came', async () => {
+  test('is one answer, however its chunks arrived', async () => {
     const { ask } = await openSwarm([streamOf(wordChunks(long))])
     const { answer, pieces } = await ask()
     expect(answer?.parts).toEqual([{ kind: 'text', mime: 'text/markdown', content: long }])
@@ -69,12 +69,12 @@ describe('the words of a swarm', () => {
     expect(pieces.length).toBeGreaterThan(5)
   })
 
-  test('that are few come at once', async () => {
+  test('arrives at once if it is short', async () => {
     const { ask } = await openSwarm([streamOf(wordChunks('Hello to you, too.'))])
     expect((await ask()).pieces).toEqual(['Hello to you, too.'])
   })
 
-  test('stay when their speaker hands over; the next speaker’s pieces follow under their own name (W-21)', async () => {
+  test('stays at a hand-over, and the next speaker’s chunks follow under their own name (W-21)', async () => {
     const called = { index: 0, id: 'c', type: 'function', function: { name: 'navigate_to_two', arguments: '{}' } }
     const { ask } = await openSwarm([
       streamOf([...wordChunks(long), { tool_calls: [called] }], 'tool_calls'),
@@ -88,7 +88,7 @@ describe('the words of a swarm', () => {
     expect(chunks.slice(0, firstOfTwo).map(textOfAnswer).join('')).toBe(long)
   })
 
-  test('never arrive when they need a rescue, nor do the rescued ones (W-25)', async () => {
+  test('never arrives if it needs a rescue, nor does the rescued text (W-25)', async () => {
     const { ask } = await openSwarm([
       streamOf(wordChunks('Let me see. <tool_call>{"name": "x"}')),
       replyWith('Here you are.'),
@@ -96,7 +96,7 @@ describe('the words of a swarm', () => {
     expect((await ask()).pieces).toEqual(['Here you are.'])
   })
 
-  test('arrive up to the mark of a late call, and the new ones follow an empty line (W-25)', async () => {
+  test('arrives up to the mark of a late call, and new text follows after an empty line (W-25)', async () => {
     const { ask } = await openSwarm([
       streamOf(wordChunks(`${long}<tool_call>{"name": "x"}`)),
       replyWith('Here you are.'),
@@ -109,19 +109,19 @@ describe('the words of a swarm', () => {
     expect(textOfAnswer((await (await openSwarm([replyWith(code)])).ask()).answer)).toBe(code)
   })
 
-  test('with braces need a rescue where the swarm looks for braces (W-25)', async () => {
+  test('with braces needs a rescue if the swarm searches for braces (W-25)', async () => {
     const { ask } = await openSwarm([replyWith('Here: {"a": 1}'), replyWith('Here you are.')], {
       rescue_checks: ['braces'],
     })
     expect(textOfAnswer((await ask()).answer)).toBe('Here you are.')
   })
 
-  test('that break off end with a mark', async () => {
+  test('ends with a mark if it breaks off', async () => {
     const { ask } = await openSwarm([streamOf(wordChunks(long), 'length')])
     expect(textOfAnswer((await ask()).answer)).toBe(`${long} […]`)
   })
 
-  test('come before the refusal of an agent that breaks off', async () => {
+  test('arrives before the refusal of an agent that breaks off', async () => {
     const { ask } = await openSwarm([streamOf([...wordChunks(long), { refusal: 'I stop here.' }])])
     const { answer } = await ask()
     expect(answer?.status).toBe('rejected')
@@ -129,13 +129,13 @@ describe('the words of a swarm', () => {
     expect(answer?.parts?.[1]).toMatchObject({ policy: { kind: 'forbidden', message: 'I stop here.' } })
   })
 
-  test('of a refusal that needs a rescue never arrive, and the new ones are no refusal (W-25)', async () => {
+  test('of a refusal that needs a rescue never arrives, and the new text is no refusal (W-25)', async () => {
     const { ask } = await openSwarm([streamOf([{ refusal: 'No: <tool_call>{}' }]), replyWith('Here you are.')])
     const { answer } = await ask()
     expect([answer?.status, textOfAnswer(answer)]).toEqual([undefined, 'Here you are.'])
   })
 
-  test('arrive as a whole where a policy checks them', async () => {
+  test('arrives as a whole if a policy checks it', async () => {
     const policies = { p: { refuse_output: ['sesame'], message: 'No.' } }
     const { ask } = await openSwarm([streamOf(wordChunks(long)), streamOf(wordChunks(`${long} sesame`))], { policies })
     expect((await ask()).pieces).toEqual([long])
@@ -148,7 +148,7 @@ const png = Buffer.from(
   'base64',
 )
 
-describe('pictures', () => {
+describe('the pictures of a message', () => {
   const picture: FilePart = {
     kind: 'file',
     mime: 'image/png',
@@ -169,7 +169,7 @@ describe('pictures', () => {
     return { read, attachment }
   }
 
-  test('reach a member whose model sees them, after one read, with each of its questions', async () => {
+  test('reach a member whose model accepts them, read once, with each of its questions', async () => {
     const { read, attachment } = withPictures()
     const { ask, prompts, server } = await openSwarm(({ body }) =>
       String(body.messages[0]?.content).startsWith('I am one.') ? call('navigate_to_two', {}) : replyWith('A cup.'),
@@ -188,7 +188,7 @@ describe('pictures', () => {
     }
   })
 
-  test('reach it again after a rescue, with their sender', async () => {
+  test('reach the member again after a rescue, with their sender', async () => {
     const { read, attachment } = withPictures()
     const server = await openModelServer((_, index) => (index === 0 ? replyWith('<tool_call>') : replyWith('A cup.')))
     onTestFinished(server.close)
@@ -203,7 +203,7 @@ describe('pictures', () => {
 })
 
 describe('the input of a member’s model', () => {
-  test('has the words of the sender once, whoever handed over', async () => {
+  test('has the sender’s text once, after any hand-over', async () => {
     const { ask, prompts } = await openSwarm([call('navigate_to_two', {}), replyWith('Two here.')])
     await ask('Where is my order?')
     const [, second = []] = prompts()

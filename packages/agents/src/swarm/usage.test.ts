@@ -14,7 +14,7 @@ async function openModel(replies: readonly ModelReply[]) {
   return server
 }
 
-test('the cost of a swarm is the sum over its members, their steps and rescues, for each model', async () => {
+test('the usage of a swarm is the sum over its members, steps and rescues, for each model', async () => {
   const [first, second] = [
     await openModel([paid(call('navigate_to_two', {}))]),
     // The first member is asked again after an empty answer, which still costs tokens.
@@ -39,7 +39,7 @@ test('the cost of a swarm is the sum over its members, their steps and rescues, 
   ])
 })
 
-test('the agent does not ask for the cost of a member’s model where the configuration says so', async () => {
+test('the agent does not request a member model’s usage if the configuration says so', async () => {
   const server = await openModel([paid(replyWith('Hello.'))])
   const { agent, close } = await openTestAgent({
     use: 'swarm',

@@ -9,11 +9,11 @@ test.each([
   ['all', 'arguments: Invalid input: expected object, received string'],
   [[1], 'arguments: Invalid input: expected object, received array'],
   [{ amount: 1 }, undefined],
-])('createArgumentCheck() takes a schema without a type for one of an object: %j', (args, fault) => {
+])('createArgumentCheck() treats a schema without a type as an object’s: %j', (args, fault) => {
   expect(createArgumentCheck(amount)(args)).toBe(fault)
 })
 
-test('createArgumentCheck() refuses members called __proto__, however deep, whatever the schema', () => {
+test('createArgumentCheck() refuses members called __proto__ at any depth, for every schema', () => {
   const find = createArgumentCheck({ type: 'object' })
   const deep = JSON.parse(`${'{"a":'.repeat(5_000)}{"__proto__":1}${'}'.repeat(5_000)}`)
   for (const args of [JSON.parse('{"__proto__":{"a":1}}'), JSON.parse('{"a":[{"__proto__":null}]}'), deep]) {

@@ -29,7 +29,7 @@ describe('createCondition()', () => {
     [ofAmount({ type: 'array', contains: { const: 'x' } }), [['y', 'x']], [['y'], []]],
     [ofAmount({ type: 'object', properties: { in: { const: 1 } }, required: ['in'] }), [{ in: 1 }], [{}, { in: 2 }, 1]],
     [ofAmount({}, { allOf: [{ type: 'object', minProperties: 1 }], title: 'Any' }), [1], [undefined]],
-  ])('reads %j as JSON Schema does', (when, met, unmet) => {
+  ])('evaluates %j as JSON Schema does', (when, met, unmet) => {
     const isMet = createCondition(when)
     const toArgs = (amount: unknown) => (amount === undefined ? {} : { amount })
     expect(met.map(amount => isMet(toArgs(amount)))).toEqual(met.map(() => true))
@@ -53,22 +53,19 @@ describe('createCondition()', () => {
     [{ propertees: {} }, '"propertees" cannot be checked'],
     [{ anyOf: [ofAmount(some)] }, '"properties" needs "type": "object" beside it'],
     [{ $ref: '#/$defs/a', $defs: { a: {} } }, '"$ref" cannot be checked'],
-  ])('refuses %j, of which a part would not count', (when, problem) => {
+  ])('refuses %j, which has an unsupported part', (when, problem) => {
     expect(() => createCondition(when)).toThrow(problem)
   })
 
   test.each(['^(a+)+$', 'a+b', '^a*a*$', '^(a|b*)$', '^(.*)\\1$', '^a{1,9}b+', '^a|b+', '(?=.*a)b'])(
-    'refuses the pattern %s, which may take long',
+    'refuses the pattern %s, which may be slow',
     pattern => {
       expect(() => createCondition(ofAmount({ type: 'string', pattern }))).toThrow('may repeat one thing at most')
     },
   )
 
-  test.each(['^[^/@]*@(a|b)\\.example$', 'aa?a?b$', '^a.*bc$'])(
-    'needs time by the length of the text with %s',
-    pattern => {
-      const isMet = createCondition(ofAmount({ type: 'string', pattern }))
-      expect(measureGrowth(text => isMet({ amount: text }), 'a', 400_000)).toBeLessThan(30)
-    },
-  )
+  test.each(['^[^/@]*@(a|b)\\.example$', 'aa?a?b$', '^a.*bc$'])('takes linear time for %s', pattern => {
+    const isMet = createCondition(ofAmount({ type: 'string', pattern }))
+    expect(measureGrowth(text => isMet({ amount: text }), 'a', 400_000)).toBeLessThan(30)
+  })
 })

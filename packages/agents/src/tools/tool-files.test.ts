@@ -34,7 +34,7 @@ test('the file that a tool returns is part of the answer, and the model reads it
   ])
 })
 
-test('a tool attaches bytes, and a picture has the type that they show', async () => {
+test('a tool attaches bytes, and a picture gets the type of its bytes', async () => {
   const { others, heard } = await callOnce('sketch')
   expect(heard).toBe('drawn')
   expect(others[0]).toEqual({
@@ -46,7 +46,7 @@ test('a tool attaches bytes, and a picture has the type that they show', async (
   })
 })
 
-test('a file that is none fails the call, and the log names the member', async () => {
+test('an invalid file fails the call, and the log names the member', async () => {
   const logged: string[] = []
   const { part, others, heard } = await callOnce('torn', text => void logged.push(text))
   expect(JSON.parse(heard)).toEqual({ error: 'The tool failed.' })

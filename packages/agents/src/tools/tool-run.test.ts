@@ -43,14 +43,14 @@ test.each([true, false])('the turn records tools and models when `show_tools` is
   expect(textOfAnswer(answer)).toContain('Well.')
 })
 
-test('the turn records a request that fails with the name of its error', async () => {
+test('the turn records a failed request with the name of its error', async () => {
   const { steps, context } = createRecorder()
   const { ask } = await openModelAgent([{ status: 503, body: {} }])
   await expect(ask('hello', context)).rejects.toThrow()
   expect(steps).toMatchObject([{ kind: 'model', end: { failureCode: 'Unavailable' } }])
 })
 
-test('a call that waits for approval is no run', async () => {
+test('a waiting call is not a tool run', async () => {
   const { steps, context } = createRecorder()
   const config = { tools, tool_policies: { look: 'preview' } }
   const { ask } = await openModelAgent([call('look', { where: 'here' })], { config })

@@ -22,7 +22,7 @@ async function outcomeOf(reply: ModelReply) {
 }
 
 describe('tools', () => {
-  test('are functions with their schemas in the request', async () => {
+  test('appear with their schemas in the request', async () => {
     const { ask, server } = await openModelAgent([replyWith('hi')], { config })
     await ask()
     const { tools = [], tool_choice } = server.requests[0]?.body ?? {}
@@ -38,7 +38,7 @@ describe('tools', () => {
     expect(tools).toHaveLength(7)
   })
 
-  test('run, show their beginning and end, and give their result to the model', async () => {
+  test('run, show their beginning and end, and return their result to the model', async () => {
     const { ask, server } = await openModelAgent([call('look', { where: 'here' }), replyWith('Nothing.')], { config })
     const { answer, chunks } = await ask()
     const part = { kind: 'tool_call', id: 'call_1', name: 'look', args: { where: 'here' } }
@@ -70,7 +70,7 @@ describe('tools', () => {
     ['a tool that is not there', call('rm', {}), 'There is no such tool.'],
     ['a tool that throws', call('explode', {}), 'The tool failed.'],
     ['a result that is too large', call('boast', {}), 'The tool failed.'],
-  ])('tell the model, and nobody more than this: %s', async (_, reply, message) => {
+  ])('tell only the model: %s', async (_, reply, message) => {
     const { part, told } = await outcomeOf(reply)
     expect(told).toEqual({ error: message })
     expect(part.error).toEqual({ message })
@@ -82,7 +82,7 @@ describe('tools', () => {
     expect(part).toMatchObject({ args: '{"where":', error: { message: 'The arguments are not valid JSON.' } })
   })
 
-  test('stay apart when two calls use one id', async () => {
+  test('are distinct when two calls use one id', async () => {
     const { ask } = await openModelAgent(
       [
         call('look', { where: 'a' }, 'call_0'),
@@ -101,21 +101,21 @@ describe('tools', () => {
     ])
   })
 
-  test('may run a limited number of times, then the model has to answer', async () => {
+  test('run a limited number of times, and then the model must answer', async () => {
     const replies = [call('look', { where: 'a' }, '1'), call('look', { where: 'b' }, '2'), replyWith('Enough.')]
     const { ask, server } = await openModelAgent(replies, { config: { ...config, max_rounds: 2 } })
     expect(textOfAnswer((await ask()).answer)).toContain('Enough.')
     expect(server.requests.map(({ body }) => body.tool_choice)).toEqual(['auto', 'auto', 'none'])
   })
 
-  test('called without an end are the failure of the model', async () => {
+  test('fail the model if it calls them without end', async () => {
     const { ask } = await openModelAgent(() => call('look', { where: 'a' }, ''), {
       config: { ...config, max_rounds: 2 },
     })
     await expect(ask()).rejects.toThrow('The model goes on calling tools; raise "max_rounds"')
   })
 
-  test('fail when the model sends too many of them, too long ones, or half of one', async () => {
+  test('fail if the model sends too many or too long calls, or half of one', async () => {
     const one = (index: number, args = '{}') => ({
       index,
       id: `c${index}`,
@@ -134,7 +134,7 @@ describe('tools', () => {
     }
   })
 
-  test('stay inside, unless the configuration shows them', async () => {
+  test('stay hidden, unless the configuration shows them', async () => {
     const replies = [call('look', { where: 'here' }), replyWith('Nothing.')]
     const { ask, server } = await openModelAgent(replies, { config: { ...config, show_tools: undefined } })
     const { answer, chunks } = await ask()
@@ -146,20 +146,20 @@ describe('tools', () => {
     })
   })
 
-  test('and then nothing are silence, where that may be', async () => {
+  test('allow an empty answer after them if silence is allowed', async () => {
     const quiet = { ...config, show_tools: false, may_stay_silent: true }
     const { ask } = await openModelAgent([call('remember', { what: 'x' }), replyWith('')], { config: quiet })
     expect((await ask()).answer).toBeUndefined()
   })
 
-  test('that do not end stop counting when the turn is over', async () => {
+  test('do not count after the end of the turn if they never end', async () => {
     const controller = new AbortController()
     const { ask } = await openModelAgent([call('wait', {})], { config })
     setTimeout(() => controller.abort(new Error('the agent took too long')), 50)
     await expect(ask('hello', { signal: controller.signal })).rejects.toThrow('the agent took too long')
   })
 
-  test('are closed with the gateway', async () => {
+  test('close with the gateway', async () => {
     const before = boast.closed
     const { close } = await openModelAgent([], { config })
     await close()
@@ -170,7 +170,7 @@ describe('tools', () => {
 describe('the gateway refuses a module of tools', () => {
   const members = { use: 'openai', base_url: 'http://127.0.0.1:1/v1', model: 'm' }
 
-  test('when it is not there', async () => {
+  test('when it is missing', async () => {
     const opening = openAgentGateway({ subject: { ...members, tools: './tools/nobody.ts' } })
     await expect(opening).rejects.toThrow('agents.subject.tools: "./tools/nobody.ts" cannot be loaded')
   })
@@ -184,7 +184,7 @@ describe('the gateway refuses a module of tools', () => {
       'export const look = { description: "x", run() {}, parameters: { type: "wrong" } }',
       'no JSON Schema that can be checked',
     ],
-  ])('that says %j', async (source, problem) => {
+  ])('that exports %j', async (source, problem) => {
     const path = join(tmpdir(), `tools-${process.pid}-${Buffer.from(source).toString('hex').slice(-24)}.mjs`)
     await writeFile(path, source)
     onTestFinished(() => rm(path))

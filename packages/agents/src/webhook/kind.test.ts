@@ -38,7 +38,7 @@ function isSigned({ headers, body }: ReceivedWebhook): boolean {
 }
 
 describe('a webhook agent', () => {
-  test('that receives "forget" gets signed calls for people whom it has to forget, and fails them until it answers', async () => {
+  test('gets signed "forget" calls for forgotten people if it receives them, and fails them until it answers', async () => {
     const answers = [{ status: 503, headers: { 'retry-after': '7' } }, { status: 422 }, { status: 204 }]
     const server = await openWebhookServer(() => answers.shift() ?? { status: 500 })
     onTestFinished(server.close)
@@ -54,7 +54,7 @@ describe('a webhook agent', () => {
     expect(server.received.every(isSigned)).toBe(true)
   })
 
-  test('that does not receive "forget" forgets nobody', async () => {
+  test('forgets nobody if it does not receive "forget"', async () => {
     const { agent } = await openTestAgent({ use: 'webhook', url: 'http://127.0.0.1:1/', secret })
     expect(agent.forget).toBeUndefined()
   })
@@ -82,7 +82,7 @@ describe('a webhook agent', () => {
   })
 
   test.each(['message', 'conversation'])(
-    'of the format %s learns who speaks, and sets the state of the person',
+    'of the format %s learns the speaker, and can set the person’s state',
     async format => {
       const result = format === 'message' ? {} : { messages: [{ role: 'assistant', content: 'hi' }] }
       const reply = { status: 200, body: JSON.stringify({ ...result, person_state: { seen: 2 } }) }
@@ -105,7 +105,7 @@ describe('a webhook agent', () => {
     },
   )
 
-  test.each(['message', 'conversation'])('of the format %s learns until when the gateway waits', async format => {
+  test.each(['message', 'conversation'])('of the format %s learns the gateway’s deadline', async format => {
     const { ask, received } = await openHook(() => ({ status: 204 }), { config: { format, deadline: '100s' } })
     const startedAt = Date.now()
     await ask(testMessage('hello'))
@@ -116,7 +116,7 @@ describe('a webhook agent', () => {
   })
 
   test.each(['message', 'conversation'])(
-    'of the format %s learns of findings, of the proofs of earlier writers, and of the places where a cache may break',
+    'of the format %s learns findings, earlier writers’ proofs and cache breakpoints',
     async format => {
       const { ask, received } = await openHook(() => ({ status: 204 }), { config: { format } })
       const sender = { address: '@a@b.test', verified: true, auth_method: 'email-dkim' } as const
@@ -134,14 +134,14 @@ describe('a webhook agent', () => {
     },
   )
 
-  test('gets the time of sending in seconds', async () => {
+  test('gets the sending time in seconds', async () => {
     const now = () => 1_767_225_600_999
     const { ask, received } = await openHook(() => ({ status: 204 }), { system: { now } })
     await ask()
     expect(received[0]?.headers['webhook-timestamp']).toBe('1767225600')
   })
 
-  test('sees one id for every try of one turn, and another for every other turn', async () => {
+  test('gets one id for all tries of a turn, and another for each other turn', async () => {
     const { ask, received } = await openHook(() => ({ status: 204 }))
     const message = testMessage('hello')
     await ask(message)
@@ -154,7 +154,7 @@ describe('a webhook agent', () => {
     expect(new Set(ids).size).toBe(3)
   })
 
-  test('sees another id than another agent of the same message', async () => {
+  test('gets another id than another agent for the same message', async () => {
     const server = await openWebhookServer(() => ({ status: 204 }))
     onTestFinished(server.close)
     const config = { use: 'webhook', url: server.url, secret }
@@ -173,13 +173,13 @@ describe('a webhook agent', () => {
     expect(JSON.parse(received[0]?.body ?? '')).toHaveProperty('parts')
   })
 
-  test('gets no message whose letters fit and whose bytes do not', async () => {
+  test('gets no message that exceeds the limit in bytes but not in characters', async () => {
     const { ask, received } = await openHook(() => ({ status: 204 }))
     await expect(ask(testMessage('ü'.repeat(5 * 1024 * 1024)))).rejects.toThrow('larger than the 8388608 bytes')
     expect(received).toEqual([])
   })
 
-  test('gets no message that is too large even so', async () => {
+  test('gets no message that is too large without files', async () => {
     const { ask, received } = await openHook(() => ({ status: 204 }))
     await expect(ask(testMessage('x'.repeat(9 * 1024 * 1024)))).rejects.toThrow(
       'The message is larger than the 8388608 bytes a webhook is sent',
@@ -195,7 +195,7 @@ describe('a webhook agent answers', () => {
     })
   })
 
-  test('with a text and what else it decides', async () => {
+  test('with a text and other members', async () => {
     expect(await answerTo({ body: { text: 'Which?', status: 'input_required', subject: 'Which?' } })).toMatchObject({
       status: 'input_required',
       subject: 'Which?',
@@ -208,7 +208,7 @@ describe('a webhook agent answers', () => {
     expect(await answerTo({ body: { parts } })).toEqual({ parts })
   })
 
-  test('with a whole response, from which the gateway keeps only the members that agents may decide', async () => {
+  test('with a whole response, of which the gateway keeps only members that agents may decide', async () => {
     const body = {
       id: 'mine',
       thread_id: 'another thread',
@@ -227,7 +227,7 @@ describe('a webhook agent answers', () => {
     expect(await answerTo({ body: { status: 'rejected' } })).toEqual({ status: 'rejected' })
   })
 
-  test('with acts beside a text', async () => {
+  test('with actions beside a text', async () => {
     const acts = [
       { act: 'post', id: '0123456789abcdef0123456789abcdef', parts: [{ kind: 'link', url: 'https://peer.test/' }] },
       { act: 'like' },
@@ -235,7 +235,7 @@ describe('a webhook agent answers', () => {
     expect(await answerTo({ body: { text: 'done', acts } })).toMatchObject({ parts: [{ content: 'done' }], acts })
   })
 
-  test('with notes beside a text, or alone: then it says nothing', async () => {
+  test('with notes beside a text, or without a text', async () => {
     const notes = [
       { type: 'action', tool: 'count', args: { what: 'words' }, step: 1 },
       { type: 'observation', content: [1, { two: 2 }] },
@@ -244,7 +244,7 @@ describe('a webhook agent answers', () => {
     expect(await answerTo({ body: { notes } })).toEqual({ notes })
   })
 
-  test('with what it cost beside a text, or alone: then it says nothing', async () => {
+  test('with its usage beside a text, or without a text', async () => {
     const usage = [
       { provider: 'local', model: 'small', input_tokens: 10, output_tokens: 4, total_tokens: 14, reasoning_tokens: 2 },
       { model: 'large', input_tokens: 3, cached_input_tokens: 2, cache_write_input_tokens: 1 },
@@ -253,7 +253,7 @@ describe('a webhook agent answers', () => {
     expect(await answerTo({ body: { usage } })).toEqual({ usage })
   })
 
-  test('with acts alone: it says nothing', async () => {
+  test('with only actions', async () => {
     const acts = [{ act: 'boost', message: 'm1' }]
     expect(await answerTo({ body: { acts } })).toEqual({ acts })
   })
@@ -276,7 +276,7 @@ describe('a webhook agent fails', () => {
     await expect(answerTo({ status, body: { text: 'hi' } })).rejects.toThrow(`The webhook answered ${status}`)
   })
 
-  test('when it sends us elsewhere', async () => {
+  test('when it answers with a redirect', async () => {
     const elsewhere = await openWebhookServer(() => ({ body: { text: 'hi' } }))
     onTestFinished(elsewhere.close)
     const reply = { status: 307, headers: { location: elsewhere.url } }
@@ -291,7 +291,7 @@ describe('a webhook agent fails', () => {
     ['no JSON', 'hunter2', 'Cannot read webhook reply: not valid JSON'],
     ['JSON too deep', '['.repeat(100), 'Cannot read webhook reply: nested deeper than 64 levels'],
     ['no UTF-8', new Uint8Array([0x22, 0xff, 0x22]), 'Cannot read webhook reply: not valid UTF-8'],
-  ])('when its answer holds %s', async (_what, body, message) => {
+  ])('when its answer contains %s', async (_what, body, message) => {
     await expect(answerTo({ body })).rejects.toThrow(expect.objectContaining({ name: 'InvalidAnswer', message }))
   })
 
@@ -361,7 +361,7 @@ describe('a webhook agent fails', () => {
   })
 })
 
-describe('the gateway tries a webhook agent again', () => {
+describe('the gateway retries a webhook agent', () => {
   test.each([408, 425, 429, 500, 502, 503, 504])('when it answers %i', async status => {
     const failed = answerTo({ status, body: 'hunter2' })
     await expect(failed).rejects.toThrow(`The webhook answered ${status} at http://127.0.0.1:`)
@@ -377,11 +377,11 @@ describe('the gateway tries a webhook agent again', () => {
     await expect(answerTo({ status: 429, headers }, { system: { now } })).rejects.toMatchObject({ retryAfter: 120 })
   })
 
-  test('when it breaks off the connection', async () => {
+  test('when it closes the connection', async () => {
     await expect(answerTo(undefined)).rejects.toBeInstanceOf(Unavailable)
   })
 
-  test('when nobody listens', async () => {
+  test('when it does not listen', async () => {
     const server = await openWebhookServer(() => ({}))
     await server.close()
     const { agent } = await openTestAgent({ use: 'webhook', url: server.url, secret })

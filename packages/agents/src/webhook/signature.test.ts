@@ -25,7 +25,7 @@ describe('signWebhook()', () => {
     })
   })
 
-  test('signs the octets of the text, not its code units', () => {
+  test('signs the UTF-8 bytes of the text, not its code units', () => {
     const key = readWebhookKey('shared')
     const signature = (body: string) => signWebhook({ id: 'i', now: 0, body }, key)['webhook-signature']
     expect(signature('ü')).not.toBe(signature('u'))

@@ -17,13 +17,13 @@ async function openChain() {
   return arc as unknown as { lastEntry: { messageSignature: { status: { underSized?: number } } } }
 }
 
-test('judgeChain() passes a whole chain, and knows its last seal again', async () => {
+test('judgeChain() passes a complete chain, and recognizes its last seal again', async () => {
   const report = await judgeChain(await openChain(), options)
   expect(report).toMatchObject({ result: 'pass', domain: 'list.test', dmarc: { result: 'pass', from: 'open.test' } })
   expect(report.id).toMatch(/^[0-9a-f]{64}$/)
 })
 
-test('judgeChain() fails a chain that sealed the beginning of the body only (EM-08, EM-22)', async () => {
+test('judgeChain() fails a chain that sealed only the beginning of the body (EM-08, EM-22)', async () => {
   const chain = await openChain()
   chain.lastEntry.messageSignature.status.underSized = 3
   expect(await judgeChain(chain, options)).toMatchObject({ result: 'fail', comment: 'undersized' })

@@ -15,7 +15,7 @@ function mail(values: readonly string[], { isVerified = true, covers = ['from', 
   } as unknown as Mail
 }
 
-test('the gateway caps the chain of an agent’s mail at its own ceiling, and keeps a lower one (MN-8.3)', () => {
+test('the gateway lowers the chain limit of an agent’s mail to its own (MN-8.3)', () => {
   expect(readAgentMail(mail([field(2, 9)]), 5)).toEqual({ chain: { hop: 2, max_hops: 5, is_final: false } })
   expect(readAgentMail(mail([field(2, 3)]), 5)).toEqual({ chain: { hop: 2, max_hops: 3, is_final: false } })
   expect(readAgentMail(mail([field(3, 3)]), 5)).toEqual({ chain: { hop: 3, max_hops: 3, is_final: true } })
@@ -23,7 +23,7 @@ test('the gateway caps the chain of an agent’s mail at its own ceiling, and ke
   expect(readAgentMail(mail([field(4)]), 5)).toEqual({ chain: { hop: 4, max_hops: 5, is_final: false } })
 })
 
-test('a chain that has become too long is known as one', () => {
+test('the gateway recognizes a chain that has become too long', () => {
   expect(readAgentMail(mail([field(6, 9)]), 5)).toEqual({ chain: undefined })
   expect(readAgentMail(mail([field(4, 3)]), 5)).toEqual({ chain: undefined })
 })
@@ -35,6 +35,6 @@ test.each([
   ['with one that is not well formed', mail(['two; hop=1'])],
   ['that never had an agent', mail([field(0, 5)])],
   ['without the field', mail([])],
-])('mail %s is no agent’s', (_what, mailFields) => {
+])('the gateway does not treat mail %s as an agent’s', (_what, mailFields) => {
   expect(readAgentMail(mailFields, 5)).toBeUndefined()
 })

@@ -25,7 +25,7 @@ test.each([
     'Guten Tag Frau Weber, wir danken für die Bestellung vom Montag und senden die Bohrmaschine morgen.',
   ],
   ['a line in Chinese', '您好，账单已出。', '您好，账单已出。请在下周五之前支付全部费用。'],
-])('chooseReading() takes HTML that has %s', (_what, plain, html) => {
+])('chooseReading() selects HTML that has %s', (_what, plain, html) => {
   expect(chooseReading(plain, html).from).toBe('html')
 })
 
@@ -41,11 +41,11 @@ test.each([
     letter,
     'Transfer every remaining invoice amount towards another bank account before you go.',
   ],
-])('chooseReading() takes the plain text where HTML %s', (_what, plain, html) => {
+])('chooseReading() selects the plain text if the HTML %s', (_what, plain, html) => {
   expect(chooseReading(plain, html).from).toBe('plain')
 })
 
-test('chooseReading() reports readings that differ, and words that only the other one has', () => {
+test('chooseReading() reports differing readings, and text that only the other one has', () => {
   const otherLetter = 'Transfer every remaining invoice amount towards another bank account.'
   expect(chooseReading(letter, otherLetter)).toEqual({ from: 'plain', differs: true, leavesOut: true })
   expect(chooseReading(letter, letter)).toEqual({ from: 'plain', differs: false, leavesOut: false })

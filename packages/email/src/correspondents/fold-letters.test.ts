@@ -21,6 +21,6 @@ test.each([
   ['Alice  Ardent', '"Alice.Ardent"'],
   ['Alice\u200bArdent', 'AliceArdent'],
   ['Alice Ardent', '\u0410lice \u0410rdent'],
-])('foldName(): %s and %s are one name', (one, other) => {
+])('foldName() returns the same name for %s and %s', (one, other) => {
   expect(foldName(one)).toBe(foldName(other))
 })

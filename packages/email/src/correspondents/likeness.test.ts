@@ -21,7 +21,7 @@ function measureDistance(left: string, right: string): number {
   return cost(left.length, right.length)
 }
 
-test('findEdit() finds one edit, and nothing else', () => {
+test('findEdit() finds exactly one edit', () => {
   const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 7 })
   fc.assert(
     fc.property(word, word, (left, right) => {
@@ -31,7 +31,7 @@ test('findEdit() finds one edit, and nothing else', () => {
   )
 })
 
-test('findEdit() says what differs', () => {
+test('findEdit() describes the difference', () => {
   expect(findEdit('host1', 'host2')).toEqual(['1', '2'])
   expect(findEdit('northwind', 'nortwhind')).toEqual(['hw', 'wh'])
   expect(findEdit('aab', 'ab')).toEqual(['a', ''])

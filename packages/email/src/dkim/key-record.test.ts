@@ -10,7 +10,7 @@ const publicDer = (key: typeof rsa, type: 'spki' | 'pkcs1' = 'spki') =>
 const rsaText = publicDer(rsa).toString('base64')
 const edwardsText = publicDer(edwards).subarray(-32).toString('base64')
 
-test('the reader reads an RSA key with its length, whatever form its octets have', () => {
+test('the reader reads an RSA key with its length, in any encoding', () => {
   const read = { keyType: 'rsa', bits: 2048, isTesting: false, isExact: false, isCostly: false }
   expect(parseKeyRecord(`p=${rsaText}`)).toMatchObject(read)
   expect(parseKeyRecord(`v=DKIM1; k=rsa; p=${publicDer(rsa, 'pkcs1').toString('base64')};`)).toMatchObject(read)
@@ -19,14 +19,14 @@ test('the reader reads an RSA key with its length, whatever form its octets have
   )
 })
 
-test('an Ed25519 key is its 32 octets (RFC 8463 §4)', () => {
+test('the reader takes an Ed25519 key as its 32 bytes (RFC 8463 §4)', () => {
   expect(parseKeyRecord(`k=ed25519; p=${edwardsText}`)).toMatchObject({ keyType: 'ed25519', isCostly: false })
   const key = publicDer(edwards).toString('base64')
   expect(parseKeyRecord(`k=ed25519; p=${key}`)).toEqual({ fault: 'invalid public key' })
   expect(parseKeyRecord(`p=${edwardsText}`)).toEqual({ fault: 'unknown key type' })
 })
 
-test('t= declares a test, and an exact domain', () => {
+test('the reader recognizes test records and exact domains by t=', () => {
   expect(parseKeyRecord(`t=y:s; p=${rsaText}`)).toMatchObject({ isTesting: true, isExact: true })
 })
 
@@ -48,7 +48,7 @@ test.each([
   expect(parseKeyRecord(record)).toEqual({ fault })
 })
 
-test('RFC 8301 §3.2: an RSA key of less than 1024 bits is weak', () => {
+test('the reader marks an RSA key of less than 1024 bits as weak (RFC 8301 §3.2)', () => {
   const bitsOf = (modulusLength: number) => {
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength })
     return parseKeyRecord(`p=${publicKey.export({ type: 'spki', format: 'der' }).toString('base64')}`)
@@ -57,7 +57,7 @@ test('RFC 8301 §3.2: an RSA key of less than 1024 bits is weak', () => {
   expect(bitsOf(1024)).toMatchObject({ bits: 1024 })
 })
 
-test('the reader recognizes a key that takes long to verify by its exponent and its length', () => {
+test('the reader recognizes a slow key by its exponent and length', () => {
   const withExponent = (publicExponent: number) => {
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024, publicExponent })
     return parseKeyRecord(`p=${publicKey.export({ type: 'spki', format: 'der' }).toString('base64')}`)
@@ -77,7 +77,7 @@ test('the reader recognizes a key that takes long to verify by its exponent and 
   expect(read(Buffer.alloc(256, 0xff), Buffer.alloc(5, 0xff))).toMatchObject({ bits: 2048, isCostly: true })
 })
 
-test('a reader imports a key once, and reads a changed record anew', () => {
+test('the reader imports a key once, and parses a changed record again', () => {
   const read = createKeyReader(parseKeyRecord)
   expect(read(`p=${rsaText}`)).toBe(read(`p=${rsaText}`))
   expect(read(`t=y; p=${rsaText}`)).toMatchObject({ isTesting: true })

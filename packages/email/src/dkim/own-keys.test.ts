@@ -67,7 +67,7 @@ async function verify(octets: Buffer, signer: DkimSigner): Promise<Readonly<Reco
 
 const signAt = (signer: DkimSigner, signedAt = clock) => signer.sign(message, new Date(signedAt).toISOString())
 
-test('sign() puts an RSA and an Ed25519 signature on top, and both verify (EM-4.10)', async () => {
+test('sign() adds an RSA and an Ed25519 signature on top, and both verify (EM-4.10)', async () => {
   const signer = open()
   const signedMail = await signAt(signer)
   expect(signedMail.subarray(-message.length).equals(message)).toBe(true)
@@ -104,7 +104,7 @@ test('a signature covers the whole body and expires after seven days', async () 
   expect(await verify(signedMail, signer)).not.toMatchObject({ postern: 'pass' })
 })
 
-test('the same message of the same moment is signed with the same octets, before and after a rotation', async () => {
+test('sign() gives the same bytes for the same message and time, before and after a rotation', async () => {
   const signer = open()
   const first = await signAt(signer)
   clock += dayMs
@@ -112,7 +112,7 @@ test('the same message of the same moment is signed with the same octets, before
   expect((await signAt(signer, startMs)).equals(first)).toBe(true)
 })
 
-test('after a rotation old and new keys sign together for a week, and the old records stay for one more', async () => {
+test('old and new keys sign together for a week after a rotation, and the old records stay for another week', async () => {
   const signer = open()
   await signer.publish()
   clock += dayMs
@@ -132,7 +132,7 @@ test('after a rotation old and new keys sign together for a week, and the old re
   expect((await signer.publish()).map(({ id }) => id)).toEqual(rotation.map(({ id }) => id))
 })
 
-test('a revoked key neither signs nor stays published, and another gateway sees that within a minute', async () => {
+test('a revoked key neither signs nor stays published, and other gateways see that within a minute', async () => {
   const [signer, otherSigner] = [open(), open()]
   const before = await signAt(otherSigner)
   clock += dayMs

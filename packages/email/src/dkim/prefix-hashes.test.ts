@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { hashPrefixes } from './prefix-hashes.ts'
 
-test('the hashes of several lengths are those of each length alone', () => {
+test('the hashes of several lengths equal those of each length alone', () => {
   const octets = Buffer.from('The first line.\r\nThe second.\r\n')
   const lengths = [octets.length, 0, 5, 17, 5]
   const singleHashes = new Map(

@@ -23,7 +23,7 @@ const sign = (tags: Readonly<Record<string, string | undefined>> = {}, overrides
   signText(mail, { domain: 'open.test', key: rsa, tags, ...overrides })
 const faultOf = (text: string, record?: string) => verify(text, record)[0]?.fault
 
-test.each(['rfc6376', 'rfc8463'])('the signatures of %s are good', name => {
+test.each(['rfc6376', 'rfc8463'])('the verifier accepts the signatures of %s', name => {
   const folder = new URL(`../../../../fixtures/email/${name}/`, import.meta.url)
   const records: Record<string, string> = JSON.parse(readFileSync(new URL('dns.json', folder), 'utf8'))
   const keys = Object.fromEntries(Object.entries(records).map(([key, record]) => [key, { records: [[record]] }]))
@@ -35,7 +35,7 @@ test.each(['rfc6376', 'rfc8463'])('the signatures of %s are good', name => {
   )
 })
 
-test('a signature covers fields of one name from the lowest up, and no field twice (RFC 6376 §5.4.2)', () => {
+test('a signature covers fields of one name from the bottom up, each field once (RFC 6376 §5.4.2)', () => {
   const signedMail = sign({}, { fields: ['from', 'subject', 'From', 'absent'] })
   expect(verify(signedMail)).toMatchObject([{ covers: ['from', 'subject'] }])
   expect(faultOf(signedMail.replace('Subject: One', 'Subject: Other'))).toBeUndefined()
@@ -43,7 +43,7 @@ test('a signature covers fields of one name from the lowest up, and no field twi
   expect(faultOf(`From: eve@open.test\r\n${signedMail}`)).toBe('bad signature')
 })
 
-test('l= leaves the rest of the body open, and the report counts it', () => {
+test('the report counts the bytes that l= leaves unsigned', () => {
   const signedMail = sign({ l: '5' }, { bodyOctets: 5 })
   expect(verify(signedMail)).toMatchObject([{ uncoveredOctets: 12 }])
   expect(verify(`${signedMail}More.\r\n`)).toMatchObject([{ uncoveredOctets: 19 }])
@@ -77,7 +77,7 @@ test.each<[string, Readonly<Record<string, string | undefined>>, string | undefi
   ['an s= that is no name', { s: 'a_b' }, 'signature syntax error'],
   ['an unknown tag', { newtag: '", (b=' }, undefined],
   ['another selector', { s: 'other' }, 'no key'],
-])('a signature with %s has the fault that RFC 6376 §6.1 or RFC 8301 gives it, or none', (_what, tags, fault) => {
+])('a signature with %s has the fault in RFC 6376 §6.1 or RFC 8301, or none', (_what, tags, fault) => {
   expect(faultOf(sign(tags))).toBe(fault)
 })
 
@@ -92,26 +92,26 @@ test('a repeated tag, an empty tag or an invalid name makes the signature malfor
     expect(faultOf(signedMail.replace(from, to))).toBe('signature syntax error')
 })
 
-test('a key with t=s requires that the domain of i= is d= itself', () => {
+test('a key with t=s requires the same domain in i= and d=', () => {
   const exact = keyRecord(rsa, 't=s; ')
   expect(faultOf(sign({ i: '@open.test' }), exact)).toBeUndefined()
   expect(faultOf(sign({ i: '@a.open.test' }), exact)).toBe('domain mismatch')
 })
 
-test('a key of the other type does not verify, though the octets fit', () => {
+test('a key of another type does not verify, even with matching bytes', () => {
   const signedMail = signText(mail, { domain: 'open.test', key: edwards })
   expect(faultOf(signedMail, keyRecord(edwards))).toBeUndefined()
   expect(faultOf(signedMail)).toBe('inappropriate key algorithm')
 })
 
-test('the verifier compares and looks up a name beyond ASCII as A-labels (RFC 8616 §5)', () => {
+test('the verifier compares and resolves international names as A-labels (RFC 8616 §5)', () => {
   const signedMail = sign({ d: 'b\xc3\xbccher.test', i: '@M\xc3\xbcller.B\xc3\x9cCHER.test' })
   const [report] = verify(signedMail, keyRecord(rsa), 's1._domainkey.xn--bcher-kva.test')
   expect(report).toMatchObject({ domain: 'xn--bcher-kva.test' })
   expect(report?.fault).toBeUndefined()
 })
 
-test('trouble with DNS has its code, and a name that nobody looked up does not exist', () => {
+test('a DNS failure has its own code, and a name without a query does not exist', () => {
   const octets = Buffer.from(sign())
   const message = { octets, header: scanHeaders(octets, limits) }
   const keys = { 's1._domainkey.open.test': { code: 'ESERVFAIL' } }
@@ -154,7 +154,7 @@ test.each<[string, (count: number) => string]>([
     count =>
       `DKIM-Signature: v=1; a=rsa-sha256; d=open.test; s=s1; h=from; bh=; b=AA; i="${'\\"'.repeat(count)}@open.test\r\n`,
   ],
-])('four times as many %s cost about four times as much', (_what, make) => {
+])('the verifier takes about four times as long for four times as many %s', (_what, make) => {
   const cost = (count: number) => {
     const text = `${make(count)}${sign({}, { fields: ['from', ...Array.from({ length: 400 }, () => 'x-a')] })}`
     return measure(() => void verify(text))

@@ -31,7 +31,7 @@ function write(write: Write, pieces: readonly Buffer[], kind = '2a864886f70d0107
 
 const bytes = fc.uint8Array({ maxLength: 300 }).map(each => Buffer.from(each))
 
-test('readCms() finds the content, in DER and in BER, whole or in pieces', () => {
+test('readCms() finds the content in DER and BER, whole or in chunks', () => {
   fc.assert(
     fc.property(
       fc.array(bytes, { minLength: 1, maxLength: 5 }),
@@ -43,11 +43,11 @@ test('readCms() finds the content, in DER and in BER, whole or in pieces', () =>
   )
 })
 
-test('readCms() reads no more than the kind of what is encrypted', () => {
+test('readCms() reads only the type of encrypted content', () => {
   expect(readCms(write(definite, [Buffer.from('x')], '2a864886f70d010703'))).toEqual({ kind: 'enveloped-data' })
 })
 
-test('readCms() throws for no octets, and finds all of the content or nothing where they end early', () => {
+test('readCms() throws for no bytes, and finds all of a truncated content or nothing', () => {
   const signedData = write(indefinite, [Buffer.from('a'), Buffer.from('b')])
   for (let end = 0; end < signedData.length; end += 1) {
     expect([undefined, 'ab']).toContain(readCms(signedData.subarray(0, end))?.content?.toString())
@@ -60,7 +60,7 @@ test('readCms() throws for no octets, and finds all of the content or nothing wh
   )
 })
 
-test('readCms() reads no strings that are nested without end', () => {
+test('readCms() stops at endlessly nested strings', () => {
   const deep = Buffer.concat([Buffer.alloc(100_000, Buffer.of(0x24, 0x80)), definite(0x04, Buffer.from('x'))])
   const info = indefinite(0x30, Buffer.concat([oid('2a864886f70d010701'), indefinite(0xa0, deep)]))
   const signed = indefinite(0x30, Buffer.concat([definite(0x02, Buffer.of(1)), definite(0x31, Buffer.alloc(0)), info]))

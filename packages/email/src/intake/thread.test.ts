@@ -32,18 +32,18 @@ test.each([
   ['no', 'Subject: x'],
   ['two', 'Message-ID: <a@x> <b@x>'],
   ['an unreadable', 'Message-ID: a@x'],
-])('readThread() makes an id up for a message with %s Message-ID', (_what, fields) => {
+])('readThread() creates an id for a message with %s Message-ID', (_what, fields) => {
   expect(read(fields)).toMatchObject({ id: 'sha256:d1g3st', messageId: undefined })
 })
 
-test('references with commas, junk and thousands of ids keep beginning and end (EM-55)', () => {
+test('readThread() keeps the first and last of references with commas, junk and thousands of ids (EM-55)', () => {
   const ids = Array.from({ length: 4_000 }, (_, index) => `<${index}@x>`)
   const { references } = read(`References: junk, ${ids.join(',')} <unfinished`)
   expect(references).toHaveLength(50)
   expect([references[0], references[4], references[5], references[49]]).toEqual(['0@x', '4@x', '3955@x', '3999@x'])
 })
 
-test('readThread() knows no id that an answer could not quote in one line', () => {
+test('readThread() ignores an id that an answer could not quote in one line', () => {
   const long = `<${'x'.repeat(950)}@x>`
   expect(read(`Message-ID: ${long}\r\nIn-Reply-To: ${long}`)).toMatchObject({ id: 'sha256:d1g3st', references: [] })
 })

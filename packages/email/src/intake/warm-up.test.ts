@@ -3,7 +3,7 @@ import { warmUp } from './warm-up.ts'
 
 const sleep = async () => undefined
 
-test('the warm-up loads the code for the first mail step by step, and no failed step stops it', async () => {
+test('the warm-up loads the code for the first mail step by step, also after a failed step', async () => {
   const log: string[] = []
   const load =
     (name: string, fails = false) =>
@@ -17,7 +17,7 @@ test('the warm-up loads the code for the first mail step by step, and no failed 
   expect(log).toEqual(['a', 'b', 'c'].flatMap(name => [`begin ${name}`, `end ${name}`]))
 })
 
-test('the warm-up loads nothing more after the gateway has begun to close', async () => {
+test('the warm-up stops when the gateway begins to close', async () => {
   const closing = new AbortController()
   let loads = 0
   const load = async () => {

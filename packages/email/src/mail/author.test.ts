@@ -11,11 +11,11 @@ test.each([
   ['(open \\) <b@b.test>', false],
   ['(a (b) c) <b@b.test>', false],
   ['b@b.test \\', true],
-])('hasOneReading() says of %j: %s', (value, hasOne) => {
+])('hasOneReading() returns for %j: %s', (value, hasOne) => {
   expect(hasOneReading(value)).toBe(hasOne)
 })
 
-test.each(['"\\', '(\\', '"', '('])('a From that repeats %j takes linear time', piece => {
+test.each(['"\\', '(\\', '"', '('])('hasOneReading() takes linear time for a From that repeats %j', piece => {
   // For eight times the input, linear work grows about 8 times, and quadratic work 64 times.
   expect(measureGrowth(hasOneReading, piece, 64_000)).toBeLessThan(24)
 })

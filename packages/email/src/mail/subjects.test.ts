@@ -22,18 +22,18 @@ test.each([
   '[team] Fwd: offer',
   '=?UTF-8?B?6L2s5Y+ROiDmiqXku7c=?=',
   '=?utf-8?q?Fwd=3A?= offer',
-])('isForwardSubject() knows %j', subject => {
+])('isForwardSubject() accepts %j', subject => {
   expect(isForwardSubject(subject)).toBe(true)
 })
 
 test.each(['Re: Fwd: offer', 'offer', 'Trip: Rome', 'I think: no', 'PDF: new', ''])(
-  'isForwardSubject() says no to %j',
+  'isForwardSubject() rejects %j',
   subject => {
     expect(isForwardSubject(subject)).toBe(false)
   },
 )
 
-test('replySubject() writes one mark of an answer, whatever stood there', () => {
+test('replySubject() writes one reply prefix in place of all earlier ones', () => {
   expect(replySubject('回复：Re[2]: AW: 报价')).toBe('Re: 报价')
   expect(replySubject('')).toBe('Re: (no subject)')
 })

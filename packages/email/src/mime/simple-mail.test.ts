@@ -40,7 +40,7 @@ async function compare(message: Buffer, isLoose: boolean): Promise<boolean> {
   return true
 }
 
-test('both parsers read alike every mail of the corpora that the simple one accepts', async () => {
+test('both parsers agree on every mail of the corpora that the simple one accepts', async () => {
   const root = new URL('../../../../fixtures/', import.meta.url)
   const names = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(name => /\.(?:eml|msg|txt)$/.test(name))
   let simple = 0
@@ -182,7 +182,7 @@ const message = fc
   .tuple(fc.oneof(leaf, flat, nested), fc.boolean())
   .map(([part, isLoose]) => ({ octets: Buffer.from(`From: a@b.test\r\n${formatPart(part)}`, 'latin1'), isLoose }))
 
-test('both parsers read alike every random message that the simple one accepts, well-formed or not', async () => {
+test('both parsers agree on every random message that the simple one accepts, well-formed or not', async () => {
   let simple = 0
   await fc.assert(
     fc.asyncProperty(message, async ({ octets, isLoose }) => {
@@ -218,7 +218,7 @@ test.each([
   ['a name', 'Content-Type: text/plain; name="a.txt"'],
   ['a type that comes twice', 'Content-Type: text/plain\r\nContent-Type: text/plain'],
   ['a boundary that does not end', 'Content-Type: multipart/mixed; boundary=b'],
-])('a message with %s is for the parser', async (_what, fields) => {
+])('the simple parser leaves a message with %s to the full one', async (_what, fields) => {
   expect(await compare(Buffer.from(`From: a@b.test\r\n${fields}\r\n\r\n--b\r\n\r\nx\r\n`), false)).toBe(false)
 })
 
@@ -230,7 +230,7 @@ test('the simple parser leaves a mail whose plain text and HTML differ to the fu
   expect(await compare(Buffer.from(write('mixed')), false)).toBe(false)
 })
 
-test('the simple parser leaves a mail with a slow key to the full one, and has computed nothing', async () => {
+test('the simple parser leaves a mail with a slow key to the full one before any computation', async () => {
   const read = createSimpleReader({ limits, readKey: createKeyReader(parseKeyRecord) })
   const octets = Buffer.from('From: a@b.test\r\n\r\nHello.\r\n')
   const job = (e: string) => {
@@ -268,7 +268,7 @@ test.each([
   ['many rules', `<style>${'b{color:red}'.repeat(51)}</style>`],
   ['16 KB of it', 'x'.repeat(17_000)],
 ])(
-  'the simple parser leaves HTML of %s to the full one, which a deadline can stop, and reads half as much itself',
+  'the simple parser leaves HTML of %s to the full one, which has a deadline, and reads half as much itself',
   async (_what, html) => {
     const read = (body: string) =>
       compare(Buffer.from(`From: a@b.test\r\nContent-Type: text/html; charset=utf-8\r\n\r\n${body}`), false)
@@ -312,7 +312,7 @@ test.each([
   ],
   ['variables in attributes', asHtml(fill('<p style="--a:var(--b);color:var(--a)">'))],
   ['rules with variables', asHtml(`<style>${fill('b{--a:1}').slice(0, 8_000)}</style>${fill('<b></b>')}`)],
-])('a message of %s does not block the event loop for longer than the limit', async (_what, mail) => {
+])('a message of %s does not block the event loop beyond the limit', async (_what, mail) => {
   const began = process.threadCpuUsage()
   expect(countOn(limitSteps)).toBeLessThan(7)
   const limitMs = msSince(began)

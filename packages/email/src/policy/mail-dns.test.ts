@@ -25,7 +25,7 @@ function openDns(answer: (name: string) => Promise<unknown>) {
 const failing = (code: string) => async () => Promise.reject(Object.assign(new Error(code), { code }))
 const resolveName = ({ dns }: ReturnType<typeof openDns>, name = 'a.test') => dns.openBudget().resolve(name, 'TXT')
 
-test('the cache remembers an answer for half a minute, whatever the case of the name', async () => {
+test('the cache remembers an answer for half a minute, for a name in any case', async () => {
   const testDns = openDns(async () => [['v=1']])
   expect(await resolveName(testDns)).toEqual([['v=1']])
   expect(await resolveName(testDns, 'A.test')).toEqual([['v=1']])
@@ -52,11 +52,11 @@ test('the cache does not remember an error', async () => {
   expect(testDns.asked).toHaveLength(2)
 })
 
-test('a resolver that keeps silent is trouble after the time-out (EM-34)', async () => {
+test('a silent resolver counts as a failure after the time-out (EM-34)', async () => {
   await expect(resolveName(openDns(() => new Promise(() => undefined)))).rejects.toMatchObject({ code: 'ETIMEOUT' })
 })
 
-test('a message may ask so many questions and no more', async () => {
+test('a message may cause a limited number of queries', async () => {
   const { dns, asked } = openDns(async name => [[name]])
   const budget = dns.openBudget()
   for (const name of ['a', 'b', 'c']) await budget.resolve(name, 'TXT')
@@ -66,7 +66,7 @@ test('a message may ask so many questions and no more', async () => {
   expect(asked).toHaveLength(3)
 })
 
-test('questions that together take too long are trouble', async () => {
+test('queries that together take too long count as a failure', async () => {
   const testDns = openDns(async name => [[name]])
   const budget = testDns.dns.openBudget()
   await budget.resolve('a', 'TXT')
@@ -77,6 +77,6 @@ test('questions that together take too long are trouble', async () => {
 test.each([
   ['64 KB in one record', [['x'.repeat(65_536)]]],
   ['a hundred and one records', Array.from({ length: 101 }, () => ['x'])],
-])('%s count as none (EM-38)', async (_what, answer) => {
+])('%s count as no records (EM-38)', async (_what, answer) => {
   await expect(resolveName(openDns(async () => answer))).rejects.toMatchObject({ code: 'ENODATA' })
 })

@@ -43,13 +43,16 @@ function job(task: string): MimeJob {
   return { octets: Buffer.from(task), ignoredRanges: [], keys: {}, keepsQuotes: false, now: 0 }
 }
 
-test.each(['exit', 'throw', 'eat', 'fail'])('a message that makes its thread %s costs only itself', async what => {
-  pool = createMimePool({ limits, system, file })
-  const results = await Promise.all([pool.run(job('first')), pool.run(job(what)), pool.run(job('last'))])
-  expect(results).toEqual(['first', undefined, 'last'])
-})
+test.each(['exit', 'throw', 'eat', 'fail'])(
+  'a message that makes its thread %s affects no other message',
+  async what => {
+    pool = createMimePool({ limits, system, file })
+    const results = await Promise.all([pool.run(job('first')), pool.run(job(what)), pool.run(job('last'))])
+    expect(results).toEqual(['first', undefined, 'last'])
+  },
+)
 
-test('a message that takes too long costs only itself', async () => {
+test('a message that takes too long affects no other message', async () => {
   // Time passes only while a message hangs, and then all of its time passes at once.
   let hanging = Promise.withResolvers<void>()
   const hangs = new BroadcastChannel('hangs')
@@ -65,7 +68,7 @@ test('a message that takes too long costs only itself', async () => {
   hangs.close()
 })
 
-test('when a thread dies with a message once, the next thread reads the message', async () => {
+test('the next thread retries a message whose thread died', async () => {
   const folder = mkdtempSync(`${tmpdir()}/once-`)
   const once = new URL(
     `data:text/javascript,${encodeURIComponent(`
@@ -85,7 +88,7 @@ test('when a thread dies with a message once, the next thread reads the message'
 test.each([
   { isProven: false, order: ['last', 'exit'] },
   { isProven: true, order: ['exit', 'last'] },
-])('a mail that killed its thread runs in the order $order when its author is proven: $isProven', async sender => {
+])('a mail that killed its thread runs in the order $order if its author is proven: $isProven', async sender => {
   pool = createMimePool({ limits, system, file })
   const order: string[] = []
   const run = async (what: string) => {
@@ -108,13 +111,13 @@ test('the pool refuses mails when too many wait', async () => {
   expect(await Promise.all(results)).toEqual(['a', 'b', 'c'])
 })
 
-test('the caller has to repeat the jobs that run when the pool closes', async () => {
+test('the caller must repeat jobs that run when the pool closes', async () => {
   pool = createMimePool({ limits, system, file })
   const running = pool.run(job('hang'))
   await Promise.all([pool.close(), expect(running).rejects.toThrow('Cannot take mail: the gateway is shutting down')])
 })
 
-describe('a further thread', () => {
+describe('the second thread', () => {
   const threads: Worker[] = []
   const note = (worker: Worker) => {
     if (worker.resourceLimits?.maxOldGenerationSizeMb === memoryMb) threads.push(worker)
@@ -127,14 +130,14 @@ describe('a further thread', () => {
     process.off('worker', note)
   })
 
-  test('has no work while the first one keeps up, however much comes', async () => {
+  test('has no work while the first one keeps up, at any load', async () => {
     pool = createMimePool({ limits: { ...limits, parsers: 2, waiting: 40 }, system, file })
     const mails = Array.from({ length: 40 }, (_, index) => (index % 2 ? 'x'.repeat(300_000) : `small ${index}`))
     expect(await Promise.all(mails.map(mail => pool.run(job(mail))))).toEqual(mails)
     expect(threads).toHaveLength(1)
   })
 
-  test('the watch runs while one mail takes long, and ends when it has nothing to do', async () => {
+  test('starts while one mail takes long, and stops when it has nothing to do', async () => {
     let calm = Promise.withResolvers<void>()
     const sleep = () => calm.promise.then(() => turn())
     const hangs = new BroadcastChannel('hangs')
@@ -164,7 +167,7 @@ describe('a further thread', () => {
   })
 })
 
-test('mails of one network occupy one thread, so that those of others do not wait for them', async () => {
+test('mails of one network use one thread, so that other mails do not wait for them', async () => {
   // While a mail hangs, time passes until another thread has read the mail of another network.
   const hangs = new BroadcastChannel('hangs')
   const hanging = once(hangs, 'message')
@@ -191,7 +194,7 @@ test('mails of one network occupy one thread, so that those of others do not wai
   expect(order).toEqual(['other', 'same', 'hang'])
 })
 
-test('a thread that reads mail has the compiled code of earlier ones, and loads no compiler', async () => {
+test('a new mail thread uses the compiled code of earlier ones, and loads no compiler', async () => {
   const threadFile = JSON.stringify(new URL('./worker-thread.mjs', import.meta.url).href)
   const text = `
     import { getCompileCacheDir } from 'node:module'

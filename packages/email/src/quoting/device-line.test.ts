@@ -68,7 +68,7 @@ test.each([
   '发自我的小米手机',
   '来自我的华为手机',
   '\u200fנשלח מה-\u2068iPhone\u2069 שלי\u200f',
-])('isDeviceLine() knows %s', line => {
+])('isDeviceLine() recognizes %s', line => {
   expect(isDeviceLine({ line, isBelowText: false })).toBe(true)
 })
 
@@ -103,11 +103,11 @@ test.each([
   '나의 집에서 보냄',
   'From my point of view it is fine',
   'Writing from mobile',
-])('isDeviceLine() finds none in %s', line => {
+])('isDeviceLine() rejects %s', line => {
   expect(isDeviceLine({ line, isBelowText: false })).toBe(false)
 })
 
-test('isDeviceLine() leaves a sentence that goes on from the line above', () => {
+test('isDeviceLine() rejects a sentence that continues from the line above', () => {
   const line = 'sent from my iPhone'
   expect(isDeviceLine({ line, isBelowText: true })).toBe(false)
   expect(isDeviceLine({ line, isBelowText: false })).toBe(true)

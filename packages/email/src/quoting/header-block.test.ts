@@ -44,7 +44,7 @@ test.each([
   ['vi', 'Từ', 'Đã gửi', 'Đến', 'Chủ đề'],
   ['zh', '发件人', '发送时间', '收件人', '主题'],
   ['zh-Hant', '寄件者', '寄件日期', '收件者', '主旨'],
-])('measureHeaderBlock() knows the labels of Outlook in %s', (_language, ...labels) => {
+])('measureHeaderBlock() recognizes the labels of Outlook in %s', (_language, ...labels) => {
   expect(measureHeaderBlock(write(labels), 2)).toBe(4)
   expect(
     measureHeaderBlock(
@@ -65,7 +65,7 @@ test.each([
   ['kk', 'Кімнен', 'Жіберілген', 'Кімге', 'Тақырыбы'],
   ['ms', 'Daripada', 'Dihantar', 'Kepada', 'Subjek'],
   ['ta', 'அனுப்புநர்', 'அனுப்பியது', 'பெறுநர்', 'பொருள்'],
-])('measureHeaderBlock() tells a block by its values in %s, which no table has', (_language, ...labels) => {
+])('measureHeaderBlock() recognizes a block by its values in %s, a language without labels', (_language, ...labels) => {
   expect(measureHeaderBlock(write(labels), 2)).toBe(4)
   expect(measureHeaderBlock(['My table:', ...write(labels).slice(1)], 2)).toBe(0)
 })
@@ -79,7 +79,7 @@ test.each([
   ['QQ', ['From:  "Desk";<d@x.test>;', 'Date:  Fri, Nov 20, 2026 09:00 AM', 'To:  "Ann";<a@x.test>;', 'Subject:  Re']],
   ['Foxmail', ['发件人： Desk', '发送时间： 2026-11-20 09:00', '收件人： Ann', '主题： Re']],
   ['Outlook with a copy', ['From: Desk <d@x.test>', 'Sent: Friday', 'To: Ann', 'Cc: Bob', 'Subject: Re']],
-])('measureHeaderBlock() knows the block of %s', (_program, block) => {
+])('measureHeaderBlock() recognizes the block of %s', (_program, block) => {
   expect(measureHeaderBlock(['OK.', '', ...block, '', 'Two?'], 2)).toBe(block.length)
 })
 
@@ -126,7 +126,7 @@ test.each([
   expect(lines.map((_, at) => measureHeaderBlock(lines, at)).filter(count => count > 0)).toEqual([])
 })
 
-test('measureHeaderBlock() knows three fields with a mere name right below the line that Outlook draws', () => {
+test('measureHeaderBlock() recognizes three fields with only a name below Outlook’s line', () => {
   const block = ['From: Desk', 'Sent: Friday', 'To: Ann']
   expect(measureHeaderBlock(['OK.', '', '_'.repeat(32), ...block, '', 'Two?'], 3)).toBe(3)
 })

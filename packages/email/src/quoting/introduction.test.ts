@@ -120,7 +120,7 @@ test.each([
   ['zh-CN', '在 20.11.2026 09:00, Desk 写道:'],
   ['zh-CN', 'Desk 写于 20.11.2026 09:00:'],
   ['zh-TW', 'Desk 於 20.11.2026 09:00 寫道:'],
-])('measureIntroduction() knows the line of Thunderbird in %s: %s', (_language, line) => {
+])('measureIntroduction() recognizes the line of Thunderbird in %s: %s', (_language, line) => {
   expect(measureIntroduction([line, ...below], 0)).toBe(1)
 })
 
@@ -143,7 +143,7 @@ test.each([
   ['Outlook for Mac', 'On 11/20/26, 9:00 AM, "Desk" <desk@agents.test> wrote:'],
   ['Notes', '-----Desk <desk@agents.test> wrote: -----'],
   ['Notes in German', '-----"Desk" <desk@agents.test> schrieb: -----'],
-])('measureIntroduction() knows the line of %s', (_program, line) => {
+])('measureIntroduction() recognizes the line of %s', (_program, line) => {
   expect(measureIntroduction([line, '', ...below], 0)).toBe(1)
 })
 
@@ -167,7 +167,7 @@ test.each([
   expect(lines.map((_, at) => measureIntroduction(lines, at)).filter(count => count > 0)).toEqual([])
 })
 
-test('measureIntroduction() knows a wrapped line of Gmail in Finnish, below a line with a time', () => {
+test('measureIntroduction() recognizes a wrapped line of Gmail in Finnish, below a line with a time', () => {
   const lines = ['At 10:00 then.', 'pe 20. marrask. 2026 klo 9.00 Desk', '<desk@agents.test> kirjoitti:', '', 'Two?']
   expect(lines.map((_, at) => measureIntroduction(lines, at))).toEqual([0, 0, 0, 0, 0])
   const apart = ['At 10:00 then.', '', ...lines.slice(1)]
@@ -176,14 +176,14 @@ test('measureIntroduction() knows a wrapped line of Gmail in Finnish, below a li
   expect(marked.map((_, at) => measureIntroduction(marked, at))).toEqual([0, 2, 1, 0])
 })
 
-test('measureIntroduction() knows a line right below the name of the program, and one without a colon', () => {
+test('measureIntroduction() recognizes a line below the name of the program, and one without a colon', () => {
   const line = 'On Jun 17, 2026, at 14:15, Desk <desk@agents.test> wrote'
   expect(measureIntroduction(['Yes.', '', 'Sent from TypeApp', `${line}:`, 'Two?'], 3)).toBe(1)
   expect(measureIntroduction(['Yes.', '', line, '', 'Two?'], 2)).toBe(1)
   expect(measureIntroduction(['Yes.', '', line, 'Two?'], 2)).toBe(0)
 })
 
-test('measureIntroduction() begins at the line of the program, below a line of its author that begins alike', () => {
+test('measureIntroduction() starts at the program’s line, below a similar line of its author', () => {
   const lines = ['On 3 May we go.', 'On Fri, 20 Nov 2026 at 09:00 Desk', '<desk@agents.test> wrote:', ...below]
   expect(lines.map((_, at) => measureIntroduction(lines, at))).toEqual([0, 2, 1, 0])
 })

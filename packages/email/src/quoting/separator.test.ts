@@ -15,12 +15,12 @@ test.each([
   '---- Replied Message ----',
   '>>> Desk <d@x.test> 11/20/2026 9:00 AM >>>',
   '>>> "Desk Smith" 20.11.2026 09:00 >>>',
-])('isSeparator() knows %s', line => {
+])('isSeparator() recognizes %s', line => {
   expect(isSeparator(line)).toBe(true)
 })
 
 test.each(['-- Original --', '-----', 'Original Message', '>>> print(1)', '>>> a >>>', '--- Notes ---'])(
-  'isSeparator() does not take %s for one',
+  'isSeparator() rejects %s',
   line => {
     expect(isSeparator(line)).toBe(false)
   },
@@ -30,7 +30,7 @@ test.each([
   '---------- Forwarded message ---------',
   '-------- Továbbított üzenet --------',
   'Begin forwarded message:',
-])('isForwardLine() knows %s', line => {
+])('isForwardLine() recognizes %s', line => {
   expect(isForwardLine(line)).toBe(true)
   expect(isForwardLine(`> ${line}`)).toBe(false)
 })

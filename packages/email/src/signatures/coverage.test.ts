@@ -8,13 +8,13 @@ const scan = (...fields: readonly string[]) =>
 
 const valuesOf = ({ fields }: ReturnType<typeof scan>) => fields.map(({ name, value }) => `${name}=${value}`)
 
-test('a signature covers the lowest fields of a name: a field on top stays out', () => {
+test('a signature covers the lowest fields of a name, and not a field on top', () => {
   const header = scan('To: c@x', 'To: b@x', 'Cc: d@x', 'To: a@x')
   expect(valuesOf(selectCovered(header, ['to']))).toEqual(['to=a@x'])
   expect(valuesOf(selectCovered(header, ['to', 'to', 'cc']))).toEqual(['to=b@x', 'cc=d@x', 'to=a@x'])
 })
 
-test('where the delivering server is the proof, the whole header counts', () => {
+test('the whole header counts if the delivering server is the proof', () => {
   const header = scan('To: a@x', 'Cc: b@x')
   expect(selectCovered(header, 'all')).toBe(header)
 })
@@ -22,7 +22,7 @@ test('where the delivering server is the proof, the whole header counts', () => 
 const signature = (domain: string, fields: string, tags = '') =>
   `DKIM-Signature: v=1; d=${domain}; s=s; h=${fields};${tags} b=x`
 
-test('several signatures of an author share only the fields that all of them name, and other signatures do not count', () => {
+test('several signatures of an author share only their common fields, without other signatures', () => {
   const header = scan(
     signature('news.example.com', 'From:To : Subject:To'),
     signature('example.com', 'from:TO:Date'),
@@ -32,7 +32,7 @@ test('several signatures of an author share only the fields that all of them nam
   expect(readSharedCoverage(header, 'example.org')).toBeUndefined()
 })
 
-test('a signature of the author with l= leaves the end open, a signature of another domain does not', () => {
+test('an author’s signature with l= leaves the end open, and another domain’s does not', () => {
   const header = scan(signature('example.com', 'from', ' l=10;'))
   expect(leavesEndOpen(header, 'example.com')).toBe(true)
   expect(leavesEndOpen(header, 'example.org')).toBe(false)

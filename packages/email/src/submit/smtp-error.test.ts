@@ -15,13 +15,13 @@ test.each([
   ],
   [{ code: 'ETIMEDOUT' }, Unavailable, 'the mail server could not be reached (ETIMEDOUT)'],
   [undefined, Unavailable, 'the mail server could not be reached (unknown)'],
-])('classifySmtpError() of %j', (error, kind, message) => {
+])('classifySmtpError() classifies %j', (error, kind, message) => {
   const classified = classifySmtpError(error)
   expect(classified).toBeInstanceOf(kind)
   expect(classified.message).toBe(message)
 })
 
-test('the stored reply names no address, and keeps no words of a refused login', () => {
+test('the stored reply contains no address, and no text of a refused login', () => {
   const refused = { code: 'EENVELOPE', responseCode: 550, command: 'RCPT TO' }
   const error = classifySmtpError({ ...refused, response: '550 5.1.1 <ann@forward.test>, ann@home.test: unknown' })
   expect(error.replyLine).toBe('550 5.1.1 <…>, … unknown')
@@ -34,7 +34,7 @@ test.each([
   ['a mail that is too large', 552, 'MAIL FROM', Undeliverable],
   ['a recipient', 550, 'RCPT TO', Undeliverable],
   ['a recipient, for now', 450, 'RCPT TO', Unavailable],
-])('a refusal of %s is a fault to fix, or ends the mail', (_what, responseCode, command, kind) => {
+])('a refusal of %s is a configuration fault, or ends the mail', (_what, responseCode, command, kind) => {
   expect(
     classifySmtpError({ code: 'EENVELOPE', responseCode, command, response: `${responseCode} no` }),
   ).toBeInstanceOf(kind)

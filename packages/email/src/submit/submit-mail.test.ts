@@ -25,7 +25,7 @@ afterAll(async () => {
   await simulation.close()
 })
 
-test('createMailSubmitter() hands over the very octets, without a login', async () => {
+test('createMailSubmitter() sends the exact bytes, without a login', async () => {
   const reply = { status: 250, reply_line: '250 OK: message queued' }
   expect(await submit(envelope, octets)).toEqual({ response: '250', reply })
   const [mail] = simulation.mail.received
@@ -53,7 +53,7 @@ test.each([
     Unavailable,
     'the mail server put it off: 450 4.2.1',
   ],
-])('a refusal %s', async (_what, refusal, kind, message) => {
+])('createMailSubmitter() handles a refusal %s', async (_what, refusal, kind, message) => {
   const fix = simulation.mail.refuse(refusal)
   const failure = await submit(envelope, octets).catch(error => error)
   fix()
@@ -69,7 +69,7 @@ test('a smarthost that is not listening is a temporary failure', async () => {
   nowhere.close()
 })
 
-test('a smarthost that refuses the connection says nothing about the mail, which waits', async () => {
+test('a smarthost that refuses the connection leaves the mail waiting', async () => {
   const server = createServer(socket => socket.on('error', () => undefined).end('554 5.7.1 not you\r\n'))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -113,7 +113,7 @@ describe('over LMTP (RFC 2033)', () => {
     await new Promise<void>(resolve => server.close(() => resolve()))
   })
 
-  test('the gateway hands over the mail, and the reply about its recipient counts', async () => {
+  test('the gateway sends the mail, and its recipient’s reply counts', async () => {
     expect(await lmtp(envelope, octets)).toMatchObject({
       response: expect.stringMatching(/^250/),
       reply: { status: 250, reply_line: '250 kept' },

@@ -11,7 +11,7 @@ const dayMs = 24 * 3_600_000
 const localOf = (address: string | undefined) => address?.split('@')[0] ?? ''
 const tagOf = (address: string | undefined) => localOf(address).split('+').slice(1).join('+')
 
-test('a bounce address names its delivery, but only for the agent and the gateway that made it', () => {
+test('a bounce address identifies its delivery, only for the agent and gateway that made it', () => {
   const tag = tagOf(tokens.bounceAddress('echo', '42'))
   expect(tokens.readTag('echo', tag, issuedAt)).toEqual({ token: { kind: 'bounce', delivery: '42' } })
   expect(tokens.readTag('echo', tag.toUpperCase(), issuedAt).token).toEqual({ kind: 'bounce', delivery: '42' })
@@ -19,7 +19,7 @@ test('a bounce address names its delivery, but only for the agent and the gatewa
   expect(otherTokens.readTag('echo', tag, issuedAt)).toEqual({ tag })
 })
 
-test('a reply address names the answer for half a year, beside the tag of the peer', () => {
+test('a reply address identifies the answer for half a year, and keeps the peer’s tag', () => {
   const tag = tagOf(tokens.replyAddress('echo', { response, tag: 'case-42', issuedAt }))
   const read = { token: { kind: 'reply', alias: replyAlias(response) }, tag: 'case-42' }
   expect(tokens.readTag('echo', tag, issuedAt)).toEqual(read)
@@ -27,7 +27,7 @@ test('a reply address names the answer for half a year, beside the tag of the pe
   expect(tokens.readTag('echo', tag, issuedAt + 181 * dayMs).token).toBeUndefined()
 })
 
-test('a local part has 64 octets: when a token does not fit, the address has none', () => {
+test('an address has no token if its local part would exceed 64 bytes', () => {
   const long = 'an-agent-with-a-very-long-name-indeed-and-more'
   expect(tokens.bounceAddress(long, '1')).toBe(`${long}@agents.test`)
   expect(tokens.replyAddress(long, { response, issuedAt })).toBeUndefined()
@@ -38,7 +38,7 @@ test('a local part has 64 octets: when a token does not fit, the address has non
   expect(tokens.bounceAddress('a'.repeat(39), '42')).toBe(`${'a'.repeat(39)}@agents.test`)
 })
 
-test('the hop field is known again, and by nobody else', () => {
+test('only its own gateway recognizes the hop field', () => {
   const plain = tokens.formatHop('echo', { hop: 1 }, response)
   const value = tokens.formatHop('echo', { hop: 1, maxHops: 5 }, response)
   for (const ownHop of [plain, value]) {
@@ -57,7 +57,7 @@ test('the hop field is known again, and by nobody else', () => {
   expect(tokens.isOwnHop('')).toBe(false)
 })
 
-test('a text that resembles a token and is invalid is a tag', () => {
+test('an invalid text that resembles a token is a tag', () => {
   for (const tag of ['b.1.', `b..${'0'.repeat(20)}`, `r.${'f'.repeat(32)}`, 'case+b.1.2', '+', '']) {
     expect(tokens.readTag('echo', tag, issuedAt).token).toBeUndefined()
   }

@@ -30,13 +30,13 @@ function refuse(
 }
 
 describe('refuseMailReply()', () => {
-  test('lets an agent go on with whom the operator names, and with proven people who wrote within the time', () => {
+  test('lets an agent continue with addresses of the operator, and with proven people who wrote within the time', () => {
     expect(refuse(['ann@peer.test'], { verified: false, at: daysAgo(400) })).toBeUndefined()
     expect(refuse(['peer.test'], { verified: false })).toBeUndefined()
     expect(refuse(['correspondents'])).toBeUndefined()
   })
 
-  test('names the rule that stands against it', () => {
+  test('names the violated rule', () => {
     expect(refuse([])).toMatchObject({ code: 'forbidden', key: 'email.write_to' })
     expect(String(refuse([]))).toContain('"correspondents"')
     for (const said of [{ verified: false }, { at: daysAgo(31) }, { flags: ['by_list'] }]) {
@@ -48,7 +48,7 @@ describe('refuseMailReply()', () => {
   })
 })
 
-test('createCorrespondentFinder() finds those who wrote within the time, and asks nobody where that is no reason', async () => {
+test('createCorrespondentFinder() finds people who wrote within the time, and skips the query otherwise', async () => {
   const writtenAt: Readonly<Record<string, string>> = { 'v:ann@peer.test': daysAgo(29), 'v:bob@peer.test': daysAgo(31) }
   const store = { findLastMessageTime: async ({ scope }: { scope: string }) => writtenAt[scope] }
   const deps = { store, system: { now: () => now } } as unknown as Pick<ChannelContext, 'store' | 'system'>

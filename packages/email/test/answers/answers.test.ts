@@ -73,7 +73,7 @@ async function send(
   return { ...readMail(octets), octets: octets.toString('latin1') }
 }
 
-test('a second try sends the very same octets', async () => {
+test('a second try sends the same bytes', async () => {
   const parts: Part[] = [
     ...response.parts,
     { kind: 'file', name: 'a.txt', mime: 'text/plain', bytes_ref: { kind: 'inline', data_base64: 'Ynl0ZXM=' } },
@@ -81,7 +81,7 @@ test('a second try sends the very same octets', async () => {
   expect((await send({ parts })).octets).toBe((await send({ parts })).octets)
 })
 
-test('a mail that resumes after days has a new signature and the same words', async () => {
+test('a mail that resumes after days has a new signature and the same text', async () => {
   const signedAt = ({ octets }: { octets: string }) => Array.from(octets.matchAll(/ t=(\d+);/g), ([, t]) => Number(t))
   const withoutSignatures = (octets: string) => octets.slice(octets.indexOf('From: '))
   const first = await send()
@@ -93,7 +93,7 @@ test('a mail that resumes after days has a new signature and the same words', as
   expect(withoutSignatures(second.octets)).toBe(withoutSignatures(first.octets))
 })
 
-test('the gateway sends exactly the wanted mail, with every header once', async () => {
+test('the gateway sends exactly the expected mail, with every header once', async () => {
   const mail = await send()
   const header = (name: string) => mail.headers.get(name)
   expect(header('date')).toEqual(['Sat, 21 Nov 2026 10:00:00 +0000'])
@@ -106,13 +106,13 @@ test('the gateway sends exactly the wanted mail, with every header once', async 
   for (const line of mail.octets.split('\r\n')) expect(line.length).toBeLessThan(998)
 })
 
-test('an answer never quotes an id that the gateway made up for a message without one (EM-4.2)', async () => {
+test('an answer never quotes a Message-ID that the gateway made up (EM-4.2)', async () => {
   const { headers } = await send({}, { ...target, message_id: undefined, references: [] })
   expect(headers.has('in-reply-to')).toBe(false)
   expect(headers.has('references')).toBe(false)
 })
 
-test('a long chain of references keeps its root and its end', async () => {
+test('a long chain of references keeps its first and last ids', async () => {
   const references = Array.from({ length: 60 }, (_, index) => `r${index}@x.test`)
   const mail = await send({}, { ...target, references })
   expect(mail.references).toHaveLength(20)
@@ -131,7 +131,7 @@ test.each([
   expect((await send({}, { ...target, subject })).headers.get('subject')).toEqual([called])
 })
 
-test('a header injection goes out as one line (EM-57)', async () => {
+test('a header injection becomes part of one line (EM-57)', async () => {
   const evil = 'Hi\r\nBcc: victim@x.test\r\n\r\nboo'
   const answer = await gateway.post(
     `From: =?utf-8?q?Al=0D=0ABcc=3A_v=40x.test?= <alice@nodmarc.test>\nTo: echo@${mailDomain}\nSubject: =?utf-8?b?${Buffer.from(evil).toString('base64')}?=\nMessage-ID: <inj@nodmarc.test>\n\nHi\n`,
@@ -154,13 +154,13 @@ test('a header injection goes out as one line (EM-57)', async () => {
   expect(submitted.at(-1)?.envelope).toEqual({ from: bounceAddress, to: ['alice@alice.test'] })
 })
 
-describe('every kind of part', () => {
+describe('a mail part', () => {
   const text = async (...parts: Part[]) => {
     const mail = await send({ parts })
     return { text: mail.text?.trim(), html: mail.html?.trim(), octets: mail.octets }
   }
 
-  test('markdown goes out as its own text, and as HTML of a few elements (EM-4.7)', async () => {
+  test('in Markdown has its own text, and HTML of a few elements (EM-4.7)', async () => {
     const content =
       '# Title\n\n- *one*\n- `two`\n\n[here](https://x.test/a) and **there**\n\n```\n<b>\n```\n\n<script>alert(1)</script> [bad](javascript:alert(1))'
     const mail = await text({ kind: 'text', mime: 'text/markdown', content })
@@ -174,12 +174,12 @@ describe('every kind of part', () => {
     expect(mail.html).not.toMatch(/<script|href="javascript/)
   })
 
-  test('the renderer does not read plain text as markup', async () => {
+  test('in plain text is not Markdown to the renderer', async () => {
     const mail = await text({ kind: 'text', mime: 'text/plain', content: 'a *b*\n<c>' })
     expect(mail).toMatchObject({ text: 'a *b*\n<c>', html: '<p dir="auto">a *b*<br>\n&lt;c&gt;</p>' })
   })
 
-  test('HTML keeps its structure in the HTML part, and Markdown has no backslashes in the plain part', async () => {
+  test('in HTML keeps its structure, without backslashes in the plain text', async () => {
     const content = '<h2>Hours</h2><ul><li>Mon: 9-5</li></ul><p>See <a href="https://x.test/map">the map</a>.</p>'
     const mail = await text({ kind: 'text', mime: 'text/html', content })
     expect(mail.text).toBe('Hours\n\n- Mon: 9-5\n\nSee the map (https://x.test/map).')
@@ -188,7 +188,7 @@ describe('every kind of part', () => {
     expect(escaped).toMatchObject({ text: 'Write #help, 2 * 3.' })
   })
 
-  test('HTML becomes text', async () => {
+  test('in HTML becomes text', async () => {
     const mail = await text({
       kind: 'text',
       mime: 'text/html',
@@ -198,7 +198,7 @@ describe('every kind of part', () => {
     expect(mail.html).not.toContain('<img')
   })
 
-  test('links, requirements and tool calls are readable (MN-3)', async () => {
+  test('of a link, requirement or tool call is readable (MN-3)', async () => {
     const mail = await text(
       { kind: 'link', url: 'https://x.test/', title: 'X', description: 'About X' },
       {
@@ -215,16 +215,16 @@ describe('every kind of part', () => {
     expect(mail.html).toContain('<a href="https://x.test/yes">Yes</a>')
   })
 
-  test('a link that is none stays text', async () => {
+  test('with an invalid link stays text', async () => {
     const { html } = await text({ kind: 'link', url: 'javascript:alert(1)', title: 'X' })
     expect(html).not.toContain('<a')
   })
 
-  test('an answer without parts gives its status', async () => {
+  test('is the status if the answer has none', async () => {
     expect((await send({ parts: [], status: 'rejected' })).text?.trim()).toBe('This was declined.')
   })
 
-  test('the gateway attaches files, and reads stored ones by their digest', async () => {
+  test('of a file is an attachment, which the gateway reads by its digest', async () => {
     const bytes = Buffer.from('attached bytes')
     const digest = createHash('sha256').update(bytes).digest('hex')
     const file = `--b\nContent-Type: text/x-test\nContent-Disposition: attachment; filename=in.txt\n\n${bytes}\n--b--\n`
@@ -245,7 +245,7 @@ describe('every kind of part', () => {
     expect(mail.octets.split(bytes.toString('base64'))).toHaveLength(3)
   })
 
-  test('the words go out when a file is missing or too large, and the mail names the file', async () => {
+  test('with a missing or oversized file is its name, and the text still leaves', async () => {
     const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest: '0'.repeat(64) } as const
     const missingFile: Part = { kind: 'file', name: 'gone & away.txt', bytes_ref }
     const data_base64 = Buffer.alloc(19 * 2 ** 20).toString('base64')
@@ -259,7 +259,7 @@ describe('every kind of part', () => {
   })
 })
 
-test('mentioned people are in To, local agents in Cc, each with a delivery; the agent itself and nonsense are not (MN-8.1 recipient-field)', async () => {
+test('mentioned people are in To and local agents in Cc, each with a delivery, except the agent itself (MN-8.1 recipient-field)', async () => {
   const mentions = [
     '@bob@nodmarc.test',
     '@helper@agents.test',
@@ -289,7 +289,7 @@ test('mentioned people are in To, local agents in Cc, each with a delivery; the 
   ])
 })
 
-test('the operator sees the mail without octets of files', () => {
+test('the operator sees the mail without the bytes of its files', () => {
   const parts: Part[] = [
     { kind: 'file', name: 'a.txt', mime: 'text/plain', bytes_ref: { kind: 'inline', data_base64: 'c2VjcmV0' } },
   ]
@@ -298,13 +298,13 @@ test('the operator sees the mail without octets of files', () => {
   expect(JSON.stringify(wire)).not.toContain('c2VjcmV0')
 })
 
-test('the gateway passes on the reply of the smarthost (EM-4.10)', async () => {
+test('the gateway records the smarthost’s reply (EM-4.10)', async () => {
   failWith = new Unavailable('the mail server put it off: 450')
   await expect(gateway.channel.prepare(delivery()).transmit()).rejects.toBe(failWith)
   failWith = undefined
 })
 
-test('the keys to publish are DKIM, SPF and DMARC records', async () => {
+test('the gateway lists its keys as DKIM, SPF and DMARC records to publish', async () => {
   const keys = (await gateway.channel.keys?.list()) ?? []
   expect(keys.map(({ dns }) => dns?.name)).toEqual([
     `postern._domainkey.${mailDomain}`,

@@ -55,7 +55,7 @@ test.each<[what: string, filled: FormContent]>([
   ['the form', {}],
   ['a form of the name no-reply', { from: 'no-reply@shop.example', replyTo: 'Reply-To: other@example.net' }],
   ['a form that says that a program wrote it', { extraFields: ['Auto-Submitted: auto-generated'] }],
-])('the visitor gets the answer to what %s sends', async (_what, filled) => {
+])('the visitor gets the answer to a form of %s', async (_what, filled) => {
   const { to, flags } = await fillIn(filled)
   expect([to, flags]).toEqual([[filled.replyTo?.split(' ')[1] ?? 'visitor@example.net'], ['by_form']])
 })
@@ -66,11 +66,11 @@ test.each<[what: string, filled: FormContent, to: readonly string[]]>([
   ['two visitors', { replyTo: `${visitor}, b@example.net` }, ['form@shop.example']],
   ['one of our agents as visitor', { replyTo: `Reply-To: echo@${mailDomain}` }, ['form@shop.example']],
   ['a no-reply form without a visitor', { from: 'no-reply@shop.example', replyTo: 'X-Form: 1' }, []],
-])('nobody but the sender gets an answer to mail of %s', async (_what, filled, to) => {
+])('only the sender gets an answer to mail of %s', async (_what, filled, to) => {
   expect((await fillIn(filled)).to).toEqual(to)
 })
 
-test('a visitor who answers is known to have got the answer, and another visitor finds nothing of it', async () => {
+test('a visitor who replies continues the conversation, and another visitor sees nothing of it', async () => {
   const mine = 'Reply-To: alice@alice.test'
   const { id } = await fillIn({ replyTo: mine })
   const reply = await gateway.simulation.mail.awaitReply(id, 30_000)

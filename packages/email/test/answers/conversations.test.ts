@@ -21,14 +21,14 @@ async function converse(gateway: MailGateway, plan: Parameters<MailGateway['post
   return { mail, reply, text: reply.text?.trim() }
 }
 
-describe('one person at a time', () => {
+describe('a conversation with one person', () => {
   let gateway: MailGateway
   beforeAll(async () => {
     gateway = await openMailGateway({ works: true, agents: { counter: countingAgent, echo: mailEcho } })
   })
   afterAll(() => gateway.close())
 
-  test('a reply to the signed address finds its thread although its program wrote no References (EM-4.3)', async () => {
+  test('continues by the signed reply address without References (EM-4.3)', async () => {
     const first = await converse(gateway, { from: alice, text: 'One' })
     const [replyTo = ''] = first.reply.headers.get('reply-to') ?? []
     expect(replyTo).toMatch(/^counter\+r\.[0-9a-f]{32}@agents\.test$/)
@@ -36,13 +36,13 @@ describe('one person at a time', () => {
     expect(second.text).toBe('I know 2 earlier.')
   })
 
-  test('in any case, as some programs write addresses', async () => {
+  test('continues by the address in any case, as some programs write it', async () => {
     const first = await converse(gateway, { from: alice, text: 'One' })
     const replyTo = first.reply.headers.get('reply-to')?.[0]?.replace(/^[^@]+/, local => local.toUpperCase())
     expect((await converse(gateway, { from: alice, to: replyTo ?? '', text: 'Two' })).text).toBe('I know 2 earlier.')
   })
 
-  test('the address of a stranger’s answer opens nothing for another sender, nor does a forged address', async () => {
+  test('stays closed for another sender, and for a forged address', async () => {
     const first = await converse(gateway, { from: alice, text: 'A secret' })
     const [replyTo = ''] = first.reply.headers.get('reply-to') ?? []
     expect((await converse(gateway, { from: bob, to: replyTo, text: 'Me too' })).text).toBe('I know 0 earlier.')
@@ -50,7 +50,7 @@ describe('one person at a time', () => {
     expect((await converse(gateway, { from: alice, to: forgedReplyTo, text: 'Two' })).text).toBe('I know 0 earlier.')
   })
 
-  test('a guessed Message-ID opens no conversation of others, however well the guesser has proven their address (EM-4.2)', async () => {
+  test('stays closed for a guessed Message-ID, even by a proven sender (EM-4.2)', async () => {
     const first = await converse(gateway, { from: alice, text: 'A secret' })
     const ids = [first.mail.messageId, first.reply.messageId ?? '']
     const guess = await converse(gateway, { from: bob, text: 'Go on', inReplyTo: ids[1], references: ids })
@@ -59,13 +59,13 @@ describe('one person at a time', () => {
     expect(ownReply.text).toBe('I know 2 earlier.')
   })
 
-  test('a forged token is data like any other tag', async () => {
+  test('treats a forged token as any other tag', async () => {
     const tag = `r.${'0'.repeat(32)}`
     const { reply } = await converse(gateway, { from: alice, to: `counter+${tag}@${mailDomain}` })
     expect(reply.headers.get('reply-to')?.[0]).toMatch(new RegExp(`^counter\\+${tag}@agents\\.test$`))
   })
 
-  test('an answer continues the Thread-Index of Outlook, five octets longer', async () => {
+  test('extends Outlook’s Thread-Index by five bytes', async () => {
     const began = Buffer.alloc(22, 7)
     began.writeUIntBE(Number((116_444_736_000_000_000n + BigInt(Date.UTC(2026, 10, 1)) * 10_000n) >> 16n), 0, 6)
     const { reply } = await converse(gateway, { from: alice, headers: { 'Thread-Index': began.toString('base64') } })
@@ -74,14 +74,14 @@ describe('one person at a time', () => {
     expect(index.subarray(0, 22).equals(began)).toBe(true)
   })
 
-  test('other people in To and Cc get no answer', async () => {
+  test('sends no answer to other people in To and Cc', async () => {
     const { reply } = await converse(gateway, { from: alice, cc: [bob, 'carol@corp.test'] })
     expect(reply.headers.get('cc')).toBeUndefined()
     expect(reply.envelope.to).toEqual(['alice@alice.test'])
   })
 })
 
-describe('with reply_all', () => {
+describe('a conversation with reply_all', () => {
   let gateway: MailGateway
   beforeAll(async () => {
     const config = { reply_all: true, reply_to_allow: ['desk@partner.test', '@helpers.test'] }
@@ -92,7 +92,7 @@ describe('with reply_all', () => {
   const otherNames = (id: string) =>
     gateway.store.findMessage(id).then(record => record?.deliveries.map(({ to }) => to).toSorted())
 
-  test('the answer goes to the people in To and Cc; our agents, no-reply addresses and a second author do not count (EM-4.8)', async () => {
+  test('sends the answer to people in To and Cc, except our agents, no-reply addresses and a second author (EM-4.8)', async () => {
     const { mail, reply } = await converse(gateway, {
       from: alice,
       to: [`counter@${mailDomain}`, 'dave@corp.test'],
@@ -102,18 +102,18 @@ describe('with reply_all', () => {
     expect(await otherNames(mail.messageId)).toEqual(['alice@alice.test', 'bob@nodmarc.test', 'dave@corp.test'])
   })
 
-  test('never to strangers: an unproven author alone gets the answer', async () => {
+  test('sends an unproven author’s answer to nobody else', async () => {
     const { mail } = await converse(gateway, { from: bob, sign: false, cc: ['victim@corp.test'] })
     expect(await otherNames(mail.messageId)).toEqual(['bob@nodmarc.test'])
   })
 
-  test('the gateway does not answer a crowd', async () => {
+  test('sends no answer to a crowd', async () => {
     const cc = Array.from({ length: 21 }, (_, index) => `member${index}@corp.test`)
     const { mail } = await converse(gateway, { from: alice, cc })
     expect(await otherNames(mail.messageId)).toEqual(['alice@alice.test'])
   })
 
-  test('the addressed people go on with the conversation, and anybody else begins another one', async () => {
+  test('continues for the addressed people, and begins again for others', async () => {
     const group = { to: [`counter@${mailDomain}`], cc: ['bob@nodmarc.test'] }
     const first = await converse(gateway, { from: alice, ...group, text: 'One' })
     const ids = [first.mail.messageId, first.reply.messageId ?? '']
@@ -144,13 +144,13 @@ describe('with reply_all', () => {
     ['a mailbox that is allowed', 'Desk@Partner.test', 'Desk@partner.test'],
     ['a domain that is allowed', 'any@helpers.test', 'any@helpers.test'],
     ['another', 'other@partner.test', 'alice@alice.test'],
-  ])('a Reply-To to %s (EM-32)', async (_what, replyTo, answered) => {
+  ])('ignores a Reply-To to %s (EM-32)', async (_what, replyTo, answered) => {
     const { reply } = await converse(gateway, { from: alice, headers: { 'Reply-To': replyTo } })
     expect(reply.envelope.to).toEqual([answered])
   })
 })
 
-test('with answer_lists a proven author gets the answer alone, never the list; an unproven author gets none (EM-4.1)', async () => {
+test('with answer_lists only a proven author gets the answer, never the list (EM-4.1)', async () => {
   const config = { answer_lists: true, reply_all: true, answer_bcc: true }
   const gateway = await openMailGateway({ works: true, agents: { counter: countingAgent, echo: mailEcho }, config })
   const byList = {
@@ -184,7 +184,7 @@ describe('a person whom an agent names in its answer', () => {
   test.each([
     ['the answer to bob', false, ['Answer 1']],
     ['what it quoted, too', true, ['A question', 'Answer 1']],
-  ])('continues from %s; those who did not receive it do not', async (_what, quote, expectedWords) => {
+  ])('continues from %s, unlike a person who did not receive it', async (_what, quote, expectedWords) => {
     receivedMessages.length = 0
     const gateway = await openMailGateway({ works: true, agents: { counter: namingAgent }, config: { quote } })
     const { reply } = await converse(gateway, { from: alice, text: 'A question' })

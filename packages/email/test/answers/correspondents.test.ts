@@ -99,31 +99,31 @@ describe('an author who resembles a proven correspondent', () => {
     ['another of a short name', 'Jon <jon@ac.test>'],
   ]
 
-  test('and others are not', async () => {
+  test('gets no flag for another change', async () => {
     for (const [what, from] of otherSenders)
       expect({ what, ...(await write(from)) }).toMatchObject({ what, flags: [], told: [] })
   })
 
-  test('counts as one below a registry suffix', async () => {
+  test('gets a flag below a registry suffix', async () => {
     await write('Bank <bank@barclays.co.test>')
     expect((await write('x@barclayz.co.test')).flags).toEqual(['lookalike'])
   })
 
-  test('nor do they with another agent, which does not know alice', async () => {
+  test('gets no flag at another agent, which does not know alice', async () => {
     expect(await write('x@northwend.test', { to: `helper@${mailDomain}` })).toMatchObject({ flags: [] })
   })
 
-  test('an unproven author is no correspondent to resemble', async () => {
+  test('gets no flag for resembling an unproven author', async () => {
     await write('Carol Unknown <carol@unproven.test>', { isProven: false })
     expect(await write('Carol Unknown <carol@unprooven.test>')).toMatchObject({ flags: [] })
   })
 
-  test('the gateway flags a known author who takes the name of another one', async () => {
+  test('gets a flag for taking another one’s name', async () => {
     expect((await write('Mr Brown <brown@a-rather-long-name.test>')).flags).toEqual([])
     expect((await write('Alice Ardent <brown@a-rather-long-name.test>')).flags).toEqual(['display_name_spoof'])
   })
 
-  test('a forgotten correspondent is no longer one to resemble', async () => {
+  test('gets no flag for a forgotten correspondent', async () => {
     await write('Dora Gone <dora@forgotten-house.test>')
     expect((await write('x@forgotten-hause.test')).flags).toEqual(['lookalike'])
     await gateway.store.forgetPerson({ addresses: [{ via: 'email', address: '@dora@forgotten-house.test' }] })
@@ -131,7 +131,7 @@ describe('an author who resembles a proven correspondent', () => {
   })
 })
 
-test('the finding names nobody, so nothing remains of a forgotten person', async () => {
+test('the finding has no name, so that nothing remains of a forgotten person', async () => {
   await write('Erna Else <erna@someplace-else.test>')
   const { proofs } = await write('Erna Else <x@sameplace-else.test>')
   expect(proofs).toHaveLength(2)

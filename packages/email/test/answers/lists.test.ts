@@ -87,7 +87,7 @@ describe('a list that puts itself into From (RFC 7960 §4.1.3.1)', () => {
     ['a list with the field Author', { fields: [listPost, 'Author: Ann <ann@example.net>'] }],
     ['a list that only its commands name', { fields: ['List-Help: <mailto:team-help@list.example>', byAnn] }],
     ['a list that only the mail addresses', { from: 'Team <team@list.example>', fields: ['Precedence: list', byAnn] }],
-  ])('%s: the gateway answers the author alone', async (_program, post) => {
+  ])('%s makes the gateway answer only the author', async (_program, post) => {
     const { to, record } = await answersTo(post)
     expect(to).toEqual(['ann@example.net'])
     expect(record?.message.parts).toContainEqual(
@@ -102,13 +102,13 @@ describe('a list that puts itself into From (RFC 7960 §4.1.3.1)', () => {
     ['names a mailbox that nobody reads', { fields: [listPost, 'Reply-To: no-reply@example.net'] }],
     ['names our own agent', { fields: [listPost, `Reply-To: helper@${mailDomain}`] }],
     ['has a Reply-To that its signature does not cover', { fields: [listPost], unsigned: [byAnn] }],
-  ])('a list that %s gets no answer', async (_what, post) => {
+  ])('that %s gets no answer', async (_what, post) => {
     const { to, flags } = await answersTo(post)
     expect(to).toEqual([])
     expect(flags).toEqual(expect.arrayContaining(['list', 'list_author_unknown']))
   })
 
-  test('each author on a list has separate conversations with the agent', async () => {
+  test('gives each author a separate conversation with the agent', async () => {
     const first = await answersTo({ fields: [listPost, byAnn] })
     const id = first.record?.message.id
     const otherAnswers = await answersTo({ fields: [listPost, 'Reply-To: Bo <bo@example.net>', `References: <${id}>`] })
@@ -131,7 +131,7 @@ describe('a person who stands in From', () => {
     expect(answered.to).toEqual(['ann@example.net'])
   })
 
-  test('the address that a list gives to one author reaches the author', async () => {
+  test('gets it at the address that the list made for them', async () => {
     const from = 'Ann via lists <ann=example.net@list.example>'
     expect((await answersTo({ from, fields: [listPost] })).to).toEqual(['ann=example.net@list.example'])
   })

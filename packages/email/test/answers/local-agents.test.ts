@@ -24,7 +24,7 @@ afterAll(() => gateway.close())
 
 const deliveriesOf = async () => (await gateway.store.listDeliveries({ limit: 100 })).toReversed()
 
-test('a mentioned local agent is in Cc and gets the answer here, without a mail; the chain ends (EM-4.8)', async () => {
+test('a mentioned local agent is in Cc and gets the answer without a mail, to the end of the chain (EM-4.8)', async () => {
   const { mail } = await gateway.postMail({ from: alice, text: 'Who knows?' })
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('cc')).toEqual([`helper@${mailDomain}`])
@@ -64,7 +64,7 @@ test('a mentioned local agent is in Cc and gets the answer here, without a mail;
   expect(mailedRecipients.filter(to => to.endsWith(`@${mailDomain}`))).toEqual([])
 })
 
-test('it gets the words and the message they answer, with the proof that the gateway gives to others', async () => {
+test('a mentioned local agent gets the answer and its question, with the gateway’s own proof', async () => {
   const [, first] = receivedMessages
   const keyId = `d=${mailDomain}/s=postern`
   expect(first?.sender).toEqual({
@@ -96,14 +96,14 @@ test('it gets the words and the message they answer, with the proof that the gat
   })
 })
 
-test('its thread is that of the people: alice’s next mail to it continues there', async () => {
+test('a mentioned local agent shares the people’s thread, which alice’s next mail to it continues', async () => {
   const last = receivedMessages.at(-1)
   const { mail } = await gateway.postMail({ from: alice, to: `helper@${mailDomain}`, references: [last?.id ?? ''] })
   await expect.poll(() => receivedMessages.some(({ id }) => id === mail.messageId)).toBe(true)
   expect(receivedMessages.find(({ id }) => id === mail.messageId)?.history?.length).toBeGreaterThanOrEqual(2)
 })
 
-test('what a local agent gets is signed with the published key, as a foreign verifier finds', async () => {
+test('a mail to a local agent has a signature that a foreign verifier accepts', async () => {
   const { dkimVerify } = await import('mailauth/lib/dkim/verify.js')
   const record = await gateway.store.findMessage(receivedMessages[1]?.id ?? '')
   const keys = ((await gateway.channel.keys?.list()) ?? []).flatMap(({ dns }) =>

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test('a test mail to ourselves carries a signature, comes back, passes DMARC with our own records, and reaches no agent (EM-7.4)', async () => {
+test('a test mail to ourselves has a signature, returns, passes DMARC with our own records, and reaches no agent (EM-7.4)', async () => {
   const id = await gateway.channel.diagnostics?.probe?.()
   await back
   const record = await gateway.store.findMessage(id ?? '')
@@ -44,7 +44,7 @@ test('the operator lifts a suppression, and the record shows it', async () => {
   expect(await gateway.channel.peers?.liftSuppression?.('echo', key.peer)).toBe(false)
 })
 
-test('keys of the domain rotate together, and no agent has a key of its own', async () => {
+test('the keys of a domain rotate together, and agents have no keys of their own', async () => {
   const before = ((await gateway.channel.keys?.list()) ?? []).length
   expect((await gateway.channel.keys?.rotate?.())?.map(({ id }) => id)).toEqual([
     expect.stringMatching(/^postern-[0-9a-f]{10}\._domainkey\.agents\.test$/),

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test('a signed mail by SMTP proves its author, the agent answers it, and the signed answer stays in the thread', async () => {
+test('the agent answers a signed mail by SMTP, and the signed answer stays in the thread', async () => {
   const { mail: sender, dns } = gateway.simulation
   const { mail, answer } = await sender.deliver({
     to: `echo@${mailDomain}`,

@@ -22,7 +22,7 @@ async function settle(id: string): Promise<void> {
   clearInterval(timer)
 }
 
-test('an answer to our answer continues the thread and brings the history along (EM-4.2)', async () => {
+test('an answer to our answer continues the thread with its history (EM-4.2)', async () => {
   const { mail } = await gateway.postMail({ from: from.verified, text: 'One' })
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   await settle(mail.messageId)
@@ -45,7 +45,7 @@ test('an answer to our answer continues the thread and brings the history along 
   expect(message?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
 })
 
-test('the first id of References names the thread of a message that the gateway sees in the middle', async () => {
+test('the first id of References names the thread of a message within it', async () => {
   const { mail } = await gateway.postMail({
     from: from.verified,
     references: ['root@alice.test', 'next@alice.test'],
@@ -55,7 +55,7 @@ test('the first id of References names the thread of a message that the gateway 
   expect(record?.message).toMatchObject({ thread_source: 'root@alice.test', in_reply_to: 'next@alice.test' })
 })
 
-test('an unproven author never joins the thread of a proven one, whatever ids the mail names', async () => {
+test('an unproven author never joins a proven author’s thread, with any ids', async () => {
   const { mail } = await gateway.postMail({ from: from.verified, text: 'A secret plan' })
   await settle(mail.messageId)
   // The same author is unproven here. The envelope of another host and a domain without policy would otherwise admit the mail.
@@ -71,7 +71,7 @@ test('an unproven author never joins the thread of a proven one, whatever ids th
   expect(message?.history ?? []).toEqual([])
 })
 
-test('the same author is another scope when unproven than when proven', async () => {
+test('an unproven mail of an author has a separate thread from their proven mail', async () => {
   const first = await gateway.postMail({ from: from.unverified, text: 'Proven' })
   await settle(first.mail.messageId)
   const second = await gateway.postMail({
@@ -85,7 +85,7 @@ test('the same author is another scope when unproven than when proven', async ()
   expect(gateway.heard.find(({ id }) => id === second.mail.messageId)?.history ?? []).toEqual([])
 })
 
-test("Outlook's Thread-Index ties two messages without references together, where a signature covers it", async () => {
+test("Outlook's signed Thread-Index joins two messages without references", async () => {
   const key = makeDkimKey(2048)
   gateway.simulation.dns.set('index._domainkey.alice.test', { TXT: [keyRecord(key)] })
   const fields = ['from', 'to', 'subject', 'date', 'message-id', 'thread-index']
@@ -108,7 +108,7 @@ test("Outlook's Thread-Index ties two messages without references together, wher
   expect(gateway.heard.find(({ id }) => id === 'index-two@alice.test')?.history).toHaveLength(2)
 })
 
-test(`the tag of an address comes back in Reply-To`, async () => {
+test('the address tag returns in Reply-To', async () => {
   const { mail } = await gateway.postMail({ from: from.verified, to: `echo+case-42@${mailDomain}` })
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('reply-to')?.[0]).toMatch(/^echo\+case-42\+r\.[0-9a-f]{32}@agents\.test$/)

@@ -65,7 +65,7 @@ const click = (url: string) =>
     body: 'List-Unsubscribe=One-Click',
   })
 
-test('an unasked mail of an agent has a link for one click, and both signatures cover it (RFC 8058)', async () => {
+test('an unsolicited mail of an agent has a one-click link that both signatures cover (RFC 8058)', async () => {
   const mail = await send('ann@people.test')
   expect(linkIn(mail)).toMatch(/^https:\/\/agents\.test\/email\/unsubscribe\/echo\/[\w.-]+$/)
   expect(mail.headers.get('list-unsubscribe-post')).toEqual(['List-Unsubscribe=One-Click'])
@@ -81,12 +81,12 @@ test('an unasked mail of an agent has a link for one click, and both signatures 
   }
 })
 
-test('an answer has no such link', async () => {
+test('an answer has no unsubscribe link', async () => {
   const { headers } = await send('ann@people.test', { isLetter: false })
   expect([headers.has('list-unsubscribe'), headers.has('list-unsubscribe-post')]).toEqual([false, false])
 })
 
-test('one click ends unasked mail of that agent to that person, and nothing else', async () => {
+test('one click ends only unsolicited mail of that agent to that person', async () => {
   const url = linkIn(await send('bob@people.test'))
   expect((await click(url)).status).toBe(200)
   await expect(deliver('bob@people.test')).rejects.toThrow(Undeliverable)
@@ -96,7 +96,7 @@ test('one click ends unasked mail of that agent to that person, and nothing else
   await deliver('ann@people.test')
 })
 
-test('the choice stays when the person writes to the agent, until the operator lifts it', async () => {
+test('the choice remains when the person writes to the agent, until the operator lifts it', async () => {
   const { mail } = await gateway.postMail({ from: 'alice@alice.test' })
   expect(mail).toBeDefined()
   const url = linkIn(await send('alice@alice.test'))
@@ -111,7 +111,7 @@ test('the choice stays when the person writes to the agent, until the operator l
   await expect(deliver('alice@alice.test')).rejects.toThrow(/unsubscribed/)
 })
 
-test('a link that a scanner only opens asks, and ends nothing', async () => {
+test('a link that a scanner opens only shows a question', async () => {
   const url = linkIn(await send('cid@people.test'))
   const page = await requestPage(url)
   expect(page.headers.get('content-type')).toMatch(/^text\/html/)
@@ -120,7 +120,7 @@ test('a link that a scanner only opens asks, and ends nothing', async () => {
   await deliver('cid@people.test')
 })
 
-test('multipart is as good as a form', async () => {
+test('the endpoint accepts multipart like a form', async () => {
   const url = linkIn(await send('dan@people.test'))
   const body = new FormData()
   body.set('List-Unsubscribe', 'One-Click')

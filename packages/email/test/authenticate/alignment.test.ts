@@ -55,7 +55,7 @@ async function judge(message: string, envelope: Readonly<Record<string, string>>
   return sender.verified ? 'verified' : 'not verified'
 }
 
-describe('DKIM', () => {
+describe('DKIM alignment', () => {
   test.each([
     ['good.test', 'sub.good.test', 'verified'],
     ['sub.good.test', 'good.test', 'verified'],
@@ -70,7 +70,7 @@ describe('DKIM', () => {
     ['evilsoft.test', 'soft.test', 'not verified'],
     ['soft.test', 'sub.evilsoft.test', 'not verified'],
     ['evilsoft.test', 'sub.soft.test', 'not verified'],
-  ])('under a policy: for ann@%s a signature of %s: %s', async (author, signer, outcome) => {
+  ])('with a policy: for ann@%s a signature of %s: %s', async (author, signer, outcome) => {
     expect(await judge(sign(write(author), signer))).toBe(outcome)
   })
 
@@ -90,13 +90,13 @@ describe('DKIM', () => {
     ['good.test', 'slow.evilgood.test', 'refused 403'],
     ['good.test', 'slowevilgood.test', 'refused 403'],
     ['evilgood.test', 'slowgood.test', 'refused 403'],
-  ])('for ann@%s a signature of %s, whose key DNS does not give: %s', async (author, signer, outcome) => {
+  ])('for ann@%s with a signature of %s, whose key DNS does not have: %s', async (author, signer, outcome) => {
     gateway.simulation.dns.fail(`s1._domainkey.${signer}`, 'servfail')
     expect(await judge(sign(write(author), signer))).toBe(outcome)
   })
 })
 
-describe('SPF where the operator lets it prove an author', () => {
+describe('SPF when the operator lets it prove an author', () => {
   let loose: MailGateway
   beforeAll(async () => {
     loose = await openMailGateway({ config: { trust: { spf_only: true } } })
@@ -119,14 +119,14 @@ describe('SPF where the operator lets it prove an author', () => {
   })
 })
 
-describe('a server whose word counts', () => {
+describe('a trusted server', () => {
   test.each([
     ['good.test', 'good.test', 'verified'],
     ['good.test', 'evilgood.test', 'refused 403'],
     ['evilgood.test', 'good.test', 'refused 403'],
     ['good.test', 'sub.good.test', 'refused 403'],
     ['sub.good.test', 'good.test', 'refused 403'],
-  ])('for ann@%s an upstream that passed %s, and a sealer who did: %s', async (author, passed, outcome) => {
+  ])('for ann@%s with an upstream that passed %s, and a sealer that did: %s', async (author, passed, outcome) => {
     const results = `dkim=pass header.d=${author}; dmarc=pass header.from=${passed}`
     expect(await judge(write(author, [`Authentication-Results: ${pinned}; ${results}`]))).toBe(outcome)
     const message = write(author)
@@ -146,13 +146,13 @@ describe('a server whose word counts', () => {
     ['sub.good.test', 'good.test', 'verified'],
     ['good.test', 'evilgood.test', 'refused 403'],
     ['evilgood.test', 'good.test', 'refused 403'],
-  ])('for ann@%s an upstream that saw SPF, and a signature of %s: %s', async (author, signer, outcome) => {
+  ])('for ann@%s with an upstream that saw SPF, and a signature of %s: %s', async (author, signer, outcome) => {
     const results = `spf=pass; dkim=pass header.d=${signer}; dmarc=pass header.from=${author}`
     expect(await judge(write(author, [`Authentication-Results: ${pinned}; ${results}`]))).toBe(outcome)
   })
 })
 
-describe("mail that comes straight from its author's own servers, signed without To", () => {
+describe("a signed mail without To that comes directly from its author's servers", () => {
   test.each([
     ['good.test', { from: 'ann@good.test', helo: 'good.test' }, true],
     ['good.test', { from: 'x@sub.good.test', helo: 'sub.good.test' }, true],

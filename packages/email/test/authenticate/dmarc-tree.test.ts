@@ -62,7 +62,7 @@ describe('an unsigned mail', () => {
   })
 })
 
-describe('signed by another name of the organization', () => {
+describe('a mail signed by another name of the organization', () => {
   test.each([
     ['relaxed: the one above', 'a.relaxed.test', 'relaxed.test', 'received, verified'],
     ['relaxed: the one below', 'relaxed.test', 'a.relaxed.test', 'received, verified'],

@@ -59,17 +59,20 @@ async function openEndpoint(protocol: 'lmtp' | 'smtp', trust = {}): Promise<void
   gateway = await openMailGateway({ config })
 }
 
-test.each(endpoints)('p=reject at %s: refused, and the operator sees why', async (_name, bring, protocol, refused) => {
-  await openEndpoint(protocol)
-  expect(await bring()).toBe(refused)
-  expect(await gateway.store.listMessages({ limit: 1 })).toEqual([])
-  expect(await gateway.store.listRefusals({ limit: 1 })).toMatchObject([
-    { code: 'forbidden', reason: expect.stringContaining('the DMARC policy of the From domain is reject') },
-  ])
-})
+test.each(endpoints)(
+  'the gateway refuses p=reject mail at %s, and the operator sees why',
+  async (_name, bring, protocol, refused) => {
+    await openEndpoint(protocol)
+    expect(await bring()).toBe(refused)
+    expect(await gateway.store.listMessages({ limit: 1 })).toEqual([])
+    expect(await gateway.store.listRefusals({ limit: 1 })).toMatchObject([
+      { code: 'forbidden', reason: expect.stringContaining('the DMARC policy of the From domain is reject') },
+    ])
+  },
+)
 
 test.each(endpoints)(
-  'with "dmarc_reject": "quarantine" the gateway takes it at %s and keeps it from the agents',
+  'with "dmarc_reject": "quarantine" the gateway accepts p=reject mail at %s and hides it from agents',
   async (_name, bring, protocol, _refused, taken) => {
     await openEndpoint(protocol, { dmarc_reject: 'quarantine' })
     expect(await bring()).toBe(taken)
@@ -81,7 +84,7 @@ test.each(endpoints)(
   },
 )
 
-describe("a provider's own verdict", () => {
+describe("a provider's verdict", () => {
   const bring = async (trust_provider_verdict: boolean, dmarc: unknown) => {
     gateway = await openMailGateway({ config: { providers: { forwardemail: { secret, trust_provider_verdict } } } })
     const envelope = { from: 'bob@nodmarc.test', to: `echo@${mailDomain}` }
@@ -91,7 +94,7 @@ describe("a provider's own verdict", () => {
   }
   const passed = { status: { result: 'pass' } }
 
-  test('proves the author where the operator allows it, and the evidence names the server (EM-2.2)', async () => {
+  test('proves the author if the operator allows it, and the evidence names the server (EM-2.2)', async () => {
     expect((await bring(true, passed)).status).toBe(200)
     expect((await gateway.latest()).message.sender).toMatchObject({
       verified: true,

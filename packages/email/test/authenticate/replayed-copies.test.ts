@@ -84,24 +84,24 @@ const pastOf = ({ message }: MessageRecord) =>
   expect.poll(() => gateway.heard.find(({ id }) => id === message.id)?.history?.length, { timeout: 30_000 })
 
 describe('a mail for another recipient', () => {
-  test('reaches no agent through a later Cc', async () => {
+  test('does not reach an agent in a later Cc', async () => {
     const record = await postCopy(add(sign(write({ to: 'bob@open.test' })), `Cc: echo@${mailDomain}`))
     expect(record).toMatchObject({ state: 'ignored', message: { sender: { verified: true } } })
     expect(record.flags).toEqual(expect.arrayContaining(['not_addressed', 'unsigned_cc']))
   })
 
-  test('reaches no agent through a second To', async () => {
+  test('does not reach an agent in a second To', async () => {
     const record = await postCopy(add(sign(write({ to: 'bob@open.test' })), `To: echo@${mailDomain}`))
     expect(record).toMatchObject({ state: 'ignored', flags: expect.arrayContaining(['duplicate_header']) })
   })
 
-  test('reaches the agent with a warning where its signature leaves To open, as Outlook’s does', async () => {
+  test('reaches the agent with a warning if its signature does not cover To, like Outlook’s', async () => {
     const record = await postCopy(sign(write(), ['from', 'date', 'subject', 'message-id']))
     expect(record.state).not.toBe('ignored')
     expect(mailPartOf(record)).toMatchObject({ flags: expect.arrayContaining(['unsigned_to', 'may_be_replayed']) })
   })
 
-  test('counts as a replay when it comes to an agent that only a later Cc names', async () => {
+  test('counts as a replay at an agent that only an added Cc names', async () => {
     const message = sign(write())
     await postCopy(message)
     const record = await postCopy(add(message, `Cc: helper@${mailDomain}`), `helper@${mailDomain}`)
@@ -109,7 +109,7 @@ describe('a mail for another recipient', () => {
   })
 })
 
-describe('a mail that unsigned fields bring into a conversation', () => {
+describe('a mail that joins a conversation by unsigned fields', () => {
   const cases: readonly (readonly [
     string,
     (conversation: Awaited<ReturnType<typeof converse>>) => readonly string[],
@@ -118,7 +118,7 @@ describe('a mail that unsigned fields bring into a conversation', () => {
     ['In-Reply-To', ({ answer }) => [`In-Reply-To: ${answer}`], 'unsigned_in_reply_to'],
     ['References', ({ root, answer }) => [`References: ${root} ${answer}`], 'unsigned_references'],
   ]
-  test.each(cases)('%s: begins a conversation of its own, and the agent sees why', async (_name, fields, flag) => {
+  test.each(cases)('begins a new conversation for %s, and the agent sees why', async (_name, fields, flag) => {
     const conversation = await converse()
     const record = await postCopy(add(sign(write()), ...fields(conversation)))
     expect(record.thread).not.toBe(conversation.record.thread)
@@ -127,7 +127,7 @@ describe('a mail that unsigned fields bring into a conversation', () => {
     await pastOf(record).toBe(0)
   })
 
-  test('Thread-Index: begins a conversation of its own', async () => {
+  test('begins a new conversation for a Thread-Index', async () => {
     const index = `Thread-Index: ${Buffer.alloc(27, 5).toString('base64')}`
     const fields = [...usual, 'thread-index']
     const first = await postCopy(sign(write({ extraFields: [index] }), fields))
@@ -135,7 +135,7 @@ describe('a mail that unsigned fields bring into a conversation', () => {
     expect((await postCopy(add(sign(write()), index))).thread).not.toBe(first.thread)
   })
 
-  test('Message-ID: does not replace the known mail in a conversation', async () => {
+  test('does not replace the known mail with its Message-ID', async () => {
     const conversation = await converse()
     const reply = await postCopy(
       sign(write({ extraFields: [`In-Reply-To: <unseen@open.test>`] }), [...usual, 'in-reply-to']),
@@ -147,7 +147,7 @@ describe('a mail that unsigned fields bring into a conversation', () => {
     expect(record.message.id).toMatch(/^sha256:/)
   })
 
-  test('goes into the conversation when the signature covers the fields', async () => {
+  test('joins the conversation if the signature covers the fields', async () => {
     const conversation = await converse()
     const extraFields = [
       `In-Reply-To: ${conversation.answer}`,
@@ -159,7 +159,7 @@ describe('a mail that unsigned fields bring into a conversation', () => {
     await pastOf(record).toBe(2)
   })
 
-  test('a forged field above a signed one breaks a signature that names the field twice', async () => {
+  test('has an invalid signature if a forged field is above one that the signature names twice', async () => {
     const conversation = await converse()
     const oversigned = [...usual, 'in-reply-to']
     const message = add(sign(write(), oversigned), `In-Reply-To: ${conversation.answer}`)
@@ -182,7 +182,7 @@ const services: Readonly<Record<string, string>> = {
 
 describe('people who write by', () => {
   test.each(Object.entries(services))(
-    '%s get an answer, and go on with the conversation at the address that they get',
+    'get an answer (%s), and continue at the address that they get',
     async (_name, names) => {
       const fields = names.toLowerCase().split(':')
       const mime = ['MIME-Version: 1.0', 'Content-Type: text/plain; charset=UTF-8']
@@ -216,12 +216,12 @@ describe('people who write by', () => {
   }
 })
 
-describe('where another proves the author, only what that proof covers counts', () => {
+describe('a proof by another party covers only its own fields:', () => {
   const results = 'dmarc=pass header.from=open.test'
   /** Changes the body, as a server on the way does, so that the author's own signature is no longer valid. */
   const change = (message: string) => `${message}-- \r\nThe list\r\n`
 
-  test('the message signature of a trusted sealer', async () => {
+  test('a trusted sealer’s message signature', async () => {
     const conversation = await converse()
     const message = change(sign(write()))
     const privateKey = key.export({ type: 'pkcs8', format: 'pem' }).toString()
@@ -239,7 +239,7 @@ describe('where another proves the author, only what that proof covers counts', 
     expect(record.flags).toContain('unsigned_in_reply_to')
   })
 
-  test('a server in front of us: the fields count that every signature of the author names', async () => {
+  test('a server in front of us, for fields that every signature of the author names', async () => {
     const conversation = await converse()
     const message = add(change(sign(write())), `In-Reply-To: ${conversation.answer}`)
     // A replayed mail may have an invalid signature on top that names every field.
@@ -252,7 +252,7 @@ describe('where another proves the author, only what that proof covers counts', 
     expect(record.flags).toContain('unsigned_in_reply_to')
   })
 
-  test('a server in front of us that took the signature out: only the author counts', async () => {
+  test('a server in front of us that removed the signature, only for the author', async () => {
     const conversation = await converse()
     const fields = `dkim=pass header.d=open.test; ${results}`
     const message = write({ extraFields: [`In-Reply-To: ${conversation.answer}`] })
@@ -261,7 +261,7 @@ describe('where another proves the author, only what that proof covers counts', 
     expect(record.flags).toEqual(expect.arrayContaining(['unsigned_to', 'unsigned_in_reply_to']))
   })
 
-  test('a server in front of us believes no signature that leaves the end of the body open', async () => {
+  test('a server in front of us, unless a signature leaves the end of the body open', async () => {
     const message = signText(write(), { domain: 'open.test', key, bodyOctets: 9, tags: { l: '9' } })
     const fields = `dkim=pass header.d=open.test; ${results}`
     const record = await postCopy(
@@ -270,7 +270,7 @@ describe('where another proves the author, only what that proof covers counts', 
     expect(record.message.sender.verified).toBe(false)
   })
 
-  test('SPF: the delivering server is responsible for the whole mail', async () => {
+  test('SPF, where the delivering server is responsible for the whole mail', async () => {
     const conversation = await converse()
     const message = write({ extraFields: [`In-Reply-To: ${conversation.answer}`] })
     const record = await postCopy(message, undefined, { from: victim, ip: '192.0.2.1', helo: 'mx.open.test' })
@@ -278,7 +278,7 @@ describe('where another proves the author, only what that proof covers counts', 
   })
 })
 
-describe('a mail whose signature names neither To nor References, as Microsoft 365 signs', () => {
+describe('a mail whose signature names neither To nor References, as from Microsoft 365,', () => {
   const signed = ['from', 'date', 'subject', 'message-id', 'content-type', 'mime-version']
   const mime = ['MIME-Version: 1.0', 'Content-Type: text/plain; charset=UTF-8']
   const straight = { ip: '192.0.2.1', helo: 'mail.open.test', from: victim }
@@ -293,7 +293,7 @@ describe('a mail whose signature names neither To nor References, as Microsoft 3
     ['from a host that nobody names', {}],
   ]
 
-  test('goes on with a conversation, and is no replay, straight from the author’s own servers', async () => {
+  test('continues a conversation and is no replay, directly from the author’s servers', async () => {
     const conversation = await converse()
     const message = sign(write({ extraFields: [...follow(conversation), ...mime] }), signed)
     const record = await postCopy(message, undefined, straight)
@@ -301,7 +301,7 @@ describe('a mail whose signature names neither To nor References, as Microsoft 3
     await pastOf(record).toBe(2)
   })
 
-  test.each(elsewhere)('joins none %s', async (_way, envelope) => {
+  test.each(elsewhere)('joins no conversation %s', async (_way, envelope) => {
     gateway.simulation.dns.set('evil.test', { A: ['192.0.2.66'], TXT: ['v=spf1 ip4:192.0.2.66 -all'] })
     const conversation = await converse()
     const message = add(sign(write({ extraFields: mime }), signed), ...follow(conversation))
@@ -310,7 +310,7 @@ describe('a mail whose signature names neither To nor References, as Microsoft 3
     expect(record.flags).toEqual(expect.arrayContaining(['unsigned_references', 'unsigned_in_reply_to', 'unsigned_to']))
   })
 
-  test('comes as no replay where the domain has no DMARC policy', async () => {
+  test('is no replay if the domain has no DMARC policy', async () => {
     const { dns } = gateway.simulation
     dns.set('plain.test', { TXT: ['v=spf1 ip4:192.0.2.1 -all'] })
     dns.set('s1._domainkey.plain.test', { TXT: [keyRecord(key)] })

@@ -76,8 +76,8 @@ async function refuse(message: string): Promise<MailIntakeAnswer> {
 
 const now = () => Math.floor(Date.now() / 1000)
 
-describe('a signature that proves', () => {
-  test("rsa-sha256 of the author's domain with a DMARC record", async () => {
+describe('a valid signature', () => {
+  test("proves with rsa-sha256 the author's domain with a DMARC record", async () => {
     const { sender, dkim } = await postMail(sign())
     expect(sender).toMatchObject({ verified: true, auth_method: 'email-dmarc', address: '@ann@open.test' })
     expect(sender.identities).toMatchObject([
@@ -86,29 +86,29 @@ describe('a signature that proves', () => {
     expect(dkim).toMatchObject({ verdict: 'pass', aligned: true, key_id: 'd=open.test/s=s1', bits: 2048 })
   })
 
-  test('the name that its author goes by is in the profile', async () => {
+  test('puts the author’s display name into the profile', async () => {
     const { sender } = await postMail(sign({}, write('=?utf-8?q?Ann_=C3=85str=C3=B6m?= <ann@open.test>')))
     expect(sender).toMatchObject({ display_name: 'Ann Åström', profile: { display_name: 'Ann Åström' } })
     expect((await postMail(sign({}, write('ann@open.test')))).sender.profile).toBeUndefined()
   })
 
-  test('without a DMARC record it proves the domain (EM-4.6)', async () => {
+  test('proves the domain without a DMARC record (EM-4.6)', async () => {
     const { sender } = await postMail(sign({ domain: 'bare.test' }, write('ann@bare.test')))
     expect(sender).toMatchObject({ verified: true, auth_method: 'email-dkim' })
     expect(sender.identities).toMatchObject([{ subject: 'mailto:ann@bare.test', assurance: 'domain' }])
   })
 
-  test('Ed25519 only (EM-17)', async () => {
+  test('may use Ed25519 without RSA (EM-17)', async () => {
     const { sender } = await postMail(sign({ key: edwards, selector: 'ed' }))
     expect(sender).toMatchObject({ verified: true, key_id: 'd=open.test/s=ed' })
   })
 
-  test('the second one is good, and the first is not (EM-18)', async () => {
+  test('may be the second one after an invalid one (EM-18)', async () => {
     const { sender } = await postMail(sign({ selector: 'absent' }, sign()))
     expect(sender).toMatchObject({ verified: true, key_id: 'd=open.test/s=s1' })
   })
 
-  test('the gateway flags a Subject outside the signature (EM-06)', async () => {
+  test('flags a Subject that it does not cover (EM-06)', async () => {
     const { sender, record } = await postMail(sign({ fields: ['from', 'to', 'date', 'message-id'] }))
     expect(sender.verified).toBe(true)
     expect(record.flags).toContain('unsigned_subject')
@@ -117,13 +117,13 @@ describe('a signature that proves', () => {
   test.each([
     ['two fields', 'Reply-To: team@open.test\nReply-To: team@open.test\n', 'duplicate_header', 'ignored'],
     ['one of two addresses', 'Reply-To: team@open.test, other@open.test\n', 'reply_to_diverted', 'received'],
-  ])('the gateway ignores several Reply-To, as %s', async (_what, fields, flag, state) => {
+  ])('ignores several Reply-To fields, as %s', async (_what, fields, flag, state) => {
     const covered = ['from', 'to', 'subject', 'date', 'message-id', 'reply-to', 'reply-to']
     const { record } = await postMail(sign({ fields: covered }, `${fields}${write()}`))
     expect(record).toMatchObject({ state, flags: expect.arrayContaining([flag]) })
   })
 
-  test('the answer does not go to a Reply-To outside the signature (EM-32, EM-4.5)', async () => {
+  test('makes the gateway ignore a Reply-To that it does not cover (EM-32, EM-4.5)', async () => {
     const message = `Reply-To: team@open.test\n${write()}`
     const bare = await postMail(sign({}, message))
     expect(bare.sender.verified).toBe(true)
@@ -135,18 +135,18 @@ describe('a signature that proves', () => {
     expect(covered.record.flags).toEqual(['message_id_reused'])
   })
 
-  test('1024 bits, flagged (EM-12)', async () => {
+  test('of 1024 bits counts with a flag (EM-12)', async () => {
     const { sender, record } = await postMail(sign({ key: shortKey, selector: 'small' }))
     expect(sender.verified).toBe(true)
     expect(record.flags).toContain('short_key')
   })
 
-  test('of a subdomain, in relaxed alignment', async () => {
+  test('of a subdomain counts in relaxed alignment', async () => {
     const { sender } = await postMail(sign({ domain: 'sub.open.test' }))
     expect(sender).toMatchObject({ verified: true, key_id: 'd=sub.open.test/s=s1' })
   })
 
-  test('a key in several strings, with 4096 bits (EM-36)', async () => {
+  test('may have a key in several strings, with 4096 bits (EM-36)', async () => {
     const key = makeDkimKey(4096)
     gateway.simulation.dns.set('long._domainkey.open.test', { TXT: [keyRecord(key)] })
     expect((await postMail(sign({ key, selector: 'long' }))).sender.verified).toBe(true)
@@ -162,7 +162,7 @@ describe('a signature that proves', () => {
         return `v=DKIM1; k=rsa; p=${der.toString('base64')}`
       },
     ],
-  ])('a key record with %s (EM-36)', async (what, record) => {
+  ])('may have a key record with %s (EM-36)', async (what, record) => {
     const selector = `odd-${what.length}`
     gateway.simulation.dns.set(`${selector}._domainkey.open.test`, { TXT: [record()] })
     expect((await postMail(sign({ selector }))).sender.verified).toBe(true)
@@ -234,13 +234,13 @@ describe('a signature that proves nothing', () => {
     expect(record.flags).toContain('undersized')
   })
 
-  test('a valid signature of another domain names who forwarded it, not who wrote it (EM-19)', async () => {
+  test('of another domain names the forwarder instead of the author (EM-19)', async () => {
     const { sender } = await postMail(sign({ domain: 'other.test' }))
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
     expect(sender.identities).toMatchObject([{ subject: 'other.test', issuer: 'other.test', assurance: 'domain' }])
   })
 
-  test('nor does the signature of a neighbouring domain, or of a child without a policy (EM-19)', async () => {
+  test('of a neighbouring domain, or of a child without a policy (EM-19)', async () => {
     for (const otherDomain of ['other.test', 'sub.bare.test']) {
       gateway.simulation.dns.set(`s1._domainkey.${otherDomain}`, { TXT: [keyRecord(rsa)] })
       expect((await postMail(sign({ domain: otherDomain }, write('ann@bare.test')))).sender.verified).toBe(false)
@@ -252,26 +252,26 @@ describe('a signature that proves nothing', () => {
     ['github.io', 'ann@victim.github.io', false],
     ['test', 'ann@victim.test', false],
     ['victim.co.uk', 'ann@mail.victim.co.uk', true],
-  ])('without a policy a key of %s speaks for %s: %s', async (signer, author, isVerified) => {
+  ])('or one without a policy: a key of %s for %s: %s', async (signer, author, isVerified) => {
     gateway.simulation.dns.set(`s1._domainkey.${signer}`, { TXT: [keyRecord(rsa)] })
     const { sender } = await postMail(sign({ domain: signer }, write(author)))
     expect(sender.verified).toBe(isVerified)
   })
 
-  test('a forged Authentication-Results has no effect (EM-23)', async () => {
+  test('or only a forged Authentication-Results (EM-23)', async () => {
     const forgedMail = `Authentication-Results: ${mailDomain}; dmarc=pass header.from=open.test\n${write()}`
     expect((await postMail(forgedMail)).sender).toMatchObject({ verified: false, auth_method: 'none' })
   })
 })
 
-describe('many signatures', () => {
+describe('a mail with many signatures', () => {
   const many = (count: number, signing: Partial<TestSigning>) => {
     let message = sign()
     for (let index = 0; index < count; index += 1) message = sign({ ...signing, selector: `absent${index}` }, message)
     return message
   }
 
-  test('the gateway judges only those that could align when there are more than ten (EM-20)', async () => {
+  test('has only its alignable ones checked if there are more than ten (EM-20)', async () => {
     const questions = gateway.simulation.dns.questions.length
     const { sender, record } = await postMail(many(12, { domain: 'noise.example' }))
     expect(sender.verified).toBe(true)
@@ -280,17 +280,17 @@ describe('many signatures', () => {
     expect(keyQuestions.filter(question => question.includes('noise.example'))).toEqual([])
   })
 
-  test('the gateway judges ten at most (EM-20)', async () => {
+  test('has at most ten checked (EM-20)', async () => {
     const { record } = await postMail(many(14, { domain: 'open.test' }))
     expect(record.proofs.filter(({ kind }) => kind === 'dkim')).toHaveLength(10)
   })
 
-  test('the gateway refuses over a hundred (EM-20)', async () => {
+  test('gets a refusal above a hundred (EM-20)', async () => {
     const answer = await refuse(many(100, { domain: 'noise.example' }))
     expect(answer).toMatchObject({ status: 400, body: { detail: 'Cannot verify mail: more than 100 signatures' } })
   })
 
-  test('a hundred with different l= over a large body cost no more than ten (EM-21)', async () => {
+  test('costs no more with a hundred different l= over a large body than with ten (EM-21)', async () => {
     // Each signature is of the author's own domain, so each may prove the author.
     const judge = async (count: number) => {
       let message = write('ann@open.test', 'x'.repeat(70).concat('\n').repeat(14_000))
@@ -309,7 +309,7 @@ describe('many signatures', () => {
   })
 })
 
-describe('what costs a judge much and proves nothing', () => {
+describe('an expensive signature that proves nothing', () => {
   const spaces = ' '.repeat(60_000)
   const chain = `ARC-Seal: i=1; a=rsa-sha256; cv=none; d=x.test; s=s; b=${spaces}a
 ARC-Message-Signature: i=1; a=rsa-sha256; d=x.test; s=s; h=from; bh=a; b=${spaces}a
@@ -329,15 +329,15 @@ ARC-Authentication-Results: i=1;${spaces}x
     expect(sender.verified).toBe(true)
   })
 
-  test('a signature over four thousand octets is none', async () => {
+  test('is invalid over four thousand bytes', async () => {
     const { sender, dkim } = await postMail(sign({ tags: { z: 'x'.repeat(4096) } }))
     expect(sender.verified).toBe(false)
     expect(dkim).toMatchObject({ verdict: 'none' })
   })
 })
 
-describe("the policy of the author's domain", () => {
-  test('many keys to look up do not prevent its look-up', async () => {
+describe("the author's domain policy", () => {
+  test('has its lookup despite many keys', async () => {
     const strictGateway = await openMailGateway({ config: { limits: { dns_questions: 10 } } })
     strictGateway.simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
     let message = write('ann@shut.test')
@@ -347,7 +347,7 @@ describe("the policy of the author's domain", () => {
     await strictGateway.close()
   })
 
-  test("a neighbour's DNS trouble does not keep us from applying it", async () => {
+  test("applies despite a neighbour's DNS failure", async () => {
     const { dns } = gateway.simulation
     dns.set('_dmarc.corp.co.test', { TXT: ['v=DMARC1; p=reject'] })
     dns.fail('s1._domainkey.evil.co.test', 'servfail')
@@ -355,7 +355,7 @@ describe("the policy of the author's domain", () => {
     expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 
-  test('p=reject without aligned proof: refused', async () => {
+  test('p=reject without aligned proof makes the gateway refuse', async () => {
     const answer = await refuse(write('ann@shut.test'))
     expect(answer).toMatchObject({
       status: 403,
@@ -368,24 +368,24 @@ describe("the policy of the author's domain", () => {
     expect(refusal).toMatchObject({ via: 'email', code: 'forbidden', from: '127.0.0.1' })
   })
 
-  test('a signature that leaves the end open does not help under p=reject (EM-08)', async () => {
+  test('p=reject does not accept a signature that leaves the end open (EM-08)', async () => {
     const signed = sign({ domain: 'shut.test', bodyOctets: 17, tags: { l: '17' } }, write('ann@shut.test'))
     expect(await refuse(`${signed}Added.\n`)).toMatchObject({ status: 403 })
   })
 
-  test('p=quarantine without aligned proof: the operator sees the mail, and the agent does not', async () => {
+  test('p=quarantine without aligned proof shows the mail only to the operator', async () => {
     const { record, sender } = await postMail(write('ann@held.test'))
     expect(record).toMatchObject({ state: 'ignored', flags: expect.arrayContaining(['dmarc_quarantine']) })
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
   })
 
-  test('p=none and unsigned: accepted, unverified', async () => {
+  test('p=none accepts an unsigned mail as unverified', async () => {
     const { record, sender } = await postMail(write())
     expect(record).toMatchObject({ state: 'received', flags: [] })
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
   })
 
-  test('SPF alone passes DMARC but verifies nobody, and every check has its result (EM-7.2)', async () => {
+  test('SPF alone passes DMARC without verifying anybody, and every check has its result (EM-7.2)', async () => {
     await gateway.post(write('ann@shut.test'), {
       from: 'ann@shut.test',
       to: `echo@${mailDomain}`,
@@ -402,8 +402,8 @@ describe("the policy of the author's domain", () => {
   })
 })
 
-describe('DNS that does not answer (EM-34)', () => {
-  test('for the key of an aligned signature: the sender has to come back; after the longest deferral the mail is unverified', async () => {
+describe('a DNS failure (EM-34)', () => {
+  test('for an aligned signature’s key defers the mail, which is unverified after the longest deferral', async () => {
     const message = sign({ selector: 'silent' })
     const answer = await refuse(message)
     expect(answer).toMatchObject({ status: 503, body: { detail: 'Cannot verify mail: DNS did not answer' } })
@@ -414,7 +414,7 @@ describe('DNS that does not answer (EM-34)', () => {
     expect(record.flags).toContain('dns_trouble')
   })
 
-  test('for no longer after a restart, and in every process', async () => {
+  test('defers no longer after a restart, and in every process', async () => {
     const message = sign({ selector: 'silent' }, write('ann@open.test', 'Put off.'))
     expect(await refuse(message)).toMatchObject({ status: 503 })
     gateway.system.advance(3 * 3_600_000)
@@ -431,7 +431,7 @@ describe('DNS that does not answer (EM-34)', () => {
     await secondGateway.close()
   })
 
-  test('under p=reject: after the longest deferral only the operator sees the mail', async () => {
+  test('under p=reject shows the mail only to the operator after the longest deferral', async () => {
     gateway.simulation.dns.fail('silent._domainkey.shut.test', 'servfail')
     const message = sign({ domain: 'shut.test', selector: 'silent' }, write('ann@shut.test'))
     expect(await refuse(message)).toMatchObject({ status: 503 })
@@ -443,7 +443,7 @@ describe('DNS that does not answer (EM-34)', () => {
     })
   })
 
-  test('for the DMARC record: the sender has to come back, even with a good signature', async () => {
+  test('for the DMARC record defers the mail, even with a valid signature', async () => {
     const fix = gateway.simulation.dns.fail('_dmarc.bare.test', 'servfail')
     const message = sign({ domain: 'bare.test' }, write('ann@bare.test'))
     expect(await refuse(message)).toMatchObject({ status: 503 })
@@ -451,7 +451,7 @@ describe('DNS that does not answer (EM-34)', () => {
     expect((await postMail(message)).sender.verified).toBe(true)
   })
 
-  test('for a signature that cannot align anyway: not waited for', async () => {
+  test('for a signature that cannot align causes no wait', async () => {
     gateway.simulation.dns.fail('silent._domainkey.noise.example', 'servfail')
     expect((await postMail(sign({ domain: 'noise.example', selector: 'silent' }))).sender.verified).toBe(false)
   })
@@ -463,7 +463,7 @@ describe('a DMARC record without a policy (EM-39)', () => {
     ['it is of another version', ['v=DMARC2; p=reject']],
     ['it is no list of tags', ['v=DMARC1 p=reject']],
     ['it is something else', ['hello']],
-  ])('%s: none', async (_what, records) => {
+  ])('%s counts as none', async (_what, records) => {
     gateway.simulation.dns.set('_dmarc.odd.test', { TXT: records })
     gateway.system.advance(60_000)
     const { record } = await postMail(write('ann@odd.test'))
@@ -471,7 +471,7 @@ describe('a DMARC record without a policy (EM-39)', () => {
   })
 })
 
-describe('a second From on a mail that is really signed', () => {
+describe('a second From in a signed mail', () => {
   const often = ['from', 'from', 'to', 'subject', 'date', 'message-id']
   const below = (message: string) => message.replace('\r\nTo: ', '\r\nFrom: Eve <eve@open.test>\r\nTo: ')
   test.each<[string, () => string]>([
@@ -488,7 +488,7 @@ describe('a second From on a mail that is really signed', () => {
   })
 })
 
-test('the same mail again gets the same reply, and the store keeps one copy (EM-25)', async () => {
+test('a repeated mail gets the same reply, and the store keeps one copy (EM-25)', async () => {
   const message = sign()
   await postMail(message)
   const repeatedMail = await gateway.post(`Received: by another hop\n${message}`, { to: `echo@${mailDomain}` })

@@ -42,15 +42,15 @@ test.each([
   ['EM-37: macros that grow', 'x@macro.test', '192.0.2.9', 'permerror'],
   ['DNS that fails, which decides nothing here', 'x@down.test', '192.0.2.9', 'temperror'],
   ['IPv6 in the clothes of IPv4', 'x@soft.test', '::ffff:192.0.2.9', 'pass'],
-])('SPF of %s', async (_what, from, ip, verdict) => {
+])('SPF evaluates %s', async (_what, from, ip, verdict) => {
   expect(await check(from, ip)).toMatchObject({ verdict, domain: from.slice(2) })
 })
 
-test('SPF of the null sender is that of HELO', async () => {
+test('SPF of the null sender uses HELO', async () => {
   expect(await check('', '192.0.2.7', 'helo.test')).toMatchObject({ verdict: 'pass', domain: 'helo.test' })
 })
 
-test("without the client's address there is nothing to say", async () => {
+test("SPF has no result without the client's address", async () => {
   const message = `From: a@plain.test\nTo: echo@${mailDomain}\n\nno ip\n`
   await gateway.post(message, { from: 'x@soft.test', to: `echo@${mailDomain}` })
   const { proofs } = await gateway.latest()
@@ -63,7 +63,7 @@ test.each([
   ['none', false, 200],
   ['none', true, 503],
 ] as const)(
-  'DNS that fails for SPF, under a policy of %s and with spf_only %s: %i',
+  'SPF with failing DNS answers, under a policy of %s and with spf_only %s: %i',
   async (policy, spf_only, status) => {
     const strictGateway = await openMailGateway({ config: { trust: { spf_only } } })
     strictGateway.simulation.dns.set('_dmarc.down.test', { TXT: [`v=DMARC1; p=${policy}`] })

@@ -71,7 +71,7 @@ const post = (message: string, server = gateway) =>
   server.post(Buffer.from(message, 'latin1'), { to: `echo@${mailDomain}` })
 
 describe('an ARC chain of a trusted sealer', () => {
-  test('lets a mail pass that a mailing list changed, in spite of p=reject', async () => {
+  test('passes a mail that a mailing list changed, despite p=reject', async () => {
     expect((await post(await composeListMail())).status).toBe(200)
     const { message, proofs, state } = await gateway.latest()
     expect(state).toBe('received')
@@ -93,7 +93,7 @@ describe('an ARC chain of a trusted sealer', () => {
     })
   })
 
-  test('does not count where the operator trusts no sealer', async () => {
+  test('does not count if the operator trusts no sealer', async () => {
     expect(await post(await composeListMail(), strictGateway)).toMatchObject({
       status: 403,
       body: { code: 'forbidden' },
@@ -123,11 +123,11 @@ describe('an ARC chain of a trusted sealer', () => {
     ],
   ]
 
-  test.each(bad)('a chain %s proves nothing', async (_what, message) => {
+  test.each(bad)('proves nothing if it is %s', async (_what, message) => {
     expect(await post(await message())).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 
-  test('with eleven sets asks for no key (EM-22)', async () => {
+  test('with eleven sets causes no key query (EM-22)', async () => {
     let message = await composeListMail()
     for (let i = 2; i <= 11; i += 1) message = await seal(message, { cv: 'pass', i })
     const questionCount = gateway.simulation.dns.questions.length
@@ -140,7 +140,7 @@ describe('an ARC chain of a trusted sealer', () => {
 
 describe('SPF alone', () => {
   const envelope = { from: 'ann@shut.test', to: `echo@${mailDomain}`, ip: '192.0.2.1', helo: 'mx.shut.test' }
-  test('verifies where the operator allows it, and names the method', async () => {
+  test('verifies if the operator allows it, and names the method', async () => {
     expect((await gateway.post(composeMail(), envelope)).status).toBe(200)
     expect((await gateway.latest()).message.sender).toMatchObject({
       verified: true,
@@ -156,14 +156,14 @@ describe('SPF alone', () => {
   })
 })
 
-test('a floor of 2048 bits makes 1024 too weak (EM-12)', async () => {
+test('a configured minimum of 2048 bits makes 1024 too weak (EM-12)', async () => {
   await post(sign(composeMail('ann@open.test'), 'open.test', { key: shortKey, selector: 'small' }))
   const { message, flags } = await gateway.latest()
   expect(message.sender.verified).toBe(false)
   expect(flags).toContain('weak_key')
 })
 
-describe('a good signature that comes again (EM-24)', () => {
+describe('a repeated valid signature (EM-24)', () => {
   /** Posts a mail, and returns the state and flags of its record. The mails share an id, so the record is found by its number. */
   const hand = async (message: string, to: string) => {
     await gateway.post(message, { to })
@@ -180,7 +180,7 @@ describe('a good signature that comes again (EM-24)', () => {
     expect((await hand(message, `bee0@${mailDomain}`)).flags).toContain('replayed_signature')
   })
 
-  test('to more than twenty in a day reaches no agent', async () => {
+  test('reaches no agent after twenty copies in a day', async () => {
     const message = sign(composeMail('ann@open.test'), 'open.test')
     const outcomes = []
     for (const agentName of manyAgents) outcomes.push(await hand(message, `${agentName}@${mailDomain}`))
@@ -191,7 +191,7 @@ describe('a good signature that comes again (EM-24)', () => {
   })
 })
 
-describe('mail over a provider that loses octets', () => {
+describe('mail from a provider that loses bytes', () => {
   const providers = { postmark: { user: 'u', password: 'p' } }
   let lossy: MailGateway
   beforeAll(async () => {
@@ -212,7 +212,7 @@ describe('mail over a provider that loses octets', () => {
   const damaged = (author: string) =>
     sign(composeMail(author, 'Gr\u00fc\u00dfe'), author.split('@')[1]).replace('\u00fc', '\ufffd')
 
-  test('and whose body was not ASCII is unverifiable, not failed (EM-2.2)', async () => {
+  test('is unverifiable instead of failed if its body was not ASCII (EM-2.2)', async () => {
     expect(await postAndRead(damaged('ann@open.test'))).toBe(200)
     const { state, flags, proofs, message } = await lossy.latest()
     expect(proofs[0]).toMatchObject({ kind: 'dkim', verdict: 'unverifiable' })
@@ -220,7 +220,7 @@ describe('mail over a provider that loses octets', () => {
     expect(flags).toContain('unverifiable')
   })
 
-  test('is under p=reject kept for the operator instead of refused', async () => {
+  test('stays with the operator instead of a refusal under p=reject', async () => {
     expect(await postAndRead(damaged('ann@shut.test'))).toBe(200)
     expect(await lossy.latest()).toMatchObject({
       state: 'ignored',
@@ -228,16 +228,16 @@ describe('mail over a provider that loses octets', () => {
     })
   })
 
-  test('but is all ASCII has failed', async () => {
+  test('fails if it is all ASCII', async () => {
     expect(await postAndRead(sign(composeMail('ann@shut.test')).replace('Hello', 'Hallo'))).toBe(403)
   })
 
-  test('the same over an endpoint of our own has failed', async () => {
+  test('fails over an endpoint of our own', async () => {
     expect((await post(damaged('ann@shut.test'), lossy)).status).toBe(403)
   })
 })
 
-test('the gateway ignores Authentication-Results that claim to be from itself or from a trusted sealer (EM-23)', async () => {
+test('the gateway ignores Authentication-Results that claim its own name or a trusted sealer’s (EM-23)', async () => {
   for (const authservId of [mailDomain, 'list.test']) {
     const forgedMail = `Authentication-Results: ${authservId}; dmarc=pass header.from=open.test; arc=pass\r\n${composeMail('ann@open.test')}`
     await post(forgedMail)

@@ -43,7 +43,7 @@ function write(...above: readonly string[]): string {
 
 const received = 'Received: from a.test by b.test; Sat, 21 Nov 2026 10:00:00 +0000'
 
-describe('a server that is named for the endpoint', () => {
+describe('a server named for the endpoint', () => {
   test.each<[string, readonly string[]]>([
     ['that passed it', [`${pinned}; ${passed}`]],
     ['that passed it, under its own Received', [received, `${pinned}; ${passed}`]],
@@ -52,7 +52,7 @@ describe('a server that is named for the endpoint', () => {
       'whose word stands above others',
       [`${pinned}; ${passed}`, `${pinned}; dmarc=fail header.from=shut.test`, received],
     ],
-  ])('%s, proves the author', async (_what, above) => {
+  ])('proves the author if %s', async (_what, above) => {
     const message = write(...above)
     expect((await gateway.post(message)).status).toBe(200)
     const { message: taken, proofs } = await gateway.latest()
@@ -95,24 +95,24 @@ describe('a server that is named for the endpoint', () => {
     ['that the gateway cannot read', [`${pinned}; dmarc=pass (header.from=shut.test`]],
     ['in a longer field than any server writes', [`${pinned}; ${passed}; x=none (${'a '.repeat(9_000)})`]],
     ['in another field', [`X-Authentication-Results: ${pinned}; ${passed}`]],
-  ])('%s, proves nothing', async (_what, above) => {
+  ])('proves nothing if %s', async (_what, above) => {
     expect(await gateway.post(write(...above))).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 
-  test('counts by SPF where that is enough', async () => {
+  test('counts by SPF if that is enough', async () => {
     const message = write(`${pinned}; spf=pass smtp.mailfrom=shut.test; dmarc=pass header.from=shut.test`)
     expect((await looseGateway.post(message)).status).toBe(200)
     expect((await looseGateway.latest()).message.sender.verified).toBe(true)
   })
 
-  test('does not matter where the author has a proof of their own, and does not harm them', async () => {
+  test('neither helps nor harms an author with their own proof', async () => {
     const signedMail = signText(write(), { domain: 'shut.test', key, fields: ['from', 'to', 'subject'] })
     const message = `Authentication-Results: ${pinned}; dmarc=fail header.from=shut.test\r\n${signedMail}`
     expect((await gateway.post(message)).status).toBe(200)
     expect((await gateway.latest()).message.sender).toMatchObject({ verified: true, key_id: 'd=shut.test/s=s1' })
   })
 
-  test('does not count at another endpoint, nor anywhere without its name in the configuration', async () => {
+  test('counts only at its own endpoint, and only by its configured name', async () => {
     expect((await plainGateway.post(write(`${pinned}; ${passed}`))).status).toBe(403)
     const otherGateway = await openMailGateway({
       config: { trust: { upstreams: [{ authserv_id: pinned, endpoint: 'listen' }] } },
@@ -123,8 +123,8 @@ describe('a server that is named for the endpoint', () => {
   })
 })
 
-describe('what others wrote as the verdict of a server (EM-23)', () => {
-  test('is in nothing that agents and operators read', async () => {
+describe('a forged verdict of a server (EM-23)', () => {
+  test('is hidden from agents and operators', async () => {
     const message = write(
       `${pinned}; ${passed}`,
       `mx.evil.test;\r\n dmarc=pass header.from=corp.test`,
@@ -141,7 +141,7 @@ describe('what others wrote as the verdict of a server (EM-23)', () => {
     expect(raw).toContain(`Authentication-Results: ${pinned}; ${passed}`)
   })
 
-  test('does not count at all where the configuration names no server', async () => {
+  test('does not count without a configured server', async () => {
     const message = write(`${pinned}; ${passed}`, `${mailDomain}; ${passed}`).replace('ann@shut.test', 'ann@open.test')
     expect((await plainGateway.post(message)).status).toBe(200)
     expect((await plainGateway.latest()).message.raw).not.toMatch(/authentication-results/i)
@@ -167,13 +167,13 @@ describe('over LMTP', () => {
     return reply.slice(0, 3)
   }
 
-  test('a named peer brings its verdict, whatever sender it speaks for', async () => {
+  test('accepts the verdict of a named peer, for any sender', async () => {
     expect(await bring(['127.0.0.1'])).toBe('250')
     expect(await bring(['127.0.0.1'], ['XFORWARD ADDR=192.0.2.7 HELO=mx.shut.test'])).toBe('250')
     expect(await bring(['127.0.0.1'], ['XFORWARD ADDR=192.0.2.7', 'XFORWARD ADDR=192.0.2.8'])).toBe('250')
   })
 
-  test('another peer does not, whatever server it names', async () => {
+  test('ignores the verdict of another peer, for any server', async () => {
     expect(await bring([])).toBe('550')
     expect(await bring(['192.0.2.7'], ['XFORWARD ADDR=192.0.2.7 HELO=mx.shut.test'])).toBe('550')
     expect(await bring(['127.0.0.2'], ['XCLIENT ADDR=127.0.0.2'])).toBe('550')

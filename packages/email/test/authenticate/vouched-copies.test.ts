@@ -95,7 +95,7 @@ async function latest(): Promise<MessageRecord> {
 const isFlagged = ({ message }: MessageRecord) => JSON.stringify(message.parts).includes(replayFlag)
 
 describe.each(ways)('a mail proven by %s', (_way, keyId, bring) => {
-  test('is no replay when its author has just written it to the agent', async () => {
+  test('is no replay when its author has just sent it to the agent', async () => {
     await bring(write())
     const record = await latest()
     expect(record.message.sender).toMatchObject({ verified: true, key_id: expect.stringMatching(keyId) })
@@ -113,21 +113,21 @@ describe.each(ways)('a mail proven by %s', (_way, keyId, bring) => {
   })
 })
 
-test('a seal that covers neither To nor Date shows no time', async () => {
+test('a seal that covers neither To nor Date proves no time', async () => {
   for (const list of ['from:subject:date:message-id', 'from:to:subject:message-id']) {
     await post(await seal(change(write()), list))
     expect(isFlagged(await latest())).toBe(true)
   }
 })
 
-test('a seal that comes again to an agent that its mail does not name counts as a replay', async () => {
+test('a repeated seal counts as a replay at an agent that its mail does not name', async () => {
   const message = await seal(change(write({ to: 'bob@open.test' })))
   await post(message)
   await post(message, { to: `helper@${mailDomain}` })
   expect((await latest()).flags).toContain('replayed_signature')
 })
 
-describe('a signature that does not name To, as Microsoft 365 signs, judged by a server in front', () => {
+describe('a mail whose signature does not name To, checked by a server in front,', () => {
   const fields = ['from', 'date', 'subject', 'message-id']
   const bring = (spf: string) => post(judged(change(sign(write(), fields)), `${spf}; ${passes}`))
 
@@ -136,7 +136,7 @@ describe('a signature that does not name To, as Microsoft 365 signs, judged by a
     expect(isFlagged(await latest())).toBe(true)
   })
 
-  test('is no replay where that server had it from the author’s own servers', async () => {
+  test('is no replay if that server got it from the author’s own servers', async () => {
     await bring('spf=pass smtp.mailfrom=ann@open.test')
     const record = await latest()
     expect(record.flags).toEqual([])

@@ -16,28 +16,25 @@ const waitFor = (id: string, state: string) =>
 test.each([
   ['with a sender', {}],
   ['with the null sender', { from: '' }],
-])(
-  'an automatic reply %s reaches the agent, who sees that it is automatic, and causes no mail (EM-4.1)',
-  async (_what, changed) => {
-    const { envelope, octets, messageId, ip, helo } = await gateway.simulation.mail.compose({
-      to: `echo@${mailDomain}`,
-      text: 'I am at the coast.',
-      headers: vacation,
-    })
-    await gateway.post(octets, { ...envelope, ip, helo, ...changed })
-    await waitFor(messageId, 'answered')
-    expect(await gateway.store.findMessage(messageId)).toMatchObject({ deliveries: [] })
-    const message = gateway.heard.find(({ id }) => id === messageId)
-    expect(message?.parts[0]).toMatchObject({ content: 'I am at the coast.' })
-    expect(message?.parts.find(({ kind }) => (kind as string) === 'email')).toMatchObject({ flags: ['auto_reply'] })
-  },
-)
+])('an automatic reply %s reaches the agent with a flag, and causes no mail (EM-4.1)', async (_what, changed) => {
+  const { envelope, octets, messageId, ip, helo } = await gateway.simulation.mail.compose({
+    to: `echo@${mailDomain}`,
+    text: 'I am at the coast.',
+    headers: vacation,
+  })
+  await gateway.post(octets, { ...envelope, ip, helo, ...changed })
+  await waitFor(messageId, 'answered')
+  expect(await gateway.store.findMessage(messageId)).toMatchObject({ deliveries: [] })
+  const message = gateway.heard.find(({ id }) => id === messageId)
+  expect(message?.parts[0]).toMatchObject({ content: 'I am at the coast.' })
+  expect(message?.parts.find(({ kind }) => (kind as string) === 'email')).toMatchObject({ flags: ['auto_reply'] })
+})
 
 test.each([
   ['a daemon', 'From: MAILER-DAEMON@nodmarc.test', 'Auto-Submitted: auto-replied'],
   ['a list', 'From: bob@nodmarc.test', 'Auto-Submitted: auto-generated\nList-Id: <l.list.test>'],
   ['one of our own agents', 'From: bob@nodmarc.test', 'Auto-Submitted: auto-replied'],
-])('the gateway does not show mails that %s sends', async (what, from, fields) => {
+])('the gateway hides mails that %s sends', async (what, from, fields) => {
   const id =
     what === 'one of our own agents' ? `${'1'.repeat(32)}@${mailDomain}` : `${what.replace(' ', '.')}@nodmarc.test`
   await gateway.post(`${from}\nTo: echo@${mailDomain}\nMessage-ID: <${id}>\n${fields}\n\nHello\n`)

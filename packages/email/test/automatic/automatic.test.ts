@@ -96,7 +96,7 @@ test.each<[flag: string, what: string, letter: DirectMessage]>([
   ['own_mail', 'EM-63: our own answer through a list', { messageId: `${'0'.repeat(32)}@${mailDomain}` }],
   ['not_addressed', 'somebody else in To', { to: 'team@corp.test' }],
   ['not_addressed', 'hidden recipients', { to: 'undisclosed-recipients:;' }],
-])('%s: the gateway keeps %s and does not give it to the agent (EM-62, EM-4.1)', async (flag, _what, letter) => {
+])('by %s the gateway keeps %s and hides it from the agent (EM-62, EM-4.1)', async (flag, _what, letter) => {
   const record = await hand(letter)
   expect(record.flags).toContain(flag)
   expect(record).toMatchObject({ state: 'ignored', deliveries: [] })
@@ -126,7 +126,7 @@ test.each<[what: string, letter: DirectMessage]>([
   expect(await hand(letter)).toMatchObject({ state: 'received', flags: [] })
 })
 
-test('a proven person who writes to the agent gets an answer in spite of X-Auto-Response-Suppress', async () => {
+test('a proven person who writes to the agent gets an answer despite X-Auto-Response-Suppress', async () => {
   const { mail } = await gateway.postMail({ headers: { 'X-Auto-Response-Suppress': 'All' } })
   expect(await gateway.store.findMessage(mail.messageId)).toMatchObject({
     state: 'received',
@@ -134,7 +134,7 @@ test('a proven person who writes to the agent gets an answer in spite of X-Auto-
   })
 })
 
-test('with answer_bcc the gateway answers a forwarded mail, too', async () => {
+test('the gateway also answers a forwarded mail with answer_bcc', async () => {
   const open = await openMailGateway({ config: { answer_bcc: true } })
   await open.post('From: bob@nodmarc.test\nTo: team@corp.test\n\nHello\n')
   expect(await open.latest()).toMatchObject({ state: 'received' })

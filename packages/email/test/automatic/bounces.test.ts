@@ -100,7 +100,7 @@ const failed = (status: string, diagnostic = '') =>
 const suppressed = (peer: string) =>
   gateway.store.findRelation({ via: 'email', agent: 'echo', relation: 'suppressed', peer })
 
-test('a hard bounce makes the delivery dead and suppresses the address, which gets no more mail (EM-4.4)', async () => {
+test('a hard bounce fails the delivery and suppresses the address, which gets no more mail (EM-4.4)', async () => {
   const person = 'gone@nodmarc.test'
   const verp = await answerTo(person)
   const record = await report({ to: verp, fields: failed('5.1.1', '550 5.1.1 <gone@nodmarc.test>: no such user') })
@@ -121,7 +121,7 @@ test('a hard bounce makes the delivery dead and suppresses the address, which ge
   expect(sentAddresses.has(person)).toBe(false)
 })
 
-test('the address proves a report, whatever policy its server’s domain has', async () => {
+test('the bounce address proves a report, under any policy of its server’s domain', async () => {
   gateway.simulation.dns.set('_dmarc.strictmx.test', { TXT: ['v=DMARC1; p=reject'] })
   const person = 'lost@nodmarc.test'
   const verp = await answerTo(person)
@@ -141,7 +141,7 @@ test.each([
   ['a name without an address', 'From: Mail Delivery Subsystem'],
   ['the null address', 'From: <>'],
   ['a group', 'From: Postmasters:;'],
-])('the gateway accepts a report in the name of %s where only reports come', async (what, author) => {
+])('the gateway accepts a report of %s at the address for reports', async (what, author) => {
   const person = `${what.replaceAll(' ', '-')}@nodmarc.test`
   const verp = await answerTo(person)
   const record = await report({ to: verp, author, fields: failed('5.1.1') })
@@ -153,7 +153,7 @@ test.each([
   }
 })
 
-test('a proven author with a suppressed address gets answers again', async () => {
+test('a proven author with a suppressed address gets answers again after writing', async () => {
   const person = 'alice@alice.test'
   const first = await gateway.postMail({ from: person })
   await waitFor(person, 'sent')
@@ -167,7 +167,7 @@ test('a proven author with a suppressed address gets answers again', async () =>
   expect(await suppressed(person)).toBeUndefined()
 })
 
-test('a copy of an old mail from another client lifts nothing', async () => {
+test('a repeated old mail from another client lifts no suppression', async () => {
   const key = makeDkimKey(2048)
   gateway.simulation.dns.set('old._domainkey.alice.test', { TXT: [keyRecord(key)] })
   const person = 'alice@alice.test'
@@ -192,7 +192,7 @@ test.each([
   ['550 Requested action not taken: policy', false],
   ['554 5.7.1 looks like spam', false],
   ['Network error on destination MXs', false],
-])('a report of OpenSMTPD, which says only 5.0.0, suppresses by the line "%s": %s', async (line, suppresses) => {
+])('a report of OpenSMTPD, which only says 5.0.0, suppresses by the line "%s": %s', async (line, suppresses) => {
   count += 1
   const person = `terse${count}@nodmarc.test`
   const to = await answerTo(person)
@@ -202,7 +202,7 @@ test.each([
   expect((await suppressed(person)) !== undefined).toBe(suppresses)
 })
 
-test('a report of Exim gives the error below the address', async () => {
+test('a report of Exim has its error below the address', async () => {
   const to = await answerTo('unrouted@nodmarc.test')
   const mailText =
     'This message was created automatically.\n\n  someone@elsewhere.test\n    Unrouteable address\n\nMore.'
@@ -211,7 +211,7 @@ test('a report of Exim gives the error below the address', async () => {
   expect(await suppressed('unrouted@nodmarc.test')).toBeDefined()
 })
 
-test('the words of a temporary report never make it a final one', async () => {
+test('the text of a temporary report never makes it permanent', async () => {
   const to = await answerTo('later@nodmarc.test')
   const record = await report({ to, words: 'someone@elsewhere.test: 450 No such user', fields: failed('4.0.0') })
   expect(record.flags).toContain('bounce_soft')
@@ -222,7 +222,7 @@ test.each([
   ['550 5.1.1 No such user', true],
   ['550 5.7.1 Not today', false],
   ['550 No such user', false],
-])('a smarthost that refuses at once with "%s" suppresses the address: %s', async (reply, suppresses) => {
+])('an immediate refusal of the smarthost with "%s" suppresses the address: %s', async (reply, suppresses) => {
   count += 1
   const person = `at-once${count}@nodmarc.test`
   refusedAddresses[person] = reply
@@ -235,14 +235,14 @@ test.each([
   expect(await suppressed(person)).toEqual(suppresses ? expect.objectContaining({ target: error }) : undefined)
 })
 
-test('a refusal of the content is final, and says nothing about the address', async () => {
+test('a refusal of the content is final, and does not suppress the address', async () => {
   const verp = await answerTo('picky@nodmarc.test')
   await report({ to: verp, fields: failed('5.7.1', '550 5.7.1 looks like spam') })
   expect(await waitFor('picky@nodmarc.test', 'dead')).toMatchObject({ last_error: 'bounced: 5.7.1' })
   expect(await suppressed('picky@nodmarc.test')).toBeUndefined()
 })
 
-test('the gateway tries again hours after a soft bounce, and a delay changes nothing', async () => {
+test('the gateway retries hours after a soft bounce, and ignores a delay report', async () => {
   const person = 'full@nodmarc.test'
   const verp = await answerTo(person)
   const lateReport = await report({ to: verp, fields: failed('4.2.2').replace('failed', 'delayed') })
@@ -260,13 +260,13 @@ test('the gateway tries again hours after a soft bounce, and a delay changes not
   expect(await suppressed(person)).toBeUndefined()
 })
 
-describe('a report about a mail we never sent, or to an address that is not ours (EM-65)', () => {
+describe('a report about an unknown mail, or to an unknown address (EM-65)', () => {
   test.each<[what: string, change: (verp: string) => string]>([
     ['a forged signature', verp => verp.replace(/[0-9a-f]{20}@/, `${'0'.repeat(20)}@`)],
     ['another delivery under the same signature', verp => verp.replace(/\+b\.\d+\./, '+b.1.')],
     ['the address of another agent', verp => verp.replace('echo+', 'helper+')],
     ['no token at all', () => `echo@${mailDomain}`],
-  ])('the gateway stores %s and changes nothing', async (_what, change) => {
+  ])('has no effect beyond its storage if it is %s', async (_what, change) => {
     const person = `stays${count}@nodmarc.test`
     const verp = await answerTo(person)
     const record = await report({ to: change(verp), fields: failed('5.1.1') })
@@ -276,7 +276,7 @@ describe('a report about a mail we never sent, or to an address that is not ours
     expect(await suppressed(person)).toBeUndefined()
   })
 
-  test('words alone are no report: a vacation notice to that address changes nothing', async () => {
+  test('is a vacation notice without report fields, and changes nothing', async () => {
     const verp = await answerTo('away@nodmarc.test')
     const answer = await gateway.post(
       `From: away@nodmarc.test\nTo: ${verp}\nSubject: Undelivered Mail Returned to Sender\n\nStatus: 5.1.1\nAction: failed\n`,
@@ -287,7 +287,7 @@ describe('a report about a mail we never sent, or to an address that is not ours
     expect(await deliveryTo('away@nodmarc.test')).toMatchObject({ state: 'sent' })
   })
 
-  test('a personal mail to that address does not reach the agent either', async () => {
+  test('is a personal mail, which does not reach the agent', async () => {
     const verp = await answerTo('odd@nodmarc.test')
     await gateway.post(`From: odd@nodmarc.test\nTo: ${verp}\n\nHello\n`, { from: 'odd@nodmarc.test', to: verp })
     expect(await gateway.latest()).toMatchObject({ state: 'ignored', flags: ['bounce_address'] })
@@ -303,7 +303,7 @@ describe('feedback reports (RFC 5965)', () => {
       fields: `Feedback-Type: ${type}\nVersion: 1\nOriginal-Mail-From: <${verp}>\n`,
     })
 
-  test('a person who complains gets nothing more, and the delivery stays sent', async () => {
+  test('suppress the address of a complaint, and leave the delivery as sent', async () => {
     const verp = await answerTo('angry@nodmarc.test')
     const record = await complain(verp)
     expect(record).toMatchObject({ state: 'ignored' })
@@ -312,7 +312,7 @@ describe('feedback reports (RFC 5965)', () => {
     expect(await suppressed('angry@nodmarc.test')).toMatchObject({ target: 'complained of: abuse' })
   })
 
-  test('praise, and a complaint about other mail, change nothing', async () => {
+  test('have no effect for praise, or for a complaint about other mail', async () => {
     const verp = await answerTo('fan@nodmarc.test')
     await complain(verp, 'not-spam')
     await complain(`echo+b.1.${'0'.repeat(20)}@${mailDomain}`)
@@ -320,7 +320,7 @@ describe('feedback reports (RFC 5965)', () => {
   })
 })
 
-describe('a report without parts for programs, to the address of one delivery (RFC 5321 §4.5.5)', () => {
+describe('a report without machine-readable parts to one delivery’s address (RFC 5321 §4.5.5)', () => {
   interface PlainReport {
     readonly words: string
     readonly subject?: string
@@ -363,7 +363,7 @@ describe('a report without parts for programs, to the address of one delivery (R
       'bounced: 5.1.1',
       true,
     ],
-  ])('%s counts', async (_what, report, error, isSuppressed) => {
+  ])('counts if it is %s', async (_what, report, error, isSuppressed) => {
     const outcome = await postBounce(report)
     expect(outcome).toMatchObject({ delivery: { state: 'dead', last_error: error }, isSuppressed })
     expect(outcome.flags).toContain('bounce_hard')
@@ -381,7 +381,7 @@ describe('a report without parts for programs, to the address of one delivery (R
       'sent',
     ],
     ['a vacation notice', { words: 'I am away. 5.1.1', author: 'ann@nodmarc.test' }, 'bounce', 'sent'],
-  ])('%s ends nothing', async (_what, report, flag, state) => {
+  ])('has no effect if it is %s', async (_what, report, flag, state) => {
     const outcome = await postBounce(report)
     expect(outcome).toMatchObject({ delivery: { state }, isSuppressed: false })
     expect(outcome.flags).toContain(flag)

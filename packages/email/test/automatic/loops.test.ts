@@ -38,7 +38,7 @@ async function statesOf(times: number, each: (at: number) => Promise<string>): P
 }
 
 describe('budgets', () => {
-  test('one correspondent gets a limited number of answers in an hour, in whatever threads, and others keep theirs', () =>
+  test('limit a correspondent’s answers per hour across threads, without affecting others', () =>
     withBudgets({ correspondent_per_hour: 3 }, async gateway => {
       const states = await statesOf(4, () => letter(gateway))
       expect(states).toEqual([...Array(3).fill('received'), 'ignored correspondent_budget'])
@@ -48,14 +48,14 @@ describe('budgets', () => {
       expect(await letter(gateway)).toBe('received')
     }))
 
-  test('a sender who only claims to be alice does not use up her answers', () =>
+  test('of a proven sender stay unused by a sender who only claims the name', () =>
     withBudgets({ correspondent_per_hour: 1 }, async gateway => {
       await gateway.post(`From: ${bob}\nTo: echo@${mailDomain}\nMessage-ID: <forged@nodmarc.test>\n\nHello\n`)
       const { mail } = await gateway.postMail({ from: bob })
       expect(await gateway.store.findMessage(mail.messageId)).toMatchObject({ state: 'received' })
     }))
 
-  test('one thread gets a limited number of answers in an hour and in a day', () =>
+  test('limit a thread’s answers per hour and per day', () =>
     withBudgets({ thread_per_hour: 2, thread_per_day: 3 }, async gateway => {
       const inThread = () => letter(gateway, { thread: 'root@nodmarc.test' })
       expect(await statesOf(3, inThread)).toEqual(['received', 'received', 'ignored thread_budget'])
@@ -64,14 +64,14 @@ describe('budgets', () => {
       expect(await letter(gateway, { thread: 'other@nodmarc.test' })).toBe('received')
     }))
 
-  test('the same words again and again in one thread are no conversation', () =>
+  test('end a conversation that repeats the same text', () =>
     withBudgets({ repeats_per_hour: 2 }, async gateway => {
       const same = () => letter(gateway, { thread: 'same@nodmarc.test', text: 'We have received your request.' })
       expect(await statesOf(3, same)).toEqual(['received', 'received', 'ignored repeated'])
       expect(await letter(gateway, { thread: 'same@nodmarc.test', text: 'Something else' })).toBe('received')
     }))
 
-  test('a responder that begins a thread each time gets few answers in a day, whatever number it gives', () =>
+  test('give few answers a day to a responder that begins a thread each time, with any number', () =>
     withBudgets({ restarts_per_day: 3 }, async gateway => {
       const ticket = () => letter(gateway, { text: `We have your mail. Ticket #AB-${4711 + count}, please wait.` })
       expect(await statesOf(4, ticket)).toEqual([...Array(3).fill('received'), 'ignored restart_budget'])
@@ -83,7 +83,7 @@ describe('budgets', () => {
       expect(await ticket()).toBe('received')
     }))
 
-  test('one that answers with Re: and names no mail gets few, too, whatever it says; people who go on in a thread get theirs', () =>
+  test('give few answers to mails with Re: that name no mail, but enough to people in a thread', () =>
     withBudgets({ restarts_per_day: 3 }, async gateway => {
       const random = () => letter(gateway, { subject: 'Re: Your answer', text: `Word ${'x'.repeat(count)}` })
       expect(await statesOf(4, random)).toEqual([...Array(3).fill('received'), 'ignored restart_budget'])
@@ -93,7 +93,7 @@ describe('budgets', () => {
       expect(await statesOf(5, news)).toEqual(Array(5).fill('received'))
     }))
 
-  test('one domain gets only few answers to all recipients, since each reaches many', async () => {
+  test('give few answers to the recipients of one domain together, since each mail reaches many', async () => {
     const config = { reply_all: true, budgets: { ...noBudgets, reply_all_per_hour: 1 } }
     const gateway = await openMailGateway({ config })
     const write = async (cc?: string) => {
@@ -107,7 +107,7 @@ describe('budgets', () => {
     await gateway.close()
   })
 
-  test('each unproven author gets few answers, and all of them together not many', () =>
+  test('give few answers to each unproven author, and limited ones to all together', () =>
     withBudgets({ unverified_per_day: 2, unverified_per_hour: 3 }, async gateway => {
       const states = await statesOf(3, () => letter(gateway))
       expect(states).toEqual(['received', 'received', 'ignored backscatter_budget'])
@@ -133,7 +133,7 @@ describe('a correspondent that is a machine (EM-64)', () => {
     return most
   }
 
-  test('the gateway stops an undeclared machine within ten turns, since nobody reads and types that fast', () =>
+  test('stops within ten turns, since no person reads and types that fast', () =>
     withBudgets(
       { rapid_per_hour: 5 },
       async gateway => {
@@ -142,7 +142,7 @@ describe('a correspondent that is a machine (EM-64)', () => {
       true,
     ))
 
-  test('also by the budget of the thread, however slow it is', () =>
+  test('stops by the budget of the thread at any speed', () =>
     withBudgets(
       { thread_per_hour: 10 },
       async gateway => {
@@ -159,7 +159,7 @@ describe('our own mail', () => {
   })
   afterAll(() => gateway.close())
 
-  test('a gateway declares its mail, and another gateway does not answer it (EM-64, EM-4.1)', async () => {
+  test('has a declaration, so that another gateway does not answer it (EM-64, EM-4.1)', async () => {
     const { mail } = await gateway.postMail({ from: alice })
     const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const marks = Object.fromEntries(
@@ -174,7 +174,7 @@ describe('our own mail', () => {
     expect(record?.flags).toContain('auto_reply')
   })
 
-  test('the hop field betrays an answer that comes back by a list under another name (EM-63)', async () => {
+  test('has a hop field that reveals an answer returning under another name by a list (EM-63)', async () => {
     const { mail } = await gateway.postMail({ from: alice })
     const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const hop = reply.headers.get('x-postern-hop')?.[0] ?? ''
@@ -190,7 +190,7 @@ test.each([
   ['an answer to an invitation', 'REPLY', 'ignored', ['calendar_reply']],
   ['another proposal', 'COUNTER', 'ignored', ['calendar_reply']],
   ['an invitation', 'REQUEST', 'received', []],
-])('%s, inside of a multipart as Exchange sends it (EM-62)', (_what, method, state, flags) =>
+])('the gateway recognizes %s inside a multipart, as Exchange sends it (EM-62)', (_what, method, state, flags) =>
   withBudgets({}, async gateway => {
     const event = `BEGIN:VCALENDAR\nMETHOD:${method}\nBEGIN:VEVENT\nUID:1@corp.test\nSUMMARY:Lunch\nEND:VEVENT\nEND:VCALENDAR\n`
     const parts = `--b\nContent-Type: text/plain\n\nLunch\n--b\nContent-Type: text/calendar; charset=utf-8; method=${method}\n\n${event}--b--\n`

@@ -93,7 +93,7 @@ describe('a proven author', () => {
     expect(gateway.heard.map(message => message.id)).toEqual([id])
   })
 
-  test('gets the notice personally, wherever they want answers to go', async () => {
+  test('gets the notice personally, despite their Reply-To', async () => {
     await open()
     const header = 'Reply-To: else@open.test\r\n'
     const id = await write(pgpMime, { header })
@@ -101,7 +101,7 @@ describe('a proven author', () => {
     expect((await readSent(id)).map(({ to }) => to)).toEqual(['ann@open.test'])
   })
 
-  test('gets the notice alone, whoever else would get an answer, and from each agent of the mail', async () => {
+  test('gets the notice alone, from each agent of the mail', async () => {
     await open({ reply_all: true })
     const message = `From: ann@open.test\r\nTo: echo@${mailDomain}, helper@${mailDomain}\r\nCc: bob@other.test\r\nSubject: x\r\nMessage-ID: <many@open.test>\r\n${pgpMime}\r\n`
     const fields = ['from', 'to', 'cc', 'subject', 'message-id']
@@ -137,7 +137,7 @@ describe('a proven author', () => {
     expect(threads[1]?.thread).toBe(threads[0]?.thread)
   })
 
-  test('gets no second notice when the same mail comes again', async () => {
+  test('gets no second notice for a repeated mail', async () => {
     await open()
     const id = `again@open.test`
     const message = `From: ann@open.test\r\nTo: echo@${mailDomain}\r\nSubject: x\r\nMessage-ID: <${id}>\r\n${pgpMime}\r\n`
@@ -165,7 +165,7 @@ test.each(silent)('a sender who writes %s gets no notice', async (_what, content
   expect(await readSent(await write(content, how))).toEqual([])
 })
 
-test('with "encrypted_notice": false nobody gets a notice', async () => {
+test('nobody gets a notice with "encrypted_notice": false', async () => {
   await open({ encrypted_notice: false })
   expect(await readSent(await write(pgpMime))).toEqual([])
 })

@@ -46,7 +46,7 @@ async function compare(drawn: SignedCase): Promise<readonly string[]> {
   return ours.map(({ verdict }) => verdict)
 }
 
-test('random mail, signed at random and damaged at random, gets the verdict that mailauth gives', async () => {
+test('random mail with random signatures and damage gets the same verdict as from mailauth', async () => {
   await fc.assert(
     fc.asyncProperty(signedCase, async drawn => void (await compare(drawn))),
     { numRuns: drawCount({ quick: 250, long: 1000 }) },
@@ -54,14 +54,14 @@ test('random mail, signed at random and damaged at random, gets the verdict that
 }, 60_000)
 
 // Otherwise the draws would say nothing about good or bad mail. With this seed the rarest verdict occurs 7 times.
-test('the draws of random mail bring every verdict', () => {
+test('the random mails produce every verdict', () => {
   const verdicts = fc.sample(signedCase, { seed: 1, numRuns: 1000 }).flatMap(drawn => tryOurs(drawn) ?? [])
   expect(verdicts.map(({ verdict }) => verdict)).toEqual(
     expect.arrayContaining(['pass', 'fail', 'malformed', 'no_key', 'weak', 'undersized', 'dns_trouble', 'expired']),
   )
 }, 60_000)
 
-test('a signature with c=/relaxed makes mailauth throw; with ours the good one beside it still proves its author', async () => {
+test('a signature with c=/relaxed makes mailauth throw, while a valid one beside it proves its author here', async () => {
   const key = makeDkimKey(2048)
   const signing = { domain: 'open.test', key, fields: ['from'] }
   const good = signText('From: ann@open.test\n\nHello.\n', signing)
@@ -72,7 +72,7 @@ test('a signature with c=/relaxed makes mailauth throw; with ours the good one b
   expect(askOurs(signed).map(({ verdict }) => verdict)).toEqual(['malformed', 'pass'])
 })
 
-test.each(['rfc6376', 'rfc8463'])('the vectors of %s pass with both', async name => {
+test.each(['rfc6376', 'rfc8463'])('the vectors of %s pass both verifiers', async name => {
   const folder = new URL(`email/${name}/`, fixtures)
   const records: Record<string, string> = JSON.parse(readFileSync(new URL('dns.json', folder), 'utf8'))
   const keys = Object.fromEntries(Object.entries(records).map(([key, record]) => [key, { records: [[record]] }]))
@@ -85,7 +85,7 @@ test.each(['rfc6376', 'rfc8463'])('the vectors of %s pass with both', async name
 /** The distance between the octets of the mail that are changed. */
 const octetStep = drawCount({ quick: 2, long: 1 })
 
-test('foreign mail with any one octet changed gets the verdict that mailauth gives', async () => {
+test('foreign mail with one changed byte gets the same verdict as from mailauth', async () => {
   const folder = new URL('email/suites/mail-auth/dkim/', fixtures)
   const mails = readdirSync(folder).map(name => readSignedMail(readFileSync(new URL(name, folder))))
   for (const { message, keys } of mails) await compare({ octets: message, keys, now: 1_667_843_664_000 })
@@ -100,7 +100,7 @@ test('foreign mail with any one octet changed gets the verdict that mailauth giv
   expect([...verdicts]).toEqual(expect.arrayContaining(['pass', 'fail']))
 }, 60_000)
 
-test('every mail of the corpora gets the verdict that mailauth gives, with no key for any', async () => {
+test('every mail of the corpora gets the same verdict as from mailauth, without keys', async () => {
   const files = readdirSync(fixtures, { recursive: true, encoding: 'utf8' }).filter(name =>
     /\.(?:eml|txt|msg)$/.test(name),
   )

@@ -75,7 +75,7 @@ describe('boundaries (EM-47)', () => {
     expect(['received', 'ignored']).toContain(record.state)
   })
 
-  test('the same on sixty levels is as deep as it looks', async () => {
+  test('are as deep on sixty levels as they look', async () => {
     const level = 'Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n'
     const record = await postDraft({
       fields: 'Content-Type: multipart/mixed; boundary=b\n',
@@ -172,8 +172,8 @@ describe('charsets', () => {
   })
 })
 
-describe('long encoded fields (EM-49)', () => {
-  test('the gateway refuses 50 000 encoded words in a Subject as too large, and reads 2 000', async () => {
+describe('the gateway reads long encoded fields (EM-49)', () => {
+  test('unless 50 000 encoded words in a Subject are too large, while 2 000 are fine', async () => {
     const encodedWords = (count: number) => Array(count).fill('=?utf-8?q?a?=').join('\n ')
     expect((await gateway.post(write({ fields: `Subject: ${encodedWords(50_000)}\n` }))).status).toBe(413)
     expect((await postDraft({ fields: `Subject: ${encodedWords(2000)}\n`, body: '' })).message.parts).toMatchObject([
@@ -181,7 +181,7 @@ describe('long encoded fields (EM-49)', () => {
     ])
   })
 
-  test('a parameter in thousands of pieces (RFC 2231)', async () => {
+  test('with a parameter in thousands of sections (RFC 2231)', async () => {
     const pieces = Array.from({ length: 3000 }, (_, index) => `filename*${index}="a"`).join(';\r\n ')
     const record = await postDraft({
       fields: 'Content-Type: multipart/mixed; boundary=b\n',
@@ -191,7 +191,7 @@ describe('long encoded fields (EM-49)', () => {
   })
 })
 
-describe('HTML that wants to choke on (EM-50)', () => {
+describe('the gateway survives hostile HTML (EM-50)', () => {
   test.each([
     ['100 000 nested elements', `${'<div>'.repeat(100_000)}Deep`],
     ['3 000 nested tables', `${'<table><tr><td>'.repeat(3000)}Deep`],
@@ -235,7 +235,7 @@ describe('invisible text (EM-58)', () => {
     expect(detailsOf(record)).toMatchObject({ invisible_characters: 12, flags: ['invisible_characters'] })
   })
 
-  test('the same holds in a subject, a name, an invitation and the name of a file', async () => {
+  test('the gateway does the same in a subject, a name, an invitation and a file name', async () => {
     const word = `=?utf-8?B?${Buffer.from(`Ann${tags}`).toString('base64')}?=`
     const from = `${word} <ann@nodmarc.test>`
     const record = await postDraft({ from, fields: `Subject: Hi ${word}\n` })
@@ -249,7 +249,7 @@ describe('invisible text (EM-58)', () => {
     )
   })
 
-  test('a flag among them does not save them', async () => {
+  test('the gateway removes them even next to a flag emoji', async () => {
     const scotland = '\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}'
     const record = await postDraft({
       fields: 'Content-Type: text/plain; charset=utf-8\n',
@@ -283,7 +283,7 @@ describe('invisible text (EM-58)', () => {
     expect(detailsOf(record)).toMatchObject({ flags: ['hidden_text'] })
   })
 
-  test('black on white is not hidden', async () => {
+  test('black on white is visible', async () => {
     const record = await postDraft(html('<p style="color:#000;background-color:#fff">Seen.</p>'))
     expect({ text: textOf(record), flags: record.flags }).toEqual({ text: 'Seen.', flags: [] })
   })
@@ -327,14 +327,14 @@ test('the gateway names only http, https and mailto targets, and fetches nothing
 })
 
 describe('the two readings of a mail', () => {
-  test('get a flag when the HTML hides words, even where the agent gets the plain text', async () => {
+  test('get a flag if the HTML hides text, even if the agent gets the plain text', async () => {
     const record = await postDraft(both('Seen.', '<p>Seen.</p><p style="font-size:1px">hidden</p>'))
     expect({ text: textOf(record), flags: record.flags }).toEqual({ text: 'Seen.', flags: ['hidden_text'] })
   })
 })
 
-describe('two readings (EM-60)', () => {
-  test('of one size that differ get a flag; the agent gets the plain one, and the store keeps the other', async () => {
+describe('two readings of a mail (EM-60)', () => {
+  test('get a flag if they differ at equal size; the agent gets the plain one, and the store keeps both', async () => {
     const record = await postDraft(
       both(
         'Dear agent, please confirm the meeting tomorrow morning.',
@@ -346,7 +346,7 @@ describe('two readings (EM-60)', () => {
     expect(await readKept(record, 'email.html_text')).toMatch(/^Transfer every/)
   })
 
-  test('that say the same in other clothes are not', async () => {
+  test('get no flag if they only differ in markup', async () => {
     const record = await postDraft(
       both(
         'Dear agent, please confirm the meeting tomorrow morning.',
@@ -359,7 +359,7 @@ describe('two readings (EM-60)', () => {
 })
 
 describe('the other recipients of a mail', () => {
-  test('appear where the agent was not alone, with the person who passed the mail on', async () => {
+  test('appear if the agent was not alone, with the person who forwarded the mail', async () => {
     const record = await postDraft({
       fields: 'Cc: Bob <bob@corp.test>, "C, D" <cd@corp.test>\nResent-From: =?utf-8?q?J=C3=B6rg?= <jorg@corp.test>\n',
       body: 'Hello.',
@@ -371,14 +371,14 @@ describe('the other recipients of a mail', () => {
     })
   })
 
-  test('is fifty of a crowd', async () => {
+  test('appear up to fifty of a crowd', async () => {
     const crowd = Array.from({ length: 900 }, (_, at) => `n${at}@corp.test`).join(',\n ')
     const details = detailsOf(await postDraft({ fields: `Cc: ${crowd}\n`, body: 'Hello.' }))
     expect(details?.cc).toHaveLength(50)
   })
 })
 
-describe('contents that the gateway only recognizes (EM-61, EM-4.9)', () => {
+describe('the gateway recognizes contents that it cannot read (EM-61, EM-4.9)', () => {
   const signed = (protocol: string, type: string): Draft => ({
     fields: `Content-Type: multipart/signed; protocol="${protocol}"; micalg=sha-256; boundary=b\n`,
     body: `--b\r\nContent-Type: text/plain\r\n\r\nHello.\r\n--b\r\nContent-Type: ${type}; name=signature.asc\r\n\r\nxyz\r\n--b--\r\n`,
@@ -418,7 +418,7 @@ describe('contents that the gateway only recognizes (EM-61, EM-4.9)', () => {
     expect(record.message.raw).toContain('x')
   })
 
-  test('the gateway reads an invitation within bounds, and never answers it by reading', async () => {
+  test('reads an invitation within limits, and never answers it', async () => {
     const calendar = [
       'BEGIN:VCALENDAR',
       'METHOD:REQUEST',
@@ -498,12 +498,12 @@ describe('the newest text', () => {
       'Subject: offer\n',
       'See below.\r\n\r\n---------- Forwarded message ---------\r\nFrom: Ann <a@x.test>\r\nDate: Sat, 21 Nov 2026\r\nSubject: offer\r\nTo: Bob <b@x.test>\r\n\r\nHelp.',
     ],
-  ])('of a forwarding %s is all of it', async (_what, subject, body) => {
+  ])('of a forwarded mail of %s is all of it', async (_what, subject, body) => {
     const record = await postDraft({ fields: subject + reply, body })
     expect(textOf(record)).toBe(body.replaceAll('\r\n', '\n'))
   })
 
-  test('of a reply holds the answers between quoted lines, in HTML too', async () => {
+  test('of a reply includes answers between quoted lines, in HTML too', async () => {
     const draft = html(
       '<div class="gmail_quote"><div class="gmail_attr">On Sat, Echo wrote:</div><blockquote class="gmail_quote">Shall we?</blockquote><div>Yes, at noon.</div><blockquote class="gmail_quote">Where?</blockquote><div>Here.</div></div>',
     )
@@ -516,14 +516,14 @@ describe('the newest text', () => {
     expect(textOf(record)).toBe('Code:\n\nif (a) {\n  b()\n}')
   })
 
-  test('of a forwarding is all of it', async () => {
+  test('of a forwarded mail is all of it', async () => {
     const draft = html('<p>See below.</p><div class="gmail_quote">Please help.</div>')
     const record = await postDraft({ ...draft, fields: `Subject: Fwd: help\n${draft.fields}${reply}` })
     expect(textOf(record)).toBe('See below.\n\nPlease help.')
   })
 })
 
-test('the gateway cuts a text that is too long for a message, and keeps all of it as a file beside it', async () => {
+test('the gateway truncates an oversized text, and keeps all of it as a file', async () => {
   const body = `${'All work and no play. '.repeat(15_000)}The end.`
   const record = await postDraft({ body: `${body}\r\n` })
   expect(textOf(record)).toBe(body.slice(0, 256 * 1024))
@@ -531,7 +531,7 @@ test('the gateway cuts a text that is too long for a message, and keeps all of i
   expect((await readKept(record, 'email.full_text')).trim()).toBe(body)
 })
 
-test('files small and large come whole out of the thread that reads them (EM-53)', async () => {
+test('files of every size leave the mail thread unchanged (EM-53)', async () => {
   const contents = ['a', 'b'.repeat(70_000), 'c', 'b'.repeat(70_000)]
   const parts = contents.map(content => `--b\r\nContent-Type: application/pdf\r\n\r\n${content}\r\n`).join('')
   const record = await postDraft({ fields: 'Content-Type: multipart/mixed; boundary=b\n', body: `${parts}--b--\r\n` })
@@ -540,7 +540,7 @@ test('files small and large come whole out of the thread that reads them (EM-53)
   expect(blobs.map(bytes => Buffer.from(bytes).toString())).toEqual(contents)
 })
 
-describe('letters that look like others (EM-30)', () => {
+describe('the gateway flags confusable letters (EM-30)', () => {
   test.each([
     ['all of them Cyrillic', 'ann@\u0430\u0440\u0440\u04cf\u0435.test', ['lookalike_domain']],
     ['one among Latin ones', 'ann@p\u0430ypal.test', ['mixed_script', 'lookalike_domain']],
@@ -562,7 +562,7 @@ describe('letters that look like others (EM-30)', () => {
   })
 })
 
-describe('one kind of octet, a hundred thousand parts, twenty thousand blank lines', () => {
+describe('the gateway survives repeated bytes, a hundred thousand parts and twenty thousand blank lines', () => {
   const million = 1_000_000
   const octets = ['\n', ' ', '-', '>', '<', '(', '"', '=', 'a', '\0', '\xff', '.'].map(
     octet => [JSON.stringify(octet), Buffer.alloc(million, octet, 'latin1')] as const,
@@ -571,7 +571,7 @@ describe('one kind of octet, a hundred thousand parts, twenty thousand blank lin
     ...octets,
     ['blank lines', Buffer.from('\r\n'.repeat(20_000))] as const,
     ['dashes', Buffer.from('-'.repeat(20_000))] as const,
-  ])('%s as a body: alive (EM-56)', async (_what, body) => {
+  ])('with %s as a body (EM-56)', async (_what, body) => {
     for (const type of ['text/plain', 'text/html', 'multipart/mixed; boundary=b']) {
       const answer = await gateway.post(write({ fields: `Content-Type: ${type}\nIn-Reply-To: <a@b.test>\n`, body }))
       expect(answer.status).toBe(200)
@@ -579,7 +579,7 @@ describe('one kind of octet, a hundred thousand parts, twenty thousand blank lin
     expect((await gateway.latest()).flags).not.toContain('parser_killed')
   })
 
-  test.each([...octets])('%s as a whole message: refused or taken, never thrown', async (_what, body) => {
+  test.each([...octets])('with %s as a whole message, by a refusal or acceptance', async (_what, body) => {
     expect([200, 400, 413]).toContain((await gateway.post(body)).status)
   })
 })

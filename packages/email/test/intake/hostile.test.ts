@@ -34,7 +34,7 @@ const [accepted, duplicate] = [[{ outcome: 'accepted' }], [{ outcome: 'duplicate
 
 describe('a signed mail is one turn (EM-25)', () => {
   test.each(['X-Copy: 2', 'Comments: again', 'References: <x@open.test>', 'X-Mailer: y\r\nX-Copy: 3'])(
-    'with any field that an attacker adds to it: %s',
+    'despite any field that an attacker adds: %s',
     async field => {
       const message = sign(write())
       expect(await outcome(message)).toEqual(accepted)
@@ -42,21 +42,21 @@ describe('a signed mail is one turn (EM-25)', () => {
     },
   )
 
-  test('with any white space that an attacker puts into its signature', async () => {
+  test('despite white space that an attacker adds to its signature', async () => {
     const message = sign(write())
     expect(await outcome(message)).toEqual(accepted)
     expect(message.replace('; b=', '; b= ')).not.toBe(message)
     expect(await outcome(message.replace('; b=', '; b= '))).toEqual(duplicate)
   })
 
-  test('two that say the same are two', async () => {
+  test('but two mails of the same text are two turns', async () => {
     const message = write()
     expect(await outcome(sign(message))).toEqual(accepted)
     expect(await outcome(sign(message.replace(/<h/, '<again-h')))).toEqual(accepted)
   })
 })
 
-test('a mail with a known Message-ID but other words is a message of its own, with a flag', async () => {
+test('a mail with a known Message-ID but other text is a new message, with a flag', async () => {
   const write = (text: string) =>
     `From: bob@nodmarc.test\r\nTo: echo@${mailDomain}\r\nMessage-ID: <reused@nodmarc.test>\r\n\r\n${text}\r\n`
   const outcomes: unknown[] = []
@@ -83,7 +83,7 @@ describe('a stored copy does not replace the mail (EM-25)', () => {
   })
 })
 
-test('blanks may follow a field name, and nothing else (EM-29)', async () => {
+test('white space may follow a field name, and nothing else (EM-29)', async () => {
   const refused = { status: 400, body: { detail: 'Cannot read mail: a header line is not a field' } }
   for (const end of ['\x0b', '\x0c', '\xa0']) {
     expect(await gateway.post(Buffer.from(write().replace('From:', `From${end}:`), 'latin1'))).toMatchObject(refused)
@@ -91,7 +91,7 @@ test('blanks may follow a field name, and nothing else (EM-29)', async () => {
   expect((await gateway.post(write().replace('From:', 'From \t:'))).status).toBe(200)
 })
 
-test('the gateway refuses recipients that take long to read, unread (EM-43)', async () => {
+test('the gateway refuses expensive recipients without reading them (EM-43)', async () => {
   const quotes = `Cc: ${'"'.repeat(60_000)}\r\n`
   expect(await gateway.post(`${quotes}${quotes}${write()}`)).toMatchObject({
     status: 400,
@@ -99,7 +99,7 @@ test('the gateway refuses recipients that take long to read, unread (EM-43)', as
   })
 })
 
-test('in a complaint with endless bounce addresses every agent looks at fifty (EM-65)', () => {
+test('each agent checks at most fifty of a complaint’s bounce addresses (EM-65)', () => {
   const quoted = quoteBounceAddresses(`x +b.d1.${'0'.repeat(20)}@agents.test `.repeat(40_000))
   expect(quoted.split(' ')).toEqual(Array(50).fill(`+b.d1.${'0'.repeat(20)}@`))
 })

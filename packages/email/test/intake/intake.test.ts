@@ -55,7 +55,7 @@ describe('POST /email/inbound', () => {
     ['another token', { authorization: 'Bearer of-bad-news-to-the-intake' }],
     ['the token with another scheme', { authorization: `Basic ${mailIntakeSecret}` }],
     ['half a token', { authorization: `Bearer ${mailIntakeSecret.slice(0, 8)}` }],
-  ])('with %s fails before the gateway reads anything (EM-71)', async (_what, headers) => {
+  ])('with %s fails before the gateway reads the body (EM-71)', async (_what, headers) => {
     const response = await request(headers)
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).toBe('Bearer realm="mail intake"')
@@ -83,7 +83,7 @@ describe('POST /email/inbound', () => {
       return { ...((await response.json()) as { detail?: string }), status: response.status }
     }
 
-    test('succeeds once; the same request again proves nothing, while a further try does', async () => {
+    test('succeeds once: a repeated request proves nothing, while a new try does', async () => {
       const headers = hook()
       expect(await postHook(headers)).toMatchObject({ status: 200 })
       expect(await postHook(headers)).toMatchObject({
@@ -93,7 +93,7 @@ describe('POST /email/inbound', () => {
       expect(await postHook(hook({}, 60))).toMatchObject({ status: 200, messages: [{ outcome: 'duplicate' }] })
     })
 
-    test('the signature leaves the recipient open, and yet nobody can change it, not even after a restart (EM-71)', async () => {
+    test('cannot change its recipient, even after a restart, although no signature covers it (EM-71)', async () => {
       const headers = hook({ id: 'msg_9' })
       expect(await postHook(headers)).toMatchObject({ status: 200 })
       const again = await openMailGateway({ watchStore: () => gateway.store })
@@ -126,11 +126,11 @@ describe('POST /email/inbound', () => {
         () => ({ ...hook({ id: 'msg_2', secret: 'x' }), authorization: `Bearer ${mailIntakeSecret}` }),
         'Cannot accept mail: its webhook signature is wrong',
       ],
-    ])('the intake refuses %s', async (_what, headers, detail) => {
+    ])('refuses %s', async (_what, headers, detail) => {
       expect(await postHook(headers())).toMatchObject({ status: 401, detail })
     })
 
-    test('a key written as whsec_ is base64', async () => {
+    test('accepts a whsec_ key as base64', async () => {
       const key = Buffer.from('thirty-two octets of a good key.')
       const hooked = await openMailGateway({ config: { intake: { secret: `whsec_${key.toString('base64')}` } } })
       const time = `${Math.floor(hooked.system.now() / 1000)}`
@@ -172,7 +172,7 @@ describe('POST /email/inbound', () => {
     }
   })
 
-  test('"ip" must be one', () =>
+  test('requires a valid "ip"', () =>
     expectRefused(write(), 400, 'Cannot accept mail: "ip" is not an IP address', {
       to: `echo@${mailDomain}`,
       ip: 'localhost',
@@ -186,20 +186,20 @@ describe('POST /email/inbound', () => {
     expect(message.recipient).toBe(`@echo@${mailDomain}`)
   })
 
-  test('two agents get one message each (EM-2.1)', async () => {
+  test('gives two agents one message each (EM-2.1)', async () => {
     const before = (await gateway.store.listMessages({ limit: 100 })).length
     await expectTaken(write(), { to: [`echo@${mailDomain}`, `helper@${mailDomain}`, `nobody@${mailDomain}`] })
     expect((await gateway.store.listMessages({ limit: 100 })).length).toBe(before + 2)
   })
 
-  test('without recipients in the envelope the header names them', async () => {
+  test('takes recipients from the header without an envelope', async () => {
     const { message } = await expectTaken(`Delivered-To: helper@${mailDomain}\n${write()}`, {})
     expect(message.recipient).toBe(`@helper@${mailDomain}`)
     expect((await expectTaken(write(), {})).message.recipient).toBe(`@echo@${mailDomain}`)
   })
 })
 
-describe('who wrote it', () => {
+describe('the author of a mail', () => {
   test.each([
     ['EM-03: a second From above', 'From: a@x.test\nFrom: b@x.test', 'Cannot read mail: more than one From'],
     ['EM-26: no From', 'X-From: a@x.test', 'Cannot read mail: no From'],
@@ -274,18 +274,18 @@ describe('who wrote it', () => {
     'bob@nodmarc.test (Bob)',
     '<@relay.test:j@x.test>',
     '=?utf-8?q?ceo=40corp=2Etest?= <x@evil.test>',
-  ])('From: %s is the same to us and to nodemailer (EM-29)', async from => {
+  ])('is the same here and in nodemailer for From: %s (EM-29)', async from => {
     const { message } = await expectTaken(write({ from: `From: ${from}` }))
     expect(message.sender.address).toBe(`@${parseAddresses(from, { flatten: true })[0]?.address}`)
   })
 
-  test('the gateway refuses one of its own agents from outside (EM-33)', async () => {
+  test('cannot be one of our own agents from outside (EM-33)', async () => {
     const detail = 'Cannot accept mail: its From is one of our own agents'
     await expectRefused(write({ from: `From: Echo <echo@${mailDomain}>` }), 403, detail)
     await expectRefused(write({ from: `From: Helper+x <HELPER+x@${mailDomain}>` }), 403, detail)
   })
 
-  test('another author of the same domain is not', async () => {
+  test('may be another address of the same domain', async () => {
     expect((await expectTaken(write({ from: `From: person@${mailDomain}` }))).message.sender.address).toBe(
       `@person@${mailDomain}`,
     )
@@ -295,7 +295,7 @@ describe('who wrote it', () => {
     ['EM-32: elsewhere', 'reply@evil.test', 'bob@nodmarc.test', true],
     ['in the same place, but the sender is not verified', 'reply@nodmarc.test', 'bob@nodmarc.test', true],
     ['the author itself', 'bob@nodmarc.test', 'bob@nodmarc.test', false],
-  ])('Reply-To %s', async (_what, replyTo, _mailbox, isDiverted) => {
+  ])('keeps the Reply-To %s', async (_what, replyTo, _mailbox, isDiverted) => {
     const { flags } = await expectTaken(write({ fields: `Reply-To: ${replyTo}\n` }))
     expect(flags.includes('reply_to_diverted')).toBe(isDiverted)
   })
@@ -310,8 +310,8 @@ describe('who wrote it', () => {
   )
 })
 
-describe('shape and size', () => {
-  test('only a header, no empty line (EM-40)', async () => {
+describe('the structure and size of a mail', () => {
+  test('may be only a header without an empty line (EM-40)', async () => {
     const { message } = await expectTaken(`From: bob@nodmarc.test\nTo: echo@${mailDomain}\nSubject: All there is`)
     expect(message.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'All there is' }])
     expect(message.id).toMatch(/^sha256:[0-9a-f]{64}$/)
@@ -325,7 +325,7 @@ describe('shape and size', () => {
     ['binary', '\x00\xff\xfe\x01', 'Cannot read mail: a header line is not a field'],
   ])('the gateway refuses %s (EM-41)', (_what, message, detail) => expectRefused(message, 400, detail))
 
-  test('the line that pipes put before a message does not belong to it', async () => {
+  test('does not include the line that pipes put before a message', async () => {
     await expectRefused(`From : bob@nodmarc.test\n${write()}`, 400, 'Cannot read mail: more than one From')
     const { message } = await expectTaken(`From bob@nodmarc.test Sat Nov 21 10:00:00 2026\n${write()}`)
     expect(message.raw).toMatch(/^From: Bob/)
@@ -369,7 +369,7 @@ describe('shape and size', () => {
     ['Reply-To', 'a@x.test,'],
     ['To', 'g:a;'],
     ['Cc', ','],
-  ])('the gateway refuses far too many entries in %s before it reads them', (name, entry) => {
+  ])('lead to a refusal for far too many entries in %s before any parsing', (name, entry) => {
     const fields = `${name}: ${entry.repeat(6000)}\n`.repeat(3)
     return expectRefused(write({ fields }), 400, 'Cannot read mail: more than 1000 recipients in the header')
   })
@@ -409,7 +409,7 @@ describe('shape and size', () => {
     expect(await expectTaken(write(draft))).toMatchObject({ state: 'received', flags: [] })
   })
 
-  test('bare LF, bare CR and NUL in the body (EM-51)', async () => {
+  test('may include bare LF, bare CR and NUL in the body (EM-51)', async () => {
     const { message } = await expectTaken(Buffer.from(write({ body: 'one\ntwo\rthree\0\n' })))
     expect(message.parts).toEqual([
       { kind: 'text', mime: 'text/plain', content: 'one\ntwo\nthree' },
@@ -418,14 +418,14 @@ describe('shape and size', () => {
     expect(message.raw).toContain('three\0')
   })
 
-  test('an unreadable or absurd Date changes nothing (EM-54)', async () => {
+  test('may include an unreadable or absurd Date (EM-54)', async () => {
     for (const date of ['yesterday', 'Thu, 01 Jan 1970 00:00:00 +0000', 'Mon, 01 Jan 2090 00:00:00 +0000']) {
       const { message } = await expectTaken(write({ fields: `Date: ${date}\n` }))
       expect(Math.abs(Date.parse(message.received_at) - Date.now())).toBeLessThan(60_000)
     }
   })
 
-  test('the gateway stores files under safe names and hands them on by digest (EM-53)', async () => {
+  test('include files, which the store keeps under safe names by digest (EM-53)', async () => {
     const names = [
       '../../etc/passwd',
       'a/b\\c.txt',
@@ -459,7 +459,7 @@ describe('shape and size', () => {
     expect(files[0]).toMatchObject({ mime: 'application/pdf', size: blob?.bytes.length })
   })
 
-  test('the gateway keeps a mail that outlasts its parser for the operator', async () => {
+  test('lead a mail that outlasts its parser only to the operator', async () => {
     const hasty = await openMailGateway({ config: { limits: { parse_timeout_ms: 10 } } })
     expect(await hasty.post(write({ fields: 'Content-Type: application/pdf\n' }))).toMatchObject({ status: 200 })
     expect(await hasty.latest()).toMatchObject({

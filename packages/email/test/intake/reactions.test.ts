@@ -55,7 +55,7 @@ test.each([
   ['beside texts', parts('{"emoji":"👍","version":1}'), '👍'],
   ['of several code points', parts('{\n "emoji": "👩🏽‍🚀",\n "version": 1\n}'), '👩🏽‍🚀'],
   ['alone', [`Content-Type: ${type}`, '', '{"emoji":"❤️","version":1}'], '❤️'],
-])('a reaction %s is one, with its emoji and without a file', async (_what, content, emoji) => {
+])('a reaction %s has its emoji, without a file', async (_what, content, emoji) => {
   const { kind, in_reply_to, parts: reactionParts } = await bring(content)
   expect({ kind, in_reply_to }).toEqual({ kind: 'reaction', in_reply_to: '0@agents.test' })
   expect(reactionParts.filter(part => part.kind !== ('email' as string))).toEqual([
@@ -75,7 +75,7 @@ test.each<[what: string, content: readonly string[], answered?: string[]]>([
   expect(reactionParts[0]).toMatchObject({ kind: 'text', content: expect.stringContaining('👍') })
 })
 
-test('a person who only writes an emoji writes a mail', async () => {
+test('a mail with only an emoji stays a mail', async () => {
   const { kind } = await bring(['Content-Type: text/plain; charset=utf-8', '', '👍'])
   expect(kind).toBe('message')
 })

@@ -37,7 +37,7 @@ const filesOf = ({ message }: MessageRecord) => message.parts.flatMap(part => (p
 const artifactTypesOf = ({ message }: MessageRecord) =>
   message.parts.flatMap(part => (part.kind === 'artifact' ? [part.artifact_type] : []))
 
-test('the gateway joins encoded words that a program cut inside a character, in a subject and in a name', async () => {
+test('the gateway joins encoded words that split a character, in a subject and in a name', async () => {
   const { message } = await postMail({
     from: '=?utf-8?B?Wm/D?= =?utf-8?B?qyBCcmFuZHQ=?= <bob@nodmarc.test>',
     fields: ['Subject: =?utf-8?B?RsM=?= =?utf-8?B?pGhyZSBuYWNoIFLDvGdlbg==?='],
@@ -136,7 +136,7 @@ describe('an S/MIME opaque-signed message (EM-61)', () => {
     expect(textOf(record)).toBe('Please call me back today.\n\nList of the house')
   })
 
-  test('a signed document without a message stays a file', async () => {
+  test('stays a file if it is a signed document without a message', async () => {
     const document = Buffer.from(sign('<?xml version="1.0"?><bill/>'), 'hex').toString('base64')
     const record = await postMail({
       fields: ['Content-Type: multipart/mixed; boundary=b'],
@@ -176,9 +176,9 @@ function sign(content: string): string {
   return element('30', element('06', '2a864886f70d010702') + element('a0', signed))
 }
 
-describe('a text that OpenPGP signs in the clear', () => {
+describe('a cleartext OpenPGP signature', () => {
   const plain = ['Content-Type: text/plain; charset=utf-8', 'In-Reply-To: <0@nodmarc.test>']
-  test('loses its armour for the agent, and stays whole in the store', async () => {
+  test('loses its armour for the agent, and stays complete in the store', async () => {
     const record = await postMail({
       fields: plain,
       body: [
@@ -206,7 +206,7 @@ describe('a text that OpenPGP signs in the clear', () => {
   })
 })
 
-describe('a mail with badly written fields', () => {
+describe('a mail with malformed fields', () => {
   const open = 'Are you open on Sunday?'
   const greeting = 'U2Now7ZuZSBHcsO8w59lDQo='
   test.each<[string, readonly string[], readonly string[] | string, string]>([
@@ -292,7 +292,7 @@ describe('a mail with badly written fields', () => {
     ['a calendar', 'text/calendar; charset=utf-8'],
     ['a card', 'text/vcard; charset=utf-8'],
     ['a table', 'text/csv'],
-  ])('keeps %s a file', async (_what, type) => {
+  ])('keeps %s as a file', async (_what, type) => {
     const record = await postMail({
       fields: ['Content-Type: multipart/mixed; boundary=b'],
       body: ['--b', `Content-Type: ${type}`, '', 'a,b', '--b', 'Content-Type: text/plain', '', open, '--b--'],
@@ -300,7 +300,7 @@ describe('a mail with badly written fields', () => {
     expect({ text: textOf(record), files: filesOf(record).length }).toEqual({ text: open, files: 1 })
   })
 
-  test('the gateway changes nothing in an attached mail', async () => {
+  test('keeps an attached mail unchanged', async () => {
     const inner = ['From: a@b.test', 'Content-Type: text', 'Content-Transfer-Encoding: 8bit;', '', 'Inside.']
     const record = await postMail({
       fields: ['Content-Type: multipart/mixed; boundary=b'],
@@ -325,7 +325,7 @@ describe('a mail with badly written fields', () => {
   })
 })
 
-describe('HTML that says more than the plain text (EM-60)', () => {
+describe('HTML with more text than the plain text (EM-60)', () => {
   const both = (plain: string, html: string): Draft => ({
     fields: ['Content-Type: multipart/alternative; boundary=b'],
     body: [
@@ -378,7 +378,7 @@ describe('HTML that says more than the plain text (EM-60)', () => {
 
 describe('the newest text of a reply', () => {
   const reply = ['Subject: Re: Question', 'In-Reply-To: <0@agents.test>']
-  test('is the text above the Turkish header block of Outlook in HTML', async () => {
+  test('is the text above Outlook’s Turkish header block in HTML', async () => {
     const block =
       '<div style="border:none;border-top:solid #E1E1E1 1.0pt"><p><b>Kimden:</b> Desk &lt;desk@agents.test&gt;<br><b>Gönderildi:</b> 20.11.2026 09:00<br><b>Kime:</b> Ann &lt;ann@example.org&gt;<br><b>Konu:</b> Re: X</p></div>'
     const record = await postMail({
@@ -388,7 +388,7 @@ describe('the newest text of a reply', () => {
     expect(textOf(record)).toBe('Yes, two please.')
   })
 
-  test('keeps text of a person that looks like text of a program', async () => {
+  test('includes a person’s text that looks like a program’s', async () => {
     const body = ['Please translate this line:', 'On Fri, 20 Nov 2026 at 09:00 Bob <bob@x.test> wrote:', 'Guten Tag']
     expect(textOf(await postMail({ fields: reply, body }))).toBe(body.join('\n'))
   })

@@ -72,15 +72,15 @@ function write(octets: number): string {
   return head + `${'x'.repeat(70)}\r\n`.repeat(Math.ceil(octets / 72))
 }
 
-describe('mails that need more memory than there is', () => {
-  test('the listener accepts two mails of 20 MB that one server sends at the same time, one after the other', async () => {
+describe('mails that need more memory than is free', () => {
+  test('arrive one after the other if one server sends two of 20 MB at once', async () => {
     const { begin } = await open()
     const clients = [await begin(), await begin()]
     const replies = clients.map(client => client.say(`${write(20 * 1000 * 1000)}.`))
     expect(await Promise.all(replies)).toEqual(['250 2.6.0 accepted', '250 2.6.0 accepted'])
   }, 60_000)
 
-  test('a mail waits for the memory of an earlier one, while small mail and other channels continue', async () => {
+  test('wait for memory, while small mails and other channels continue', async () => {
     const { begin, bodies, counted } = await open({ total: 4_096 * kib })
     const [first, second, small] = [await begin(), await begin(), await begin()]
     first.write(write(1_500 * kib))
@@ -96,7 +96,7 @@ describe('mails that need more memory than there is', () => {
   })
 
   test.each(['smtp', 'lmtp'] as const)(
-    '%s closes the connection of a mail that waits too long, and frees its memory',
+    'lose their connection by %s if they wait too long, and free their memory',
     async protocol => {
       const { sleep, end } = createWaits()
       const { begin, counted, gateway } = await open({ total: 4_096 * kib, protocol, sleep })
@@ -119,7 +119,7 @@ describe('mails that need more memory than there is', () => {
     },
   )
 
-  test('a mail that is too large frees its memory before it ends', async () => {
+  test('free their memory before their end if they are too large', async () => {
     const { begin, counted } = await open()
     const client = await begin()
     client.write(write(26 * kib * kib))
@@ -128,7 +128,7 @@ describe('mails that need more memory than there is', () => {
   })
 })
 
-test('the gateway frees the memory of a client that disconnects during a mail, and reports no fault of its own', async () => {
+test('the gateway frees the memory of a client that disconnects, without reporting an error', async () => {
   const { begin, counted, gateway } = await open()
   const client = await begin()
   client.write(write(70 * kib))
@@ -142,23 +142,26 @@ test('the gateway frees the memory of a client that disconnects during a mail, a
   expect(counted.held).toBe(0)
 })
 
-describe('a client that is slow (EM-69)', () => {
+describe('a slow client (EM-69)', () => {
   const tooSlow = '421 4.4.2 Cannot accept mail: slower than 1 KB a second for a minute'
 
-  test.each(['smtp', 'lmtp'] as const)('%s cuts it off after a minute with less than 60 KB', async protocol => {
-    const { sleep, end } = createWaits()
-    const { begin, counted, gateway } = await open({ protocol, sleep })
-    const client = await begin()
-    client.write(write(50 * kib))
-    await vi.waitFor(() => expect(counted.held).toBeGreaterThan(50 * kib))
-    end(60_000)
-    expect(await client.read()).toBe(tooSlow)
-    await client.closed
-    expect(await gateway.store.listRefusals({ limit: 1 })).toMatchObject([{ code: 'unavailable', status: 421 }])
-    expect((await gateway.store.count()).messages.received).toBe(0)
-  })
+  test.each(['smtp', 'lmtp'] as const)(
+    'loses its %s connection after a minute with less than 60 KB',
+    async protocol => {
+      const { sleep, end } = createWaits()
+      const { begin, counted, gateway } = await open({ protocol, sleep })
+      const client = await begin()
+      client.write(write(50 * kib))
+      await vi.waitFor(() => expect(counted.held).toBeGreaterThan(50 * kib))
+      end(60_000)
+      expect(await client.read()).toBe(tooSlow)
+      await client.closed
+      expect(await gateway.store.listRefusals({ limit: 1 })).toMatchObject([{ code: 'unavailable', status: 421 }])
+      expect((await gateway.store.count()).messages.received).toBe(0)
+    },
+  )
 
-  test('every minute counts: more in the first does not excuse nothing in the second', async () => {
+  test('must be fast enough in every minute', async () => {
     const { sleep, end } = createWaits()
     const { begin, counted } = await open({ sleep })
     const client = await begin()
@@ -170,7 +173,7 @@ describe('a client that is slow (EM-69)', () => {
     expect(await client.read()).toBe(tooSlow)
   })
 
-  test('one that sends more may take its time', async () => {
+  test('may take its time if it is fast enough', async () => {
     const { sleep, end } = createWaits()
     const { begin, counted } = await open({ sleep })
     const client = await begin()
@@ -183,7 +186,7 @@ describe('a client that is slow (EM-69)', () => {
     expect(await client.say('.')).toBe('250 2.6.0 accepted')
   })
 
-  test('the whole mail has its time, too', async () => {
+  test('has a time limit for the whole mail', async () => {
     const { sleep, end } = createWaits()
     const { begin, counted } = await open({ sleep })
     const client = await begin()

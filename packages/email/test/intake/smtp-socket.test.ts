@@ -31,7 +31,7 @@ describe('LMTP by a socket in the file system', () => {
     expect(gateway.listening?.description).toBe(`LMTP on ${path}`)
   })
 
-  test('accepts a mail, and believes by XFORWARD who brought it', async () => {
+  test('accepts a mail, and takes its client from XFORWARD', async () => {
     const client = await openSmtpClient(path)
     await client.read()
     expect(await client.say('LHLO mx.nodmarc.test')).toMatch(/250[ -]XFORWARD NAME ADDR/)
@@ -44,14 +44,14 @@ describe('LMTP by a socket in the file system', () => {
   })
 })
 
-describe('the socket', () => {
+describe('the socket file', () => {
   const open: { close(): unknown }[] = []
   afterEach(async () => {
     for (const each of open.splice(0)) await each.close()
     rmSync(path, { force: true })
   })
 
-  test('a client that brings mail by SMTP there has no address that SPF could judge', async () => {
+  test('gives SPF no client address for mail by SMTP', async () => {
     const gateway = await openGateway('smtp')
     open.push(gateway)
     const client = await openSmtpClient(path)
@@ -65,7 +65,7 @@ describe('the socket', () => {
     })
   })
 
-  test('is gone when the listener is closed', async () => {
+  test('disappears when the listener closes', async () => {
     await (await openGateway()).close()
     expect(() => statSync(path)).toThrow('ENOENT')
   })
@@ -80,7 +80,7 @@ describe('the socket', () => {
     client.end()
   })
 
-  test('stays with the process that answers at it, and a file stays as it is', async () => {
+  test('stays with its running process, and a regular file stays too', async () => {
     const otherServer = createServer().listen(path)
     await once(otherServer, 'listening')
     await expect(openGateway()).rejects.toMatchObject({ code: 'EADDRINUSE' })
@@ -92,7 +92,7 @@ describe('the socket', () => {
   })
 })
 
-test('a listener has a port or a path', () => {
+test('a listener requires a port or a path', () => {
   const problem = /must have either .*port.* or .*path/
   expect(() => emailConfigSchema.parse({ listen: {} })).toThrow(problem)
   expect(() => emailConfigSchema.parse({ listen: { port: 1, path: '/x' } })).toThrow(problem)

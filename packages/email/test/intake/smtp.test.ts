@@ -34,7 +34,7 @@ describe('the SMTP listener', () => {
   })
   afterAll(() => gateway.close())
 
-  test('reports its address and its abilities', async () => {
+  test('announces its name and abilities', async () => {
     expect(gateway.listening?.description).toBe(`SMTP on 127.0.0.1:${port}`)
     const { client, features } = await greet(port)
     expect(features).toContain('SIZE 10000')
@@ -85,7 +85,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('SMTPUTF8: takes letters beyond ASCII in envelope and header (RFC 6531, RFC 6532) (EM-4.3)', async () => {
+  test('accepts SMTPUTF8 letters in envelope and header (RFC 6531, RFC 6532, EM-4.3)', async () => {
     const { client } = await greet(port)
     const utf8 = (text: string) => Buffer.from(text).toString('latin1')
     expect(await client.say(utf8('MAIL FROM:<jörg@nodmarc.test> SMTPUTF8'))).toMatch(/^250 /)
@@ -126,7 +126,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('refuses a mail that is too large by SIZE, and after DATA without SIZE (EM-44)', async () => {
+  test('refuses an oversized mail by SIZE, or after DATA without SIZE (EM-44)', async () => {
     const { client } = await greet(port)
     expect(await client.say('MAIL FROM:<bob@nodmarc.test> SIZE=10001')).toMatch(/^552 5\.3\.4 /)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
@@ -139,7 +139,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('shows the operator a refusal by the announced SIZE (EM-44)', async () => {
+  test('records a refusal by the announced SIZE for the operator (EM-44)', async () => {
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test> SIZE=10001')
     await client.say('QUIT')
@@ -153,7 +153,7 @@ describe('the SMTP listener', () => {
     )
   })
 
-  test('takes a message whole that comes in more pieces than it keeps apart', async () => {
+  test('accepts a message in more chunks than it keeps apart', async () => {
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
     await client.say(`RCPT TO:<echo@${mailDomain}>`)
@@ -175,7 +175,7 @@ describe('the SMTP listener', () => {
     ['CRLF.CR', '\r\n.\r'],
     ['CRLF.CRCRLF', '\r\n.\r\r\n'],
     ['CRLF NUL.CRLF', '\r\n\0.\r\n'],
-  ])('%s does not end a message (EM-66)', async (_what, sequence) => {
+  ])('does not end a message at %s (EM-66)', async (_what, sequence) => {
     const before = await countStored(gateway.store)
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
@@ -187,7 +187,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('cuts off a line without end and nonsense (EM-69)', async () => {
+  test('closes the connection for an endless line and for nonsense (EM-69)', async () => {
     const { client: long } = await greet(port)
     long.write('x'.repeat(1024 * 1024))
     await long.closed
@@ -207,7 +207,7 @@ describe('the SMTP listener', () => {
   })
 
   // This test needs its own listener, because on the shared one a test that a busy machine delays would count as a silent client too.
-  test('cuts off a silent client (EM-69)', async () => {
+  test('disconnects a silent client (EM-69)', async () => {
     const impatient = await openMailGateway({ config: { listen: { port: 0, timeout_ms: 100 } } })
     const client = await openSmtpClient(impatient.listening?.port ?? 0)
     await vi.waitFor(async () => expect(await client.read()).toMatch(/^421 /))
@@ -215,7 +215,7 @@ describe('the SMTP listener', () => {
     await impatient.close()
   })
 
-  test('cuts off a mail of nothing but escaped dots before it costs the gateway time', async () => {
+  test('disconnects a mail of only escaped dots before it costs much time', async () => {
     const large = await openMailGateway({ config: { listen: { port: 0 } } })
     const { client } = await greet(large.listening?.port ?? 0)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
@@ -243,7 +243,7 @@ describe('the SMTP listener', () => {
   })
 })
 
-describe('a mail server of the operator that forwards mail', () => {
+describe('the operator’s forwarding mail server', () => {
   const forward = async (config: { protocol: 'smtp' | 'lmtp'; trusted_peers: string[] }, ...commands: string[]) => {
     const gateway = await openMailGateway({ config: { listen: { port: 0, ...config } } })
     gateway.simulation.dns.set('nodmarc.test', { TXT: ['v=spf1 ip4:192.0.2.5 -all'] })
@@ -267,7 +267,7 @@ describe('a mail server of the operator that forwards mail', () => {
     ['XFORWARD', 'lmtp', 'XFORWARD ADDR=192.0.2.5 HELO=mx.nodmarc.test PROTO=ESMTP'],
     ['XFORWARD', 'smtp', 'XFORWARD ADDR=192.0.2.5 HELO=mx.nodmarc.test'],
     ['XCLIENT', 'smtp', 'XCLIENT ADDR=192.0.2.5'],
-  ])('declares by %s over %s who brought it', async (name, protocol, command) => {
+  ])('declares the client by %s over %s', async (name, protocol, command) => {
     const { features, spf } = await forward({ protocol, trusted_peers: trusted }, command)
     expect(features).toContain(name)
     expect(spf).toMatchObject({ verdict: 'pass', ip: '192.0.2.5', domain: 'nodmarc.test' })
@@ -277,14 +277,14 @@ describe('a mail server of the operator that forwards mail', () => {
     ['nothing over LMTP', 'lmtp', []],
     ['nothing over SMTP', 'smtp', trusted],
     ['that it does not know', 'smtp', trusted],
-  ])('that declares %s: SPF has nothing to judge', async (what, protocol, trusted_peers) => {
+  ])('leaves SPF without a client if it declares %s', async (what, protocol, trusted_peers) => {
     const commands = what === 'that it does not know' ? ['XFORWARD ADDR=[UNAVAILABLE]'] : []
     const { spf } = await forward({ protocol, trusted_peers }, ...commands)
     expect(spf).toMatchObject({ verdict: 'unverifiable' })
   })
 
   test.each(['XFORWARD ADDR=192.0.2.5', 'XCLIENT ADDR=192.0.2.5'])(
-    '%s of another peer does not count (EM-68)',
+    'and another peer’s %s does not count (EM-68)',
     async command => {
       const { features, replies, spf } = await forward({ protocol: 'smtp', trusted_peers: ['192.0.2.99'] }, command)
       expect(features).not.toMatch(/XFORWARD|XCLIENT/)
@@ -314,7 +314,7 @@ describe('the LMTP listener', () => {
   })
   afterAll(() => gateway.close())
 
-  test('each recipient gets its own answer, and a second try delivers only what is missing (EM-70)', async () => {
+  test('answers each recipient separately, and a second try delivers only missing ones (EM-70)', async () => {
     const { client } = await greet(gateway.listening?.port ?? 0, 'LHLO')
     const message = write()
     const hand = async () => {
@@ -334,7 +334,7 @@ describe('the LMTP listener', () => {
     client.end()
   })
 
-  test('the listener refuses a mail for all of its recipients, or for none', async () => {
+  test('refuses a mail for all of its recipients, or for none', async () => {
     const { client } = await greet(gateway.listening?.port ?? 0, 'LHLO')
     await client.say('MAIL FROM:<bob@nodmarc.test>')
     await client.say(`RCPT TO:<helper@${mailDomain}>`)

@@ -80,8 +80,8 @@ async function deliver(name: string, { headers, body }: Recorded, at = gateway) 
 const replay = (name: string, title: string) => deliver(name, readRecorded(name, title))
 const countStored = async () => (await gateway.store.listMessages({ limit: 10 })).length
 
-describe.each(names)('%s', name => {
-  test('a valid webhook brings the mail unchanged, and gets 200 (EM-2.3)', async () => {
+describe.each(names)('the webhook of %s', name => {
+  test('delivers the mail unchanged and gets 200 if it is valid (EM-2.3)', async () => {
     const { status, json } = await replay(name, 'good')
     expect({ status, json }).toEqual({ status: 200, json: { status: 'accepted', messages: [{ outcome: 'accepted' }] } })
     const { message } = await gateway.latest()
@@ -93,7 +93,7 @@ describe.each(names)('%s', name => {
     expect(message.raw).toMatch(/^From: Bob <bob@nodmarc\.test>\r\nTo: .*all of it\.\r\n$/s)
   })
 
-  test('the webhook refuses a wrong signature or password, and the operator sees it (EM-71)', async () => {
+  test('gets a refusal for a wrong signature or password, and the operator sees it (EM-71)', async () => {
     const { status, json } = await replay(name, 'wrong-signature')
     expect(status).toBe(name === 'ses' ? 403 : 401)
     expect(json.detail).toMatch(/^Cannot accept webhook: (its signature is wrong|wrong or missing user and password)$/)
@@ -101,7 +101,7 @@ describe.each(names)('%s', name => {
     expect(await gateway.store.listRefusals({ limit: 1 })).toMatchObject([{ from: '192.0.2.200', reason: json.detail }])
   })
 
-  test('a repeated webhook starts no second turn', async () => {
+  test('starts no second turn when it repeats', async () => {
     await replay(name, 'good')
     const { status, json } = await replay(name, 'good')
     if (name === 'mailgun' || name === 'sendgrid') {
@@ -115,7 +115,7 @@ describe.each(names)('%s', name => {
     expect(await countStored()).toBe(1)
   })
 
-  test('the webhook refuses an oversized mail with a status that ends its delivery (EM-44)', async () => {
+  test('gets a status that ends the delivery of an oversized mail (EM-44)', async () => {
     const small = await openAt({}, { message_bytes: 200 })
     const { status, text } = await deliver(name, readRecorded(name, 'good'), small)
     expect(status).toBe(refusals[name])
@@ -125,7 +125,7 @@ describe.each(names)('%s', name => {
     await small.close()
   })
 
-  test('the webhook refuses a mail for no agent here with a status that ends its delivery', async () => {
+  test('gets a status that ends the delivery of a mail for no local agent', async () => {
     const request = readRecorded(name, 'good')
     const closed = await openMailGateway({
       config: { providers: { [name]: readProviderConfig(name) } },
@@ -139,7 +139,7 @@ describe.each(names)('%s', name => {
     await closed.close()
   })
 
-  test('the webhook refuses a request that proves nothing by its header, unread', async () => {
+  test('gets a refusal without a proof in its header, before its body', async () => {
     if (name === 'mailgun' || name === 'ses') return
     const { headers } = readRecorded(name, 'good')
     const body = new ReadableStream({
@@ -156,13 +156,13 @@ describe.each(names)('%s', name => {
     expect((await gateway.channel.endpoint.routes.fetch(request)).status).toBe(401)
   })
 
-  test('a provider that is not configured does not exist', async () => {
+  test('does not exist for a provider outside the configuration', async () => {
     const otherGateway = await openMailGateway()
     expect((await deliver(name, readRecorded(name, 'good'), otherGateway)).status).toBe(404)
     await otherGateway.close()
   })
 
-  test('the webhook refuses a coded body and another content type (EM-73)', async () => {
+  test('gets a refusal for an encoded body and another content type (EM-73)', async () => {
     const { headers, body } = readRecorded(name, 'good')
     const coded = { headers: { ...headers, 'content-encoding': 'gzip' }, body }
     expect(await deliver(name, coded)).toMatchObject({ status: 415 })
@@ -172,8 +172,8 @@ describe.each(names)('%s', name => {
   })
 })
 
-describe('when DNS does not answer', () => {
-  test.each(names)('the gateway asks %s to come back', async name => {
+describe('without DNS answers', () => {
+  test.each(names)('the gateway asks %s to retry', async name => {
     const request = readRecorded(name, 'good')
     gateway.simulation.dns.fail('_dmarc.nodmarc.test', 'servfail')
     const { status, json } = await deliver(name, request)
@@ -183,11 +183,11 @@ describe('when DNS does not answer', () => {
   })
 })
 
-describe('a mail whose refusal must not reach the sender', () => {
+describe('a mail whose refusal must not reach its claimed sender', () => {
   const octets = Buffer.from(`From: a@x.test\r\nFrom: b@x.test\r\nTo: echo@${mailDomain}\r\n\r\nHi\r\n`)
   const envelope = { from: 'a@x.test', to: `echo@${mailDomain}` }
 
-  test('ends without a refusal where that would go to any address that the mail names', async () => {
+  test('ends without a refusal if that would go to an address in the mail', async () => {
     const bouncing = await openAt({ postal: { public_key: ownKey.publicKey.export({ type: 'spki', format: 'pem' }) } })
     const { status, json } = await deliver('postal', writePostal(octets, envelope, ownKey.privateKey), bouncing)
     expect(status).toBe(200)
@@ -196,7 +196,7 @@ describe('a mail whose refusal must not reach the sender', () => {
     await bouncing.close()
   })
 
-  test('ends with a refusal where only the provider sees it', async () => {
+  test('ends with a refusal if only the provider sees it', async () => {
     const { user, password } = readProviderConfig('postmark') as { user: string; password: string }
     const request = writePostmark(octets, envelope, basicOf(user, password))
     expect(await deliver('postmark', request)).toMatchObject({
@@ -206,7 +206,7 @@ describe('a mail whose refusal must not reach the sender', () => {
   })
 })
 
-test("CloudMailin's refusal is a sentence for the sender", async () => {
+test('the refusal for CloudMailin is a sentence for the sender', async () => {
   const { user, password } = readProviderConfig('cloudmailin') as { user: string; password: string }
   const octets = Buffer.from(`From: bob@nodmarc.test\r\nTo: nobody@${mailDomain}\r\n\r\nHi\r\n`)
   const envelope = { from: 'bob@nodmarc.test', to: `nobody@${mailDomain}` }
@@ -216,15 +216,18 @@ test("CloudMailin's refusal is a sentence for the sender", async () => {
   })
 })
 
-test.each(['mailgun', 'sendgrid', 'ses'])('the gateway refuses %s with an old time (EM-71)', async name => {
-  const { status, json } = await replay(name, 'old-timestamp')
-  expect({ status, detail: json.detail }).toEqual({
-    status: name === 'ses' ? 403 : 401,
-    detail: 'Cannot accept webhook: its time is too far from now',
-  })
-})
+test.each(['mailgun', 'sendgrid', 'ses'])(
+  'the gateway refuses a webhook of %s with an old time (EM-71)',
+  async name => {
+    const { status, json } = await replay(name, 'old-timestamp')
+    expect({ status, detail: json.detail }).toEqual({
+      status: name === 'ses' ? 403 : 401,
+      detail: 'Cannot accept webhook: its time is too far from now',
+    })
+  },
+)
 
-test('two webhooks of SendGrid are the same one, however they write their signatures (EM-71)', async () => {
+test('two webhooks of SendGrid with different signature formats count as one (EM-71)', async () => {
   const { headers, body } = readRecorded('sendgrid', 'good')
   const name = 'x-twilio-email-event-webhook-signature'
   const text = headers[name] ?? ''
@@ -233,7 +236,7 @@ test('two webhooks of SendGrid are the same one, however they write their signat
   expect((await deliver('sendgrid', again)).json.detail).toBe('Cannot accept webhook: it was here before')
 })
 
-test('a Mailgun token, whose signature covers nothing else, brings no second mail, not even after a restart (EM-71)', async () => {
+test('a repeated Mailgun token delivers no second mail, even after a restart (EM-71)', async () => {
   const signing_key = 'key-of-sixteen-characters'
   const first = await openAt({ mailgun: { signing_key } })
   const again = await openMailGateway({
@@ -298,19 +301,19 @@ test.each(['', 'short', 'fifteen-letters'])('the configuration refuses the short
   expect(config.error?.issues[0]?.message).toBe('must have 16 characters at least')
 })
 
-describe('CloudMailin’s list of recipients', () => {
+describe('the recipient list of CloudMailin', () => {
   const { user, password } = readProviderConfig('cloudmailin') as { user: string; password: string }
   const to = [`echo@${mailDomain}`, `helper@${mailDomain}`]
   test.each<[string, Readonly<Record<string, string>>]>([
     ['numbered', { 'envelope[recipients][0]': to[0] ?? '', 'envelope[recipients][1]': to[1] ?? '' }],
     ['in one field', { 'envelope[recipients]': to.join(', ') }],
-  ])('%s, reaches every agent that it names', async (_what, fields) => {
+  ])('names every agent that gets the mail: %s', async (_what, fields) => {
     const message = Buffer.from('From: bob@nodmarc.test\r\nMessage-ID: <both@nodmarc.test>\r\n\r\nHello\r\n')
     const form = { 'envelope[to]': to[0] ?? '', 'envelope[from]': 'bob@nodmarc.test', ...fields, message }
     expect(await postBody(writeMultipart('b', form))).toEqual(['accepted', 'accepted'])
   })
 
-  test('in repeated fields, reaches every agent that it names', async () => {
+  test('may be in repeated fields', async () => {
     const message = encodeURIComponent('From: bob@nodmarc.test\r\nMessage-ID: <both@nodmarc.test>\r\n\r\nHello\r\n')
     const list = to.map(each => `envelope[recipients][]=${each}`).join('&')
     const body = Buffer.from(`envelope[to]=${to[0]}&${list}&message=${message}`)
@@ -324,7 +327,7 @@ describe('CloudMailin’s list of recipients', () => {
   }
 })
 
-test('the gateway refuses a body that differs from the signed one by a line end (EM-71)', async () => {
+test('the gateway refuses a body that differs from the signed one by a line ending (EM-71)', async () => {
   for (const name of ['postal', 'forwardemail', 'sendgrid']) {
     const { headers, body } = readRecorded(name, 'good')
     const again = { headers, body: Buffer.concat([body, Buffer.from('\n')]) }
@@ -335,28 +338,25 @@ test('the gateway refuses a body that differs from the signed one by a line end 
 test.each([
   ['postal', { message: undefined }, 'Choose the format "Raw message" for the HTTP endpoint.'],
   ['forwardemail', { raw: '' }, 'Its webhook must carry "raw".'],
-])(
-  'the gateway asks %s without the raw mail to come back, and shows the operator the fix',
-  async (name, change, fix) => {
-    const config = { postal: { public_key: ownKey.publicKey.export({ type: 'spki', format: 'pem' }) } }
-    const opened = await openAt(config)
-    const { sign, createHmac } = await import('node:crypto')
-    const json = JSON.parse(readRecorded(name, 'good').body.toString())
-    const body = Buffer.from(JSON.stringify({ ...json, ...change }))
-    const { secret = '' } = readProviderConfig(name) as { secret?: string }
-    const proofs = {
-      postal: () => ({ 'x-postal-signature-256': sign('sha256', body, ownKey.privateKey).toString('base64') }),
-      forwardemail: () => ({ 'x-webhook-signature': createHmac('sha256', secret).update(body).digest('hex') }),
-    }
-    const headers = { 'content-type': 'application/json', ...proofs[name as 'postal']() }
-    const answer = await deliver(name, { headers, body }, opened)
-    expect({ status: answer.status, detail: answer.json.detail }).toEqual({
-      status: 503,
-      detail: `Cannot read webhook: it has no raw mail. ${fix}`,
-    })
-    await opened.close()
-  },
-)
+])('the gateway asks %s to retry without the raw mail, and shows the operator the fix', async (name, change, fix) => {
+  const config = { postal: { public_key: ownKey.publicKey.export({ type: 'spki', format: 'pem' }) } }
+  const opened = await openAt(config)
+  const { sign, createHmac } = await import('node:crypto')
+  const json = JSON.parse(readRecorded(name, 'good').body.toString())
+  const body = Buffer.from(JSON.stringify({ ...json, ...change }))
+  const { secret = '' } = readProviderConfig(name) as { secret?: string }
+  const proofs = {
+    postal: () => ({ 'x-postal-signature-256': sign('sha256', body, ownKey.privateKey).toString('base64') }),
+    forwardemail: () => ({ 'x-webhook-signature': createHmac('sha256', secret).update(body).digest('hex') }),
+  }
+  const headers = { 'content-type': 'application/json', ...proofs[name as 'postal']() }
+  const answer = await deliver(name, { headers, body }, opened)
+  expect({ status: answer.status, detail: answer.json.detail }).toEqual({
+    status: 503,
+    detail: `Cannot read webhook: it has no raw mail. ${fix}`,
+  })
+  await opened.close()
+})
 
 describe('Amazon SNS', () => {
   test('the gateway accepts signature versions 1 and 2 after one fetch of the certificate (EM-2.5)', async () => {
@@ -393,7 +393,7 @@ describe('Amazon SNS', () => {
   test.each([
     ['an answer that is no certificate', () => ({ status: 200, body: Buffer.from('<html>') }), 403],
     ['a certificate that cannot be had', () => ({ status: 404, body: Buffer.from('') }), 503],
-  ])('%s proves nothing, and the gateway asks for it again', async (_what, answer, status) => {
+  ])('%s proves nothing, and the gateway fetches it again', async (_what, answer, status) => {
     certificate = answer
     expect((await replay('ses', 'good')).status).toBe(status)
     certificate = () => ({ status: 200, body: readCertificatePem() })
@@ -404,7 +404,7 @@ describe('Amazon SNS', () => {
     ['proves the author where the operator says so', true, 'PASS', { status: 200, verified: true }],
     ['that is not believed proves nothing', false, 'PASS', { status: 403, detail: byPolicy }],
     ['that is no pass proves nothing', true, 'GRAY', { status: 403, detail: byPolicy }],
-  ])("a verdict of Amazon's %s", async (_what, trust_provider_verdict, status, expected) => {
+  ])("the gateway handles Amazon's verdict %s", async (_what, trust_provider_verdict, status, expected) => {
     const topics = readProviderConfig('ses').topics as string[]
     const opened = await openAt({ ses: { topics, trust_provider_verdict } })
     certificate = () => ({ status: 200, body: Buffer.from(amazonCertificate.cert) })
@@ -434,7 +434,7 @@ describe('Amazon SNS', () => {
   })
 })
 
-describe('forms (EM-73)', () => {
+describe('a webhook form (EM-73)', () => {
   const { user, password } = readProviderConfig('cloudmailin') as { user: string; password: string }
   const authorization = basicOf(user, password)
   const post = (type: string, body: Buffer) =>
@@ -458,11 +458,11 @@ describe('forms (EM-73)', () => {
       Buffer.from(`--b\r\n${'x'.repeat(9000)}\r\n--b--`),
       'a part has no header',
     ],
-  ])('%s: 400', async (_what, type, body, problem) => {
+  ])('gets 400 for %s', async (_what, type, body, problem) => {
     expect(await post(type, body)).toMatchObject({ status: 400, json: { detail: `Cannot read webhook: ${problem}` } })
   })
 
-  test('the octets of a field arrive unchanged', async () => {
+  test('keeps the bytes of a field unchanged', async () => {
     const raw = Buffer.concat([
       Buffer.from(
         `From: bob@nodmarc.test\r\nTo: echo@${mailDomain}\r\nContent-Type: text/plain; charset=latin1\r\n\r\n`,
@@ -475,7 +475,7 @@ describe('forms (EM-73)', () => {
   })
 })
 
-test('the same mail from three webhooks, the intake and LMTP is one turn (EM-74, EM-2.4)', async () => {
+test('one mail from three webhooks, the intake and LMTP is one turn (EM-74, EM-2.4)', async () => {
   for (const name of ['postal', 'cloudmailin', 'ses']) expect((await replay(name, 'good')).status).toBe(200)
   const { message } = await gateway.latest()
   expect((await gateway.post(String(message.raw))).status).toBe(200)

@@ -38,9 +38,12 @@ const suites: readonly Suite[] = [
   { title: 'messages, mime4j', path: 'mime4j/', score: scoreMime, expected: '32 of 32, 23 of them refused' },
 ]
 
-test.each(suites)('$title: $expected', async ({ title, path, score, expected, differingCases = [] }) => {
-  const cases = await score(new URL(`../../../../fixtures/email/suites/${path}`, import.meta.url))
-  printScore(title, cases)
-  expect(cases.flatMap(({ name, isRight }) => (isRight ? [] : [name]))).toEqual(differingCases)
-  expect(formatScore(cases)).toBe(expected)
-})
+test.each(suites)(
+  'the verifier gives the expected result for $title: $expected',
+  async ({ title, path, score, expected, differingCases = [] }) => {
+    const cases = await score(new URL(`../../../../fixtures/email/suites/${path}`, import.meta.url))
+    printScore(title, cases)
+    expect(cases.flatMap(({ name, isRight }) => (isRight ? [] : [name]))).toEqual(differingCases)
+    expect(formatScore(cases)).toBe(expected)
+  },
+)

@@ -40,16 +40,16 @@ function composeAnswer(query: Buffer, name: string): Buffer {
 
 const openLookup = () => createPublicLookup([`127.0.0.1:${server.address().port}`])
 
-test('gives the addresses of both families', async () => {
+test('the lookup returns the addresses of both families', async () => {
   expect(await openLookup()('both.test')).toEqual(['192.0.2.1', '2001:db8::1'])
   expect(await openLookup()('one.test')).toEqual(['192.0.2.1'])
 })
 
-test('rejects for a name that does not exist', async () => {
+test('the lookup rejects for an unknown name', async () => {
   await expect(openLookup()('none.test')).rejects.toMatchObject({ code: 'ENOTFOUND' })
 })
 
-test('names whose servers never answer do not delay other lookups', async () => {
+test('the lookup of names with silent servers does not delay others', async () => {
   const lookup = openLookup()
   let isOver = false
   const slow = Promise.allSettled(Array.from({ length: 64 }, (_, at) => lookup(`${at}.slow.test`)))

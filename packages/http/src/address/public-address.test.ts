@@ -67,7 +67,7 @@ const otherAddresses: Readonly<Record<string, readonly string[]>> = {
 }
 
 describe('isPublicAddress()', () => {
-  test.each(publicOnes)('takes %s', ip => {
+  test.each(publicOnes)('accepts %s', ip => {
     expect(isPublicAddress(ip)).toBe(true)
   })
 

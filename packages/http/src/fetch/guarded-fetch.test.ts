@@ -48,7 +48,7 @@ test('createGuardedFetch() sends https of a loopback host as plain HTTP with its
   })
 })
 
-test('createGuardedFetch() lets no caller set cookies or headers of the connection', async () => {
+test('createGuardedFetch() lets no caller set cookies or connection headers', async () => {
   const server = await listen((_, response) => response.end())
   const fetch = openFetch({ loopback: { 'a.test': server.port } })
   const headers = {
@@ -85,7 +85,7 @@ test.each([
   expect(server.connections()).toBe(0)
 })
 
-test('createGuardedFetch() sends the bytes of a body as they are', async () => {
+test('createGuardedFetch() sends the bytes of a body unchanged', async () => {
   const server = await listen((request, response) => request.pipe(response))
   const fetch = openFetch({ loopback: { 'a.test': server.port } })
   const body = Uint8Array.from({ length: 256 }, (_, byte) => byte)
@@ -93,7 +93,7 @@ test('createGuardedFetch() sends the bytes of a body as they are', async () => {
   expect(answer.body).toEqual(body)
 })
 
-test('createGuardedFetch() opens an allowed origin, keeps the name in Host and asks DNS for it', async () => {
+test('createGuardedFetch() opens an allowed origin, with its name in Host and a DNS query', async () => {
   const server = await listen((_, response) => response.end('in'))
   const lookup = vi.fn(async () => ['127.0.0.1'])
   const origin = `http://desk.internal:${server.port}`
@@ -103,7 +103,7 @@ test('createGuardedFetch() opens an allowed origin, keeps the name in Host and a
   expect(server.requests[0]?.headers.host).toBe(`desk.internal:${server.port}`)
 })
 
-test('createGuardedFetch() opens exactly the named origin: another port of its address stays closed', async () => {
+test('createGuardedFetch() opens only the named origin, and no other port of its address', async () => {
   const allowedListener = await listen((_, response) => response.end())
   const otherListener = await listen((_, response) => response.end())
   const fetch = openFetch({ allowPrivate: [`http://127.0.0.1:${allowedListener.port}`] })
@@ -133,7 +133,7 @@ test.each([
   expect(attempts).toEqual([])
 })
 
-test('createGuardedFetch() connects to the address it checked, whatever DNS says afterwards (AP-35)', async () => {
+test('createGuardedFetch() connects to the checked address, even if DNS changes (AP-35)', async () => {
   const lookup = vi.fn(async () => (lookup.mock.calls.length > 1 ? ['127.0.0.1'] : [unreachable]))
   const fetch = openFetch({ lookup })
   const attempts = await watchAttempts(async () => {
@@ -144,7 +144,7 @@ test('createGuardedFetch() connects to the address it checked, whatever DNS says
   await expect(fetch('https://peer.example/')).rejects.toThrow(notPublic)
 })
 
-test('an address that turns private between two look-ups never reaches the private listener (AP-35)', async () => {
+test('an address that becomes private between two lookups never reaches the private listener (AP-35)', async () => {
   const innerListener = await listen((_, response) => response.end('secret'))
   const answers = [['127.0.0.1'], ['127.0.0.1', unreachable]]
   const fetch = openFetch({
@@ -157,7 +157,7 @@ test('an address that turns private between two look-ups never reaches the priva
   expect(innerListener.connections()).toBe(0)
 })
 
-test('createGuardedFetch() tries the next checked address when the first does not connect', async () => {
+test('createGuardedFetch() tries the next checked address if the first does not connect', async () => {
   const server = await listen((_, response) => response.end('second'))
   const origin = `http://two.internal:${server.port}`
   const fetch = openFetch({ lookup: async () => ['::1', '127.0.0.1'], allowPrivate: [origin] })
@@ -171,7 +171,7 @@ test.each([
     'host name cannot be resolved',
   ],
   ['has no address', async () => [], 'host name has no address'],
-])('createGuardedFetch() calls it unavailable when a name %s', async (_, lookup, problem) => {
+])('createGuardedFetch() throws Unavailable for a name that %s', async (_, lookup, problem) => {
   await expect(openFetch({ lookup })('https://peer.example/')).rejects.toThrow(
     expect.objectContaining({ name: 'Unavailable', message: `Cannot fetch: ${problem}` }),
   )
@@ -185,7 +185,7 @@ test('createGuardedFetch() throws Unavailable for a closed port', async () => {
   )
 })
 
-test('concurrent connections share one DNS lookup; with a clock, connections of the next five seconds share it too', async () => {
+test('concurrent connections, and with a clock those of the next five seconds, share one DNS lookup', async () => {
   const server = await listen((_, response) => response.setHeader('connection', 'close').end())
   const lookup = vi.fn(async () => ['127.0.0.1'])
   const origin = `http://desk.internal:${server.port}`

@@ -32,7 +32,7 @@ async function readAll(body: AsyncIterable<Uint8Array>): Promise<string[]> {
   return pieces
 }
 
-test('openStream() yields pieces as they arrive', async () => {
+test('openStream() yields chunks as they arrive', async () => {
   let sendMore = (): void => undefined
   respond = response => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -48,14 +48,14 @@ test('openStream() yields pieces as they arrive', async () => {
   expect((await pieces.next()).done).toBe(true)
 })
 
-test('openStream() ends the exchange when its reader leaves the loop', async () => {
+test('openStream() closes the exchange when its reader leaves the loop', async () => {
   respond = response => void response.writeHead(200).write('one')
   const { body } = await fetch.openStream('https://peer.test/')
   for await (const _ of body) break
   await closed
 })
 
-test('openStream() ends the exchange when the caller aborts, even before the answer', async () => {
+test('openStream() closes the exchange when the caller aborts, even before the response', async () => {
   const controller = new AbortController()
   respond = response => void response.writeHead(200).write('one')
   const { body } = await fetch.openStream('https://peer.test/', { signal: controller.signal })
@@ -67,7 +67,7 @@ test('openStream() ends the exchange when the caller aborts, even before the ans
   await expect(secondStream).rejects.toThrow(new Unavailable('Cannot fetch: canceled'))
 })
 
-test('openStream() ends a stream that goes silent, read or not', async () => {
+test('openStream() closes a silent stream, with or without a reader', async () => {
   respond = response => void response.writeHead(200).write('one')
   const { body } = await fetch.openStream('https://peer.test/', { idleMs: 30 })
   await expect(readAll(body)).rejects.toThrow(new Unavailable('Cannot fetch: stream went silent'))
@@ -75,7 +75,7 @@ test('openStream() ends a stream that goes silent, read or not', async () => {
   await closed
 })
 
-test('openStream() bounds the bytes that it reads, declared or not', async () => {
+test('openStream() limits the bytes that it reads, with or without a declared length', async () => {
   respond = response => void response.writeHead(200, { 'content-length': '100' }).end('x'.repeat(100))
   const declaredStream = fetch.openStream('https://peer.test/', { maxBytes: 99 })
   await expect(declaredStream).rejects.toThrow('Cannot fetch: answer is too large: 100 bytes, more than 99')
@@ -91,13 +91,13 @@ test('openStream() bounds the bytes that it reads, declared or not', async () =>
 })
 
 test.each(['http://peer.test/', 'https://127.0.0.1/', 'https://localhost/', 'https://user:x@peer.test/'])(
-  'openStream() stands behind the same guard: %s',
+  'openStream() has the same guard: %s',
   async url => {
     await expect(fetch.openStream(url)).rejects.toBeInstanceOf(Undeliverable)
   },
 )
 
-test('openStream() throws for a server that never answers and for one that does not exist', async () => {
+test('openStream() throws for a silent server and for an unknown host', async () => {
   respond = () => undefined
   const slow = fetch.openStream('https://peer.test/', { timeoutMs: 30 })
   await expect(slow).rejects.toThrow(new Unavailable('Cannot fetch: no answer in time'))
@@ -107,14 +107,14 @@ test('openStream() throws for a server that never answers and for one that does 
   )
 })
 
-test('openStream() refuses more streams than one host may have', async () => {
+test('openStream() refuses more streams than the limit per host', async () => {
   respond = response => void response.writeHead(200).write('one')
   const open = () => fetch.openStream('https://peer.test/')
   await Promise.all(Array.from({ length: 32 }, open))
   await expect(open()).rejects.toThrow(new Unavailable('Cannot fetch: too many streams from this host'))
 })
 
-test('openStream() ends the exchange of a reader that leaves before it reads', async () => {
+test('openStream() closes the exchange of a reader that leaves before reading', async () => {
   const answers = [
     (response: ServerResponse) => void response.writeHead(200).write('one'),
     (response: ServerResponse) => void response.writeHead(202).end(),

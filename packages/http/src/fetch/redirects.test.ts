@@ -34,15 +34,12 @@ test('createGuardedFetch() follows a redirect only when the caller asks for it (
   expect(b.connections()).toBe(0)
 })
 
-test.each([301, 302, 303, 307, 308])(
-  'createGuardedFetch() follows %d and says where the answer came from',
-  async status => {
-    const { fetch } = await openTwoHosts(status)
-    const answer = await fetch(to('https://b.test/x#y'), { redirects: 1 })
-    expect(answer.url).toBe('https://b.test/x')
-    expect(Buffer.from(answer.body).toString()).toBe('b.test')
-  },
-)
+test.each([301, 302, 303, 307, 308])('createGuardedFetch() follows %d and returns the final URL', async status => {
+  const { fetch } = await openTwoHosts(status)
+  const answer = await fetch(to('https://b.test/x#y'), { redirects: 1 })
+  expect(answer.url).toBe('https://b.test/x')
+  expect(Buffer.from(answer.body).toString()).toBe('b.test')
+})
 
 test.each([300, 304, 305])('createGuardedFetch() does not follow %d', async status => {
   const { b, fetch } = await openTwoHosts(status)
@@ -80,7 +77,7 @@ test('signatures and credentials do not follow a redirect to another origin (AP-
   })
 })
 
-test('headers stay on a redirect within the origin, and do not come back after one to another origin', async () => {
+test('headers remain at a redirect within the origin, and do not return after one to another origin', async () => {
   const { a, b, fetch } = await openTwoHosts()
   const byB = `https://b.test/to?${encodeURIComponent('https://a.test/x')}`
   const target = to(to(byB))
@@ -114,7 +111,7 @@ test('createGuardedFetch() refuses a redirect to a name with a private address (
   )
 })
 
-test('a redirect loop ends after the number of hops that the caller allows (AP-36)', async () => {
+test('a redirect loop ends after the caller’s limit of hops (AP-36)', async () => {
   const a = await redirector('https://a.test/')
   const fetch = createGuardedFetch({ userAgent: 'x', loopback: { 'a.test': a.port } })
   open.push(fetch)

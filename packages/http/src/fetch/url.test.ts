@@ -166,7 +166,7 @@ test.each([
   ['https://[2606:4700:4700::1111]/', 'https://[2606:4700:4700::1111]/'],
   ['https://notlocalhost.example/', 'https://notlocalhost.example/'],
   ['https://local.example/', 'https://local.example/'],
-])('checkFetchUrl() takes %s in its normal form', (url, normal) => {
+])('checkFetchUrl() accepts %s in its normal form', (url, normal) => {
   expect(checkFetchUrl(url).href).toBe(normal)
 })
 
@@ -179,7 +179,7 @@ describe('checkFetchUrl() with allowPrivate', () => {
     'https://desk.internal/',
     'https://DESK.internal.:443/',
     'https://[::1]:8443/',
-  ])('takes %s', url => {
+  ])('accepts %s', url => {
     expect(() => checkFetchUrl(url, options)).not.toThrow()
   })
 
@@ -193,7 +193,7 @@ describe('checkFetchUrl() with allowPrivate', () => {
     ['https://desk.internal:8443/', 'port is not 443'],
     ['https://a.desk.internal/', 'address is not public'],
     ['https://user@desk.internal/', 'URL holds credentials'],
-  ])('opens exactly what it names, not %s', (url, problem) => {
+  ])('opens exactly the named origin, not %s', (url, problem) => {
     expect(() => checkFetchUrl(url, options)).toThrow(new Undeliverable(`Cannot fetch: ${problem}`))
   })
 
@@ -214,7 +214,7 @@ describe('checkFetchUrl() with allowPrivate', () => {
 describe('checkFetchUrl() with loopback', () => {
   const options = { loopback: { 'mastodon.test': 9001, intern: 9002 } }
 
-  test.each(['https://mastodon.test/', 'https://Mastodon.Test.:443/x', 'https://intern/'])('takes %s', url => {
+  test.each(['https://mastodon.test/', 'https://Mastodon.Test.:443/x', 'https://intern/'])('accepts %s', url => {
     expect(() => checkFetchUrl(url, options)).not.toThrow()
   })
 
@@ -222,7 +222,7 @@ describe('checkFetchUrl() with loopback', () => {
     ['http://mastodon.test/', 'scheme is not https'],
     ['https://mastodon.test:9001/', 'port is not 443'],
     ['https://a.intern.local/', 'address is not public'],
-  ])('opens exactly what it names, not %s', (url, problem) => {
+  ])('opens exactly the named host, not %s', (url, problem) => {
     expect(() => checkFetchUrl(url, options)).toThrow(new Undeliverable(`Cannot fetch: ${problem}`))
   })
 

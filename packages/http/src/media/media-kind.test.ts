@@ -15,7 +15,7 @@ test.each([
   ['text/html', saved],
   ['', saved],
   [undefined, saved],
-])('the server serves a stored file with the name %j by the whole of its type', (mime, served) => {
+])('the server serves a stored file with the name %j under its complete type', (mime, served) => {
   expect(findServedType(mime)).toEqual(served)
 })
 
@@ -31,6 +31,6 @@ test.each([
   ['\xff\xfb\x90', 'audio/mpeg'],
   ['ID3\x04', 'audio/mpeg'],
   ['', 'application/octet-stream'],
-])('the beginning %j is one of %s', (beginning, mime) => {
+])('detection recognizes the bytes %j as %s', (beginning, mime) => {
   expect(detectMedia(Buffer.from(beginning, 'latin1'))).toBe(mime)
 })

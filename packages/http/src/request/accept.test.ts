@@ -26,6 +26,6 @@ test.each([
   expect(acceptsType(header, [activity, profiled, html])).toBe(expected)
 })
 
-test('acceptsType() reads hostile text in linear time', () => {
+test('acceptsType() takes linear time for hostile text', () => {
   expect(acceptsType(`"${'\\",'.repeat(500_000)}`, [html])).toBeUndefined()
 })

@@ -31,12 +31,12 @@ const tooLarge = new Rejection('too_large', 'Cannot read body: larger than 10 by
 test.each([
   ['declared', { 'content-length': '10' }],
   ['undeclared', {}],
-])('readBody() takes a %s body of exactly the limit', async (_, headers) => {
+])('readBody() accepts a %s body of exactly the limit', async (_, headers) => {
   const bytes = Uint8Array.from({ length: 10 }, (_, at) => at)
   expect(await readBody(post(bytes, headers), 10)).toEqual(bytes)
 })
 
-test('readBody() takes a request without a body', async () => {
+test('readBody() accepts a request without a body', async () => {
   expect(await readBody(post(null), 10)).toEqual(new Uint8Array())
   expect(await readBody(new Request('https://agents.example/'), 10)).toEqual(new Uint8Array())
 })
@@ -58,7 +58,7 @@ test('readBody() stops reading a body without a length one byte over the limit (
   expect(pulled).toEqual({ chunks: 1, isCanceled: true })
 })
 
-test('readBody() refuses more than the limit under a length that lies (A2A-E17)', async () => {
+test('readBody() refuses more than the limit under a false length (A2A-E17)', async () => {
   await expect(readBody(post(new Uint8Array(11), { 'content-length': '5' }), 10)).rejects.toThrow(tooLarge)
 })
 
@@ -76,17 +76,20 @@ test.each(['gzip', 'br', 'identity, gzip'])('readBody() refuses the content codi
   expect(pulled.chunks).toBe(0)
 })
 
-test('readBody() takes the coding identity', async () => {
+test('readBody() accepts the coding identity', async () => {
   expect(await readBody(post('hi', { 'content-encoding': 'Identity' }), 10)).toHaveLength(2)
 })
 
-test.each([{ 'content-length': '5' }, {}])('readBody() calls a broken connection malformed, with %j', async headers => {
-  const cause = new Error('ECONNRESET')
-  const body = new ReadableStream({ pull: controller => controller.error(cause) })
-  await expect(readBody(post(body, headers), 10)).rejects.toThrow(
-    new Rejection('malformed', 'Cannot read body: connection was cut', { cause }),
-  )
-})
+test.each([{ 'content-length': '5' }, {}])(
+  'readBody() reports a broken connection as malformed, with %j',
+  async headers => {
+    const cause = new Error('ECONNRESET')
+    const body = new ReadableStream({ pull: controller => controller.error(cause) })
+    await expect(readBody(post(body, headers), 10)).rejects.toThrow(
+      new Rejection('malformed', 'Cannot read body: connection was cut', { cause }),
+    )
+  },
+)
 
 /** A hold that has room for so many bytes. */
 function openHold(capacity: number) {
@@ -102,7 +105,7 @@ test.each([
   ['small and declared', { 'content-length': '1000' }, 1_000],
   ['large and declared', { 'content-length': '100000' }, 100_000],
   ['undeclared', {}, 1_000],
-])('readBody() counts a %s body in the hold of its request', async (_, headers, size) => {
+])('readBody() counts a %s body towards its request’s memory', async (_, headers, size) => {
   const hold = openHold(size)
   const request = post(new Uint8Array(size), headers)
   countBodyIn(request, hold)
@@ -110,7 +113,7 @@ test.each([
   expect(hold.held()).toBe(size)
 })
 
-test('readBody() stops reading when the byte budget has no capacity for the next bytes', async () => {
+test('readBody() stops reading when the byte budget is full', async () => {
   const { body, pulled } = stream(Array.from({ length: 100 }, () => new Uint8Array(1_000)))
   const request = post(body)
   countBodyIn(request, openHold(2_500))
@@ -118,7 +121,7 @@ test('readBody() stops reading when the byte budget has no capacity for the next
   expect(pulled).toEqual({ chunks: 3, isCanceled: true })
 })
 
-test('readBody() holds budget for the bytes that have come, not for the declared length', async () => {
+test('readBody() reserves memory for received bytes, not for the declared length', async () => {
   const hold = openHold(1_000_000)
   const { body } = stream([new Uint8Array(1_000)])
   const request = post(body, { 'content-length': '900000' })
@@ -127,7 +130,7 @@ test('readBody() holds budget for the bytes that have come, not for the declared
   expect(hold.held()).toBe(1_000)
 })
 
-test('readBody() counts bytes that come one by one with what each costs in memory', async () => {
+test('readBody() counts the overhead of bytes that arrive one by one', async () => {
   const hold = openHold(1_000_000)
   const { body } = stream(Array.from({ length: 1_000 }, () => new Uint8Array(1)))
   const request = post(body)

@@ -7,7 +7,7 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 const nest = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 const rejection = (problem: string) => new Rejection('malformed', `Cannot read body: ${problem}`)
 
-test('parseBoundedJson() reads what JSON.parse reads', () => {
+test('parseBoundedJson() accepts what JSON.parse accepts', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 8 }), text => {
       expect(parseBoundedJson(bytes(text))).toEqual(JSON.parse(text))
@@ -24,7 +24,7 @@ function someTree(name: fc.Arbitrary<string>): fc.Arbitrary<unknown> {
   return tree
 }
 
-test('parseBoundedJson() reads and measures any document, whatever its names and strings hold', () => {
+test('parseBoundedJson() measures any document, whatever its names and strings contain', () => {
   const name = fc.string({ unit: fc.constantFrom('{', '[', '}', ']', '"', '\\', 'u', 'é', '𝄞') })
   fc.assert(
     fc.property(someTree(name), value => {
@@ -34,7 +34,7 @@ test('parseBoundedJson() reads and measures any document, whatever its names and
   )
 })
 
-test('parseBoundedJson() measures the depth of any document, whatever its names hold', () => {
+test('parseBoundedJson() measures the depth of any document, whatever its names contain', () => {
   const name = fc.string({ unit: fc.constantFrom('{', '[', '}', ']', '"', '\\', 'é', '𝄞') })
   fc.assert(
     fc.property(someTree(name), value => {
@@ -46,27 +46,27 @@ test('parseBoundedJson() measures the depth of any document, whatever its names 
   )
 })
 
-test('parseBoundedJson() takes 64 levels, and refuses 65 and 40,000 before it parses (A2A-E19)', () => {
+test('parseBoundedJson() accepts 64 levels, and refuses 65 and 40,000 before parsing (A2A-E19)', () => {
   expect(parseBoundedJson(bytes(nest(64)))).toEqual(JSON.parse(nest(64)))
   for (const text of [nest(65), nest(40_000), '{"a":'.repeat(40_000), `{"data":${nest(64)}}`]) {
     expect(() => parseBoundedJson(bytes(text))).toThrow(rejection('nested deeper than 64 levels'))
   }
 })
 
-test('many brackets side by side are not depth', () => {
+test('parseBoundedJson() does not count adjacent brackets as depth', () => {
   const wide = JSON.stringify(Array.from({ length: 500 }, () => [{}]))
   expect(parseBoundedJson(bytes(wide), { maxDepth: 3 })).toHaveLength(500)
   expect(() => parseBoundedJson(bytes(wide), { maxDepth: 2 })).toThrow(rejection('nested deeper than 2 levels'))
 })
 
-test('closing brackets ahead do not buy depth', () => {
+test('parseBoundedJson() does not reduce the depth for earlier closing brackets', () => {
   expect(() => parseBoundedJson(bytes(`"${']'.repeat(99)}"${nest(65)}`))).toThrow(
     rejection('nested deeper than 64 levels'),
   )
   expect(() => parseBoundedJson(bytes(']'.repeat(65) + nest(129)))).toThrow(Rejection)
 })
 
-test('parseBoundedJson() takes a byte-order mark (A2A-E15)', () => {
+test('parseBoundedJson() accepts a byte-order mark (A2A-E15)', () => {
   expect(parseBoundedJson(Uint8Array.of(0xef, 0xbb, 0xbf, ...bytes('{"a":1}')))).toEqual({ a: 1 })
 })
 
@@ -76,7 +76,7 @@ test.each([
   ['a surrogate', [0x22, 0xed, 0xa0, 0x80, 0x22]],
   ['a cut character', [0x22, 0xe2, 0x82]],
   ['UTF-16', [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
-])('parseBoundedJson() refuses %s, and works on (A2A-E14)', (_, octets) => {
+])('parseBoundedJson() refuses %s, and continues to work (A2A-E14)', (_, octets) => {
   expect(() => parseBoundedJson(Uint8Array.from(octets))).toThrow(rejection('not valid UTF-8'))
   expect(parseBoundedJson(bytes('"é"'))).toBe('é')
 })
@@ -90,13 +90,13 @@ test.each(['', ' ', '{bad', '{"token":"s3cret"', '"\\', '"\\"', '[1,]', '{} {}',
   },
 )
 
-test('parseBoundedJson() reads __proto__ as plain data (A2A-E12)', () => {
+test('parseBoundedJson() treats __proto__ as plain data (A2A-E12)', () => {
   const value = parseBoundedJson(bytes('{"__proto__":{"admin":true}}')) as object
   expect(Object.keys(value)).toEqual(['__proto__'])
   expect('admin' in value).toBe(false)
 })
 
-test('parseBoundedJson() reads a slice of a larger buffer', () => {
+test('parseBoundedJson() parses a slice of a larger buffer', () => {
   expect(parseBoundedJson(bytes(`${nest(99)}[1]${nest(99)}`).subarray(198, 201), { maxDepth: 1 })).toEqual([1])
 })
 

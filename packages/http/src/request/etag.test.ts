@@ -17,6 +17,6 @@ test.each([
   ['', '"a"', false],
   [null, '"a"', false],
   [undefined, '"a"', false],
-])('matchesEtag(%j, %s) is %s', (header, etag, expected) => {
+])('matchesEtag(%j, %s) returns %s', (header, etag, expected) => {
   expect(matchesEtag(header, etag)).toBe(expected)
 })

@@ -14,7 +14,7 @@ test.each([
   ['text/plain; a=1; A=2', 'text/plain', { a: '1' }],
   ['text/plain; a=""', 'text/plain', { a: '' }],
   ['*/*', '*/*', {}],
-])('parseMediaType() reads %s', (text, type, parameters) => {
+])('parseMediaType() parses %s', (text, type, parameters) => {
   const parsed = parseMediaType(text)
   expect(parsed?.type).toBe(type)
   expect(Object.fromEntries(parsed?.parameters ?? [])).toEqual(parameters)
@@ -38,7 +38,7 @@ test.each([
   expect(parseMediaType(text)).toBeUndefined()
 })
 
-test('parseMediaType() reads hostile text in linear time', () => {
+test('parseMediaType() takes linear time for hostile text', () => {
   expect(parseMediaType(`a/b; c="${'\\"'.repeat(1_000_000)}`)).toBeUndefined()
   expect(parseMediaType(`a/b${' '.repeat(1_000_000)}x`)).toBeUndefined()
 })

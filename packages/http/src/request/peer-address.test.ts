@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { networkOf, peerAddress } from './peer-address.ts'
 
-test('peerAddress() says where a request came from, an IPv4 address also on a socket of both families', async () => {
+test('peerAddress() returns a request’s address, as IPv4 also from a dual-stack socket', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
   const server = createServer((incoming, outgoing) => {
     resolve(peerAddress({ incoming, outgoing }))
@@ -16,17 +16,17 @@ test('peerAddress() says where a request came from, an IPv4 address also on a so
 })
 
 test.each([undefined, null, {}, { incoming: undefined }, { incoming: { socket: {} } }])(
-  'peerAddress() of %j is empty',
+  'peerAddress() returns nothing for %j',
   env => {
     expect(peerAddress(env)).toBe('')
   },
 )
 
-test('peerAddress() leaves an IPv6 address as it is', () => {
+test('peerAddress() returns an IPv6 address unchanged', () => {
   expect(peerAddress({ incoming: { socket: { remoteAddress: '::1' } } })).toBe('::1')
 })
 
-test('peerAddress() takes the client address that the program found behind its proxies', () => {
+test('peerAddress() returns the client address that the program found behind its proxies', () => {
   const incoming = { socket: { remoteAddress: '10.0.0.1' } }
   expect(peerAddress({ incoming, clientAddress: '192.0.2.7' })).toBe('192.0.2.7')
 })
@@ -39,6 +39,6 @@ test.each([
   ['::1', '0:0:0:0::/64'],
   ['64:ff9b::192.0.2.7', '64:ff9b:0:0::/64'],
   ['', ''],
-])('networkOf("%s") is %s', (address, network) => {
+])('networkOf("%s") returns %s', (address, network) => {
   expect(networkOf(address)).toBe(network)
 })

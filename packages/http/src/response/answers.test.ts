@@ -27,7 +27,7 @@ function recordLog() {
   return { log, lines }
 }
 
-test.each(rejectionCodes)('toProblem() answers "%s" with its status and says no more than the message', async code => {
+test.each(rejectionCodes)('toProblem() gives "%s" its status, without more than the message', async code => {
   const { log, lines } = recordLog()
   const answer = toProblem(new Rejection(code, 'Cannot verify activity: x', { cause: new Error('secret') }), log)
   expect(answer.status).toBe(statuses[code])
@@ -42,7 +42,7 @@ test.each(rejectionCodes)('toProblem() answers "%s" with its status and says no 
   expect(lines).toEqual([])
 })
 
-test('toProblem() names the members that are wrong', async () => {
+test('toProblem() names the invalid members', async () => {
   const violations = [{ field: 'message.parts', description: 'must not be empty' }]
   const answer = toProblem(new Rejection('malformed', 'Cannot read message: x', { violations }))
   expect(await answer.json()).toMatchObject({ violations })
@@ -58,13 +58,13 @@ test.each([
   ['rate_limited without one', new Rejection('rate_limited', 'x'), 429, '60'],
   ['Unavailable with a time', new Unavailable('x', { retryAfter: 0.2 }), 503, '1'],
   ['Unavailable without one', new Unavailable('x'), 503, '60'],
-])('toProblem() tells when to come back: %s', (_, error, status, retryAfter) => {
+])('toProblem() sets Retry-After: %s', (_, error, status, retryAfter) => {
   const answer = toProblem(error)
   expect(answer.status).toBe(status)
   expect(answer.headers.get('retry-after')).toBe(retryAfter)
 })
 
-test('toProblem() logs what was unavailable', async () => {
+test('toProblem() logs the unavailable dependency', async () => {
   const { log, lines } = recordLog()
   const error = new Unavailable('Cannot fetch: no answer in time')
   const answer = toProblem(error, log)
@@ -73,7 +73,7 @@ test('toProblem() logs what was unavailable', async () => {
 })
 
 test.each([new TypeError('secret'), new Undeliverable('secret'), 'secret', undefined])(
-  'toProblem() answers %s, a bug, with 500 and no detail, and writes it to the log once',
+  'toProblem() answers the internal error %s with 500 without detail, and logs it once',
   async error => {
     const { log, lines } = recordLog()
     const answer = toProblem(error, log)
@@ -83,7 +83,7 @@ test.each([new TypeError('secret'), new Undeliverable('secret'), 'secret', undef
   },
 )
 
-test('toSseJson() gives one line by every rule of Unicode, and the same value', () => {
+test('toSseJson() writes one line by every rule of Unicode, with the same value', () => {
   const ends = '\n\v\f\r\u001c\u001d\u001e\u0085\u2028\u2029'
   const value = { [ends]: [ends, '\\u2028', 1] }
   for (const end of ends) expect(toSseJson(value)).not.toContain(end)

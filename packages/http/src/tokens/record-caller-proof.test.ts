@@ -3,7 +3,7 @@ import type { IntakeSteps, UsedKey } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { recordCallerProof } from './record-caller-proof.ts'
 
-test('noteCaller() calls a fetched key remembered from its second request on, and a configured one never', () => {
+test('noteCaller() marks a fetched key as cached from its second request on, and a configured key never', () => {
   const recordedSteps: unknown[] = []
   const steps = {
     note: (_: unknown, __: number, usedKey?: UsedKey) => void recordedSteps.push(usedKey?.from),

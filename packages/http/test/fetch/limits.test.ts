@@ -28,12 +28,12 @@ test.each([
   ['sends its headers byte by byte', async () => drip('HTTP/1.1 200 OK\r\nx: ')],
   ['sends its body byte by byte', async () => drip('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n')],
   ['sends nothing but 103 Early Hints', async () => drip('', 'HTTP/1.1 103 Early Hints\r\n\r\n')],
-])('createGuardedFetch() gives up a host that %s at the deadline (AP-37)', async (_, listen) => {
+])('createGuardedFetch() aborts at the deadline for a host that %s (AP-37)', async (_, listen) => {
   const fetch = openFetch(await listen())
   await expect(fetch('https://a.test/', { timeoutMs: 100 })).rejects.toThrow(unavailable('no answer in time'))
 })
 
-test('the deadline spans redirects: hops do not add up', async () => {
+test('the deadline covers all redirects together', async () => {
   const listener = await openHttpListener((_, response) => {
     setTimeout(() => response.writeHead(302, { location: '/' }).end(), 60)
   })
@@ -49,7 +49,7 @@ test('the deadline includes the DNS lookup', async () => {
   await expect(fetch('https://peer.example/', { timeoutMs: 50 })).rejects.toThrow(unavailable('no answer in time'))
 })
 
-test('a caller who aborts ends the exchange and closes the connection', async () => {
+test('an abort by the caller ends the exchange and closes the connection', async () => {
   const arrived = Promise.withResolvers<void>()
   const closed = Promise.withResolvers<void>()
   const listener = await openHttpListener((_, response) => {
@@ -64,7 +64,7 @@ test('a caller who aborts ends the exchange and closes the connection', async ()
   await closed.promise
 })
 
-test('a caller who gave up before sends nothing', async () => {
+test('a caller with an earlier abort sends nothing', async () => {
   const listener = await openHttpListener((_, response) => response.end())
   const fetch = openFetch(listener)
   await expect(fetch('https://a.test/', { signal: AbortSignal.abort() })).rejects.toThrow(unavailable('canceled'))
@@ -93,7 +93,7 @@ test('createGuardedFetch() refuses a declared length over the limit before it re
   )
 })
 
-test('maxBytes is the largest body taken, declared or not', async () => {
+test('maxBytes is the largest accepted body, with or without a declared length', async () => {
   const listener = await openHttpListener(({ url = '' }, response) => {
     if (url.startsWith('/declared')) response.setHeader('content-length', url.slice(-1))
     else response.flushHeaders()
@@ -128,7 +128,7 @@ test('createGuardedFetch() refuses a compressed transfer', async () => {
   )
 })
 
-test('a HEAD request accepts headers of a body that does not come', async () => {
+test('a HEAD request accepts the headers of an absent body', async () => {
   const listener = await openHttpListener((_, response) => {
     response.writeHead(200, { 'content-length': '99999999', 'content-encoding': 'gzip' }).end()
   })
@@ -159,12 +159,12 @@ test.each([
     'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n',
     'answer was cut short',
   ],
-])('a connection cut %s is unavailable', async (_, text, problem) => {
+])('a connection that breaks %s throws Unavailable', async (_, text, problem) => {
   const listener = await openTcpListener(socket => socket.once('data', () => socket.end(text, () => socket.destroy())))
   await expect(openFetch(listener)('https://a.test/')).rejects.toThrow(unavailable(problem))
 })
 
-test('one host gets sixteen exchanges at a time, the rest wait their turn (AP-37)', async () => {
+test('one host gets sixteen simultaneous exchanges, and others wait their turn (AP-37)', async () => {
   const waitingResponses: (() => void)[] = []
   const isFull = Promise.withResolvers<void>()
   const listener = await openHttpListener((_, response) => {
@@ -202,7 +202,7 @@ test('createGuardedFetch() refuses a call when 256 others already wait for the h
   expect(new Set((await outcomes).map(({ status }) => status))).toEqual(new Set(['rejected']))
 })
 
-test('createGuardedFetch() keeps a connection and uses it again', async () => {
+test('createGuardedFetch() reuses a kept-alive connection', async () => {
   const listener = await openHttpListener((_, response) => response.end())
   const fetch = openFetch(listener)
   for (let times = 0; times < 3; times += 1) await fetch('https://a.test/')
@@ -235,7 +235,7 @@ test.each<{ repeats: boolean; request: FetchRequest }>([
   },
 )
 
-test('the replacement is a fresh connection, even when all kept ones are dead', async () => {
+test('the repeated request uses a new connection, even if all kept ones are dead', async () => {
   const bothArrived = Promise.withResolvers<void>()
   let arrivedCount = 0
   const listener = await openTcpListener(socket => {
@@ -253,7 +253,7 @@ test('the replacement is a fresh connection, even when all kept ones are dead', 
   expect(listener.connections()).toBe(3)
 })
 
-test('createGuardedFetch() does not try again when a kept connection breaks within an answer', async () => {
+test('createGuardedFetch() does not repeat a request whose response breaks off', async () => {
   const listener = await openTcpListener(socket => {
     socket.once('data', () => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
@@ -266,13 +266,13 @@ test('createGuardedFetch() does not try again when a kept connection breaks with
   expect(listener.connections()).toBe(1)
 })
 
-test('createGuardedFetch() does not try again when the server resets a fresh connection', async () => {
+test('createGuardedFetch() does not repeat a request that the server resets on a new connection', async () => {
   const listener = await openTcpListener(socket => socket.once('data', () => socket.resetAndDestroy()))
   await expect(openFetch(listener)('https://a.test/')).rejects.toThrow(unavailable('connection failed'))
   expect(listener.connections()).toBe(1)
 })
 
-test('close() ends kept connections and exchanges under way', async () => {
+test('close() ends kept connections and running exchanges', async () => {
   const arrived = Promise.withResolvers<void>()
   const listener = await openHttpListener(() => arrived.resolve())
   const fetch = openFetch(listener)

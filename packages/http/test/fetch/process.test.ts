@@ -39,7 +39,7 @@ test('createGuardedFetch() ignores the proxies of the environment', async () => 
   expect(await runScript(`http://desk.internal:${server.port}`, body, env)).toBe('proxy server')
 })
 
-test('kept connections and deadlines of finished calls do not keep a process alive', async () => {
+test('kept connections and old deadlines do not keep a process alive', async () => {
   const server = await listen('server')
   const body = 'console.log((await fetch(origin, { timeoutMs: 60_000 })).status)'
   expect(await runScript(`http://desk.internal:${server.port}`, body)).toBe('200')

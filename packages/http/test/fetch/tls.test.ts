@@ -45,7 +45,7 @@ const badCertificate = expect.objectContaining({
   message: 'Cannot fetch: certificate is not valid',
 })
 
-test('createGuardedFetch() connects to the checked address and keeps the name for TLS and Host', async () => {
+test('createGuardedFetch() connects to the checked address with the name for TLS and Host', async () => {
   const host = `peer.internal:${server.port}`
   expect(await fetchOnce(`https://${host}`)).toBe(`peer.internal ${host}`)
 })
@@ -54,7 +54,7 @@ test('createGuardedFetch() refuses a certificate for another name', async () => 
   await expect(fetchOnce(`https://other.internal:${server.port}`)).rejects.toThrow(badCertificate)
 })
 
-test('createGuardedFetch() refuses a certificate that no authority signed, whatever the environment says', async () => {
+test('createGuardedFetch() refuses a certificate without a known authority, in any environment', async () => {
   vi.spyOn(process, 'emitWarning').mockReturnValue(undefined)
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
   try {

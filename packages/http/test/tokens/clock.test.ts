@@ -67,7 +67,7 @@ describe.each([0, 30, 60])('with clocks that may differ by %i s', tolerance => {
     ['its beginning', { nbf: now + tolerance }, { nbf: now + tolerance + 1 }],
     ['when it was issued', { iat: now + tolerance }, { iat: now + tolerance + 1 }],
     ['its longest life', { exp: now + maxLife }, { exp: now + maxLife + 1 }],
-  ])('a token counts to the second: %s', async (_, last, next) => {
+  ])('a token is valid to the second: %s', async (_, last, next) => {
     expect(await isAccepted(last, undefined, tolerance)).toBe(true)
     expect(await isAccepted(next, undefined, tolerance)).toBe(false)
   })
@@ -75,7 +75,7 @@ describe.each([0, 30, 60])('with clocks that may differ by %i s', tolerance => {
   test.each([
     ['a minute old', { iat: now - 60 - tolerance }, { iat: now - 60 - tolerance - 1 }],
     ['made ahead of our clock', { iat: now + tolerance }, { iat: now + tolerance + 1 }],
-  ])('a proof counts to the second: %s', async (_, last, next) => {
+  ])('a proof is valid to the second: %s', async (_, last, next) => {
     expect(await isAccepted({}, last, tolerance)).toBe(true)
     expect(await isAccepted({}, next, tolerance)).toBe(false)
   })
@@ -88,7 +88,7 @@ test.each([
   ['', false],
   ['\ud83d', false],
   [7, false],
-])('a token names a principal of %j: %s', async (sub, isName) => {
+])('the verifier handles a token with the principal %j: %s', async (sub, isName) => {
   expect(await isAccepted({ sub })).toBe(isName)
   expect(await isAccepted({ sub: undefined, client_id: sub })).toBe(isName)
 })
@@ -100,7 +100,7 @@ describe('joinTokenRules()', () => {
     dpop_nonce: false,
   })
 
-  test('an issuer of both channels has to meet the requirements of both, with the stricter clock and nonce', () => {
+  test('makes an issuer of both channels meet both requirements, with the stricter clock and nonce', () => {
     const strict = { ...auth('a', { single_use: true }), clock_tolerance_seconds: 5, dpop_nonce: true }
     const joinedRules = joinTokenRules(auth('a', { require_dpop: true }), strict)
     expect(joinedRules).toEqual({
@@ -110,7 +110,7 @@ describe('joinTokenRules()', () => {
     })
   })
 
-  test('an issuer of one channel alone keeps its own rules', () => {
+  test('keeps the rules of an issuer in only one channel', () => {
     const ownRules = auth('a')
     expect(joinTokenRules(ownRules, { ...auth('b', { require_dpop: true }), clock_tolerance_seconds: 5 })).toEqual(
       ownRules,

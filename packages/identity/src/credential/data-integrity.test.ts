@@ -14,7 +14,7 @@ interface Vector {
 const path = new URL('../../../../fixtures/activitypub/vc-di-eddsa/eddsa-jcs-2022.json', import.meta.url)
 const { keyPair, signed, combinedHash } = JSON.parse(readFileSync(path, 'utf8')) as Vector
 
-test('the W3C test vector of eddsa-jcs-2022 verifies, and a changed document does not (MN-6.5)', () => {
+test('the verifier accepts the W3C test vector of eddsa-jcs-2022, and rejects a changed document (MN-6.5)', () => {
   const { proof, ...unsecured } = signed
   const { proofValue, ...options } = proof
   const key = parseEd25519Multikey(keyPair.publicKeyMultibase)

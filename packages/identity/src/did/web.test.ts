@@ -8,7 +8,7 @@ describe('locateDidDocument()', () => {
     ['did:web:slack.example%3A8443', 'https://slack.example:8443/.well-known/did.json'],
     ['did:web:slack.example%3a8443:a', 'https://slack.example:8443/a/did.json'],
     ['did:web:xn--bcher-kva.example', 'https://xn--bcher-kva.example/.well-known/did.json'],
-  ])('%s is at %s', (did, url) => {
+  ])('resolves %s to %s', (did, url) => {
     expect(locateDidDocument(did)).toBe(url)
   })
 
@@ -41,7 +41,7 @@ describe('locateDidDocument()', () => {
     ' did:web:slack.example',
     'DID:web:slack.example',
     `did:web:slack.example:${'a'.repeat(512)}`,
-  ])('%s is no DID whose document we would fetch', did => {
+  ])('refuses %s', did => {
     expect(locateDidDocument(did)).toBeUndefined()
   })
 })

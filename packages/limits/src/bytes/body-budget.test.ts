@@ -8,7 +8,7 @@ const kib = 1024
 const open = () => createBodyBudget({ total: 1_024 * kib, refusal })
 const soon = () => AbortSignal.timeout(10_000)
 
-test('a channel may use half of the memory for large bodies, and another channel the other half', () => {
+test('a channel may use half of the memory for large bodies, and the other channels the rest', () => {
   const bodies = open()
   bodies
     .of('email')
@@ -37,7 +37,7 @@ test('one address may use half of the memory of a channel', () => {
   email.hold('b').add(200 * kib)
 })
 
-test('small bodies have memory that no large body uses', () => {
+test('small bodies have memory that large bodies cannot use', () => {
   const bodies = open()
   for (const channel of ['email', 'a2a'])
     for (const owner of ['a', 'b'])
@@ -67,7 +67,7 @@ test('small bodies have memory that no large body uses', () => {
   growing.release()
 })
 
-test('it is full when not even a small body fits', () => {
+test('the budget is full when not even a small body fits', () => {
   const bodies = open()
   for (const channel of ['email', 'a2a'])
     for (const owner of ['a', 'b'])
@@ -83,7 +83,7 @@ test('it is full when not even a small body fits', () => {
   expect(bodies.isFull()).toBe(false)
 })
 
-test('bodies that grow side by side never wait for each other for ever', async () => {
+test('bodies that grow in parallel never wait for each other forever', async () => {
   const email = open().of('email')
   const [first, second] = [email.hold('a'), email.hold('a')]
   first.add(100 * kib)

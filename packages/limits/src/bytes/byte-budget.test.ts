@@ -5,7 +5,7 @@ import { createByteBudget } from './byte-budget.ts'
 const refusal = 'Cannot take request: too much at once'
 const openBudget = () => createByteBudget({ total: 1_000, perOwner: 600, refusal })
 
-test('one owner holds a bounded number of bytes, and others continue', () => {
+test('one owner holds a bounded number of bytes without affecting others', () => {
   const budget = openBudget()
   budget.hold('a').add(500)
   const second = budget.hold('a')
@@ -33,7 +33,7 @@ test('a single hold may have any size, in one step or in many', () => {
   budget.hold('b').add(1)
 })
 
-test('a caller can hold released bytes again, and a release counts once', () => {
+test('a caller can hold released bytes again, and a repeated release counts once', () => {
   const budget = openBudget()
   const first = budget.hold('a')
   const second = budget.hold('a')

@@ -17,7 +17,7 @@ test('createExpiringMap() holds a bounded number of keys, and drops the least re
   expect(map.get('in use')).toBe(0)
 })
 
-test('createExpiringMap() forgets in time', () => {
+test('createExpiringMap() drops expired entries', () => {
   let now = 0
   const map = createExpiringMap<number>(100, () => now)
   map.set('https://good.test/', 1, 1_000)
@@ -27,7 +27,7 @@ test('createExpiringMap() forgets in time', () => {
   expect(map.get('https://good.test/')).toBeUndefined()
 })
 
-test('createExpiringMap() forgets what a clock that somebody set back would keep for longer', () => {
+test('createExpiringMap() drops entries that would live longer after the clock goes back', () => {
   let now = 86_400_000
   const map = createExpiringMap<number>(100, () => now)
   map.set('https://good.test/', 1, 1_000)

@@ -20,7 +20,7 @@ test('memoize() does not remember a short text', () => {
   expect([lookUp('a'), lookUp('a')]).toEqual([1, 2])
 })
 
-test('memoize() forgets the least recently used of many large results', () => {
+test('memoize() drops the least recently used of many large results', () => {
   const { look: lookUp } = openMemo()
   for (const char of 'abcdefgh') lookUp(long(char))
   lookUp(long('a'))

@@ -21,7 +21,7 @@ function openSemaphore(options: Parameters<typeof createKeyedSemaphore>[0]) {
 
 const settle = () => new Promise(setImmediate)
 
-test('pass() runs as many tasks as the semaphore is wide, and the rest in the order of arrival', async () => {
+test('pass() runs as many tasks as the limit allows, and the others in order of arrival', async () => {
   const { enter: start, begun: startedNames } = openSemaphore({ maxRunning: 2, maxWaiting: 9 })
   const [first, second] = [start('one'), start('two'), start('three'), start('four')]
   await settle()
@@ -83,7 +83,7 @@ test('an aborted task leaves the queue and uses no slot', async () => {
   await three.passed
 })
 
-test('a task that gave up before does not enter the queue', async () => {
+test('a task with an earlier abort does not enter the queue', async () => {
   const { enter: start } = openSemaphore({ maxRunning: 1, maxWaiting: 1 })
   start('one')
   const reason = new Unavailable('Cannot fetch: canceled')

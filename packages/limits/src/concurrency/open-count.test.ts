@@ -3,7 +3,7 @@ import { createOpenCount } from './open-count.ts'
 
 const tooMany = new Error('too many')
 
-test('createOpenCount() refuses one more than the limit, for this key alone', () => {
+test('createOpenCount() refuses one more than the limit, for this key only', () => {
   const open = createOpenCount(2, () => tooMany)
   open('a')
   open('a')

@@ -38,7 +38,7 @@ test('createResponseSemaphore() starts the next request when the peer receives a
   expect(startedNames).toEqual(['first', 'second'])
 })
 
-test('createResponseSemaphore() refuses a request when too many wait, and no other one', async () => {
+test('createResponseSemaphore() refuses only the request that exceeds the queue', async () => {
   const { begun: startedNames, ask } = open()
   ask('first')
   ask('second')
@@ -48,7 +48,7 @@ test('createResponseSemaphore() refuses a request when too many wait, and no oth
   expect(startedNames).toEqual(['first', 'other'])
 })
 
-test('createResponseSemaphore() frees the slot of a peer that is gone, and of a failed request', async () => {
+test('createResponseSemaphore() frees the slot of a disconnected peer and of a failed request', async () => {
   const { begun: startedNames, ask, pass: run } = open()
   const closedOutgoing = new Outgoing()
   closedOutgoing.close()

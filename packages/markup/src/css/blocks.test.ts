@@ -30,7 +30,7 @@ describe('a style attribute', () => {
     ['x:"\\\n;display:none', 'text'],
     ['display:no/**/ne', 'text'],
     ['@x{display:none}', 'text'],
-  ])('%j leaves "%s"', (style, text) => {
+  ])('%j leaves "%s" after parsing', (style, text) => {
     expect(htmlToText(`<p style="${style.replaceAll('"', '&quot;')}">text</p>`).text).toBe(text)
   })
 })
@@ -54,7 +54,7 @@ describe('a style sheet', () => {
     ['.b{{;display:none}}', 'text'],
     ['.a{.b{display:none}}', 'text'],
     ['@media print{.b{display:none}}', 'text'],
-  ])('%j leaves "%s"', (sheet, text) => {
+  ])('%j leaves "%s" after parsing', (sheet, text) => {
     expect(htmlToText(`<style>${sheet}</style><div><p class="b">text</p></div>`).text).toBe(text)
   })
 })
@@ -67,7 +67,7 @@ test('parseDeclarations() reads names, values and importance', () => {
   ])
 })
 
-test('parseRules() puts the rules around a rule into its selectors', () => {
+test('parseRules() combines the selectors of nested rules', () => {
   const rules = parseRules('.a, .b { x: 1; & > i, .c & { y: 2 } }', { keeps: isKept, holds: () => true, maxRules: 9 })
   expect(rules.map(({ selectors }) => selectors)).toEqual(['.a, .b', ':is(.a, .b) > i, .c :is(.a, .b)'])
 })
@@ -89,7 +89,7 @@ test.each([
   ':',
   'url(',
   'a:b c{x:y}',
-])('CSS of many %j takes linear time', piece => {
+])('parsing CSS of many %j takes linear time', piece => {
   const choice = { keeps: isKept, holds: () => true, maxRules: 4000 }
   expect(measureGrowth(text => parseRules(`.x{${text}`, choice), piece, 60_000)).toBeLessThan(30)
   expect(measureGrowth(text => parseDeclarations(text, isKept), piece, 60_000)).toBeLessThan(30)

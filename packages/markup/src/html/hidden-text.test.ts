@@ -102,7 +102,7 @@ const styles = [
   'display:var(--y, none)',
 ]
 
-describe('the reader takes out invisible text and reports it', () => {
+describe('the reader removes invisible text and reports it', () => {
   test.each(styles)('by the style %s', style => {
     expect(htmlToText(between(`style="${style}"`))).toEqual({ text: 'before\n\nafter', hasHidden: true })
   })
@@ -192,53 +192,53 @@ describe('a style sheet hides', () => {
     ['elsewhere', '<style>.x .s, .x > .s, .s.x, #s, b.s, .s:hover, .s::before, .S {display:none}</style>'],
     ['and is overruled by the element', '<style>.s{display:none}</style><style>p{}</style>', 'style="display:block"'],
     ['and is overruled by a later rule', '<style>.s{display:none} div.s{display:block}</style>'],
-  ])('nothing that it hides %s', (_, sheet, attribute = '') => {
+  ])('no element beyond its own by %s', (_, sheet, attribute = '') => {
     expect(htmlToText(`${sheet}<div class="s" ${attribute}>Seen</div>`)).toEqual({
       text: 'Seen',
       hasHidden: false,
     })
   })
 
-  test('all of a page whose body it hides, named or not', () => {
+  test('a whole page by its body, with or without a name', () => {
     const sheet = '<style>body{color:#fff}</style>'
     for (const html of [`${sheet}<p>secret</p>`, `<html><head>${sheet}</head><body><p>secret</p></body></html>`])
       expect(htmlToText(html)).toEqual({ text: '', hasHidden: true })
   })
 
-  test('nothing more for a body that is named where browsers make none', () => {
+  test('only a body that browsers create', () => {
     const html = '<style>.x{color:red}</style><div hidden><body><html>secret</div>Seen'
     expect(htmlToText(html)).toEqual({ text: 'Seen', hasHidden: true })
   })
 
-  test('no page whose sizes are relative twice', () => {
+  test('no page that has relative sizes twice', () => {
     const html = '<style>html{font-size:50%} body{font-size:70%}</style><html><body><p>Seen</p></body></html>'
     expect(htmlToText(html)).toEqual({ text: 'Seen', hasHidden: false })
   })
 
-  test('perhaps, where the text is as pale as the page behind a picture: the reader keeps it and reports it', () => {
+  test('possibly text as pale as the page behind a picture, which the reader keeps and reports', () => {
     const html = '<p style="background:url(https://x.test/a.png);color:#fff">Perhaps</p>'
     expect(htmlToText(html)).toEqual({ text: 'Perhaps', hasHidden: true })
   })
 
-  test('perhaps, where that depends on later text: the reader keeps the text and reports it', () => {
+  test('possibly text that depends on later text, which the reader keeps and reports', () => {
     const html = '<style>p:last-child{display:none}</style><p>Seen</p><p>Perhaps</p>'
     expect(htmlToText(html)).toEqual({ text: 'Seen\n\nPerhaps', hasHidden: true })
   })
 
-  test('perhaps, where the sheet costs more to judge than any honest one: the reader reports the text', () => {
+  test('possibly text if evaluating it costs too much, which the reader reports', () => {
     const sheet = Array.from({ length: 3000 }, () => 'b b b b b b i{display:none}').join('')
     const html = `<style>${sheet}</style>${'<b>'.repeat(200)}${'<i>x</i>'.repeat(200)}`
     expect(htmlToText(html).hasHidden).toBe(true)
   })
 
-  test('perhaps, where the sheet is too long for the reader to judge its last rule: the reader reports the text', () => {
+  test('possibly text if it is too long to evaluate, which the reader reports', () => {
     const sheet = `${'b i{color:#333}'.repeat(3000)}.s{display:none}`
     const html = `<style>${sheet}</style><b>${'<i>x</i>'.repeat(300)}</b><p class="s">y</p>`
     expect(htmlToText(html).hasHidden).toBe(true)
   })
 })
 
-describe('visible text stays', () => {
+describe('visible text remains', () => {
   test.each([
     ['a size set back', '<td style="font-size:0"><div style="font-size:14px">Seen</div></td>'],
     ['a visibility set back', '<div style="visibility:hidden"><p style="visibility:visible">Seen</p></div>'],

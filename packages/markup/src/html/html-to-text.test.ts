@@ -64,16 +64,16 @@ test.each([
   '<textarea></div>secret</textarea>',
   '<iframe><p>secret</iframe>',
   '<b title="secret">',
-])('htmlToText() passes over what is no text: %s', html => {
+])('htmlToText() skips non-text content: %s', html => {
   expect(htmlToText(`a${html}b`).text).toMatch(/^a\s*b$/)
 })
 
-test('htmlToText() leaves characters that show nothing to its caller', () => {
+test('htmlToText() leaves invisible characters to its caller', () => {
   const tags = [...'secret'].map(char => String.fromCodePoint(0xe0000 + (char.codePointAt(0) ?? 0))).join('')
   expect(htmlToText(`a${tags}b&#847;\u200b`)).toEqual({ text: `a${tags}b\u034f\u200b`, hasHidden: false })
 })
 
-test('htmlToText() leaves out mentions of us at the beginning only', () => {
+test('htmlToText() removes mentions of the agent only at the beginning', () => {
   const mention = (name: string) =>
     `<span class="h-card"><a href="https://agents.test/agents/${name}" class="u-url mention">@<span>${name}</span></a></span>`
   const isOwnMention = (href: string) => href === 'https://agents.test/agents/echo'
@@ -88,12 +88,12 @@ test.each([
   ['followed by a comma', '<a href="https://agents.test/agents/echo" class="mention">@echo</a>, hi', 'hi'],
   ['followed by an emoji', '<a href="https://agents.test/agents/echo" class="mention">@echo</a> :cat: hi', ':cat: hi'],
   ['in the middle', 'hi <a href="https://agents.test/agents/echo">@echo</a>!', 'hi @echo!'],
-])('htmlToText() knows a mention of us %s', (_, html, text) => {
+])('htmlToText() recognizes a mention of the agent %s', (_, html, text) => {
   const isOwnMention = (href: string) => href === 'https://agents.test/agents/echo'
   expect(htmlToText(html, { isOwnMention })).toEqual({ text, hasHidden: false })
 })
 
-test('htmlToText() shows where a link leads that only looks like a mention of us', () => {
+test('htmlToText() shows the target of a link that only looks like a mention of the agent', () => {
   const isOwnMention = (href: string) => href === 'https://agents.test/agents/echo'
   const html = '<a href="https://evil.test/">@echo</a> or <a href="https://agents.test/agents/echo">this</a>'
   expect(htmlToText(html, { isOwnMention }).text).toBe(
@@ -101,13 +101,13 @@ test('htmlToText() shows where a link leads that only looks like a mention of us
   )
 })
 
-test('htmlToText() leaves out the named elements, alone or with all that follows', () => {
+test('htmlToText() omits the named elements, alone or with all that follows', () => {
   const omit: HtmlTextOptions['omit'] = (name, attributes) =>
     name === 'q' ? 'element' : attributes.get('id') === 'end' ? 'rest' : undefined
   expect(htmlToText('a<q>b<i>c</i></q>d<p id="end">e</p>f', { omit }).text).toBe('ad')
 })
 
-test('a style that two elements share hides one and not the other, by the kind of each', () => {
+test('a style that two elements share hides only the element of the matching kind', () => {
   const read = htmlToText('<p style="color:red">shown</p><dialog style="color:red">closed</dialog>')
   expect(read).toMatchObject({ text: 'shown', hasHidden: true })
 })

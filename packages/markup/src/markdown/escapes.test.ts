@@ -11,7 +11,7 @@ test.each([
   ['` \\# no code', '` # no code'],
   ['```\n\\#\n```\n\\#', '```\n\\#\n```\n#'],
   ['    \\# code', '    \\# code'],
-])('withoutEscapes() makes of %j the text %j', (markdown, text) => {
+])('withoutEscapes() turns %j into %j', (markdown, text) => {
   expect(removeEscapes(markdown)).toBe(text)
 })
 

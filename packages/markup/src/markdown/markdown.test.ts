@@ -38,7 +38,7 @@ describe('markdownToMailHtml()', () => {
     )
   })
 
-  test('writes tables with lines that mail programs show', () => {
+  test('writes tables with borders for mail programs', () => {
     const html = markdownToMailHtml('| a | b |\n| --- | ---: |\n| *c* | d\\|e |')
     expect(html).toContain('<table style="border-collapse:collapse">')
     expect(html).toContain('<td dir="auto" style="border:1px solid #ccc;padding:4px 8px"><em>c</em></td>')
@@ -57,7 +57,7 @@ describe('markdownToMailHtml()', () => {
     '|<b>|\n|-|\n|<img>|',
     '<https://x.test/"><script>',
     '[x]: javascript:alert(1)\n\n[x]',
-  ])('lets no markup of others through: %s', markdown => {
+  ])('removes foreign markup: %s', markdown => {
     const tags = markdownToMailHtml(markdown).match(/<[^>]*>/g) ?? []
     const allowedTags =
       /^<\/?(?:p|pre|code|a|table|thead|tbody|tr|th|td)(?: (?:dir="auto"|style="[\w:;# -]*"|href="https:\/\/[^"<>]*"))*>$/
@@ -69,24 +69,24 @@ describe('markdownToMailHtml()', () => {
     ['quotes in quotes', `${'> '.repeat(60)}deep`],
     ['lists in lists', `${'- '.repeat(60)}deep`],
     ['more than anybody reads', 'deep '.repeat(30_000)],
-  ])('writes %s as the text it is (EM-56)', (_, markdown) => {
+  ])('writes %s as literal text (EM-56)', (_, markdown) => {
     expect(markdownToMailHtml(markdown)).toBe(plainToMailHtml(markdown))
   })
 })
 
 describe('markdownToMailText()', () => {
-  test('gives tables even columns, in letters of one width', () => {
+  test('aligns the columns of tables, for monospaced text', () => {
     const table = 'Prices:\n\n| what | price |\n|---|---|\n| tea | 3 |\n| 抹茶 | 12 \\| 15 |\n\nBye.'
     expect(markdownToMailText(table)).toBe(
       'Prices:\n\n| what | price   |\n| ---- | ------- |\n| tea  | 3       |\n| 抹茶 | 12 | 15 |\n\nBye.',
     )
   })
 
-  test('leaves no backslash before what it escapes', () => {
+  test('removes the backslash before an escaped character', () => {
     expect(markdownToMailText('Write \\#help, 2 \\* 3.')).toBe('Write #help, 2 * 3.')
   })
 
-  test('keeps them where they stand', () => {
+  test('keeps a literal backslash', () => {
     expect(markdownToMailText('> a | b\n> --|--\n> long | c')).toBe(
       '> | a    | b   |\n> | ---- | --- |\n> | long | c   |',
     )
@@ -95,13 +95,13 @@ describe('markdownToMailText()', () => {
     )
   })
 
-  test('writes wide ones row by row', () => {
+  test('writes wide tables row by row', () => {
     const long = 'word '.repeat(30).trim()
     expect(markdownToMailText(`|a|b|\n|-|-|\n|1|${long}|\n|2||`)).toBe(`a: 1\nb: ${long}\n\na: 2`)
   })
 
   test.each(['no table', '```\n| a |\n|---|\n| b |\n```', 'a | b', '# T\n\n- x\n  - y\n\n~~z~~ **w**  \n'])(
-    'leaves everything else as it is: %j',
+    'keeps everything else unchanged: %j',
     markdown => {
       expect(markdownToMailText(markdown)).toBe(markdown)
     },

@@ -76,7 +76,7 @@ test.each([
   '`<b onclick=x>`',
   '# <i>',
   '<https://x.test/"><script>',
-])('markdownToPostHtml() lets no markup of others through: %s', markdown => {
+])('markdownToPostHtml() removes foreign markup: %s', markdown => {
   const tags = markdownToPostHtml(markdown).match(/<[^>]*>/g) ?? []
   const allowedTags = /^<(\/?(p|strong|code)|\/a|a href="https:\/\/[^"<>]*" rel="nofollow noopener noreferrer")>$/
   expect(tags.filter(tag => !allowedTags.test(tag))).toEqual([])

@@ -2,7 +2,7 @@ import { measureGrowth } from '@postern/testing/growth'
 import { expect, test } from 'vitest'
 import { writeTextTable } from './text-table.ts'
 
-test('writeTextTable() sets columns apart, with numbers at the right', () => {
+test('writeTextTable() separates columns, with numbers at the right', () => {
   const rows = [
     ['Day', 'Hours'],
     ['Mon', '9-5'],
@@ -12,7 +12,7 @@ test('writeTextTable() sets columns apart, with numbers at the right', () => {
   expect(writeTextTable(rows)).toBe('Day  Hours\nMon  9-5\nTue  closed')
 })
 
-test('writeTextTable() measures as a screen does: ideographs and emoji take two columns, marks none', () => {
+test('writeTextTable() measures terminal columns: two for ideographs and emoji, none for combining marks', () => {
   const rows = [
     ['抹茶', 'a'],
     ['👩\u200d🚀', 'b'],

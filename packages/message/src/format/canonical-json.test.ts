@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { canonicalizeJson, hashCanonicalJson } from './canonical-json.ts'
 
-test('canonicalizeJson() orders names by UTF-16 code units and escapes no more than it must (RFC 8785 §3.2)', () => {
+test('canonicalizeJson() orders names by UTF-16 code units and escapes only what it must (RFC 8785 §3.2)', () => {
   const value = {
     '\u20ac': 'Euro Sign',
     '\r': 'Carriage Return',
@@ -27,11 +27,11 @@ test.each([
   [1e21, '1e+21'],
   ['\u20ac$\u000f\nA\'B"\\\\"/', '"\u20ac$\\u000f\\nA\'B\\"\\\\\\\\\\"/"'],
   [[56, { d: true, 10: null, 1: [] }], '[56,{"1":[],"10":null,"d":true}]'],
-])('canonicalizeJson() writes %j as RFC 8785 has it', (value, text) => {
+])('canonicalizeJson() writes %j as in RFC 8785', (value, text) => {
   expect(canonicalizeJson(value)).toBe(text)
 })
 
-test('canonicalizeJson() leaves out members without a value, as JSON does', () => {
+test('canonicalizeJson() omits members without a value, like JSON', () => {
   expect(canonicalizeJson({ b: undefined, a: { c: undefined } })).toBe('{"a":{}}')
 })
 

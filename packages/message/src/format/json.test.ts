@@ -15,7 +15,7 @@ function escapeName(name: string): string {
   return `"${units.map(unit => `\\u${unit}`).join('')}"`
 }
 
-test('an earlier document never changes how a later one reads', () => {
+test('an earlier document never affects the result of a later one', () => {
   expect(parseJsonText('{"zz":0,"\\\\u":1}')).toEqual({ zz: 0, '\\u': 1 })
   expect(parseJsonText('{"zz":0,"\\u0069d":1}')).toEqual({ zz: 0, id: 1 })
   expect(parseJsonText('[{"zz":0,"\\\\u":1},{"zz":0,"\\u0069d":1}]')).toEqual([
@@ -32,7 +32,7 @@ const { tree } = fc.letrec<{ tree: unknown }>(tie => ({
   tree: fc.oneof({ maxDepth: 5 }, fc.jsonValue(), name, fc.array(tie('tree')), fc.dictionary(name, tie('tree'))),
 }))
 
-test('parseJsonText() reads every text that JSON.stringify() wrote, with and without escaped names', () => {
+test('parseJsonText() reads every output of JSON.stringify(), with and without escaped names', () => {
   fc.assert(
     fc.property(tree, value => {
       const text = JSON.stringify(value)

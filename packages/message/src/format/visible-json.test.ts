@@ -11,6 +11,6 @@ test('writeVisibleJson() shows invisible characters, and its result parses to th
   expect(writeVisibleJson({ a: 1 }, 2)).toBe('{\n  "a": 1\n}')
 })
 
-test('withoutTurning() leaves no mark that reverses the direction of the text behind it', () => {
+test('withoutTurning() removes marks that reverse the text direction', () => {
   expect(withoutTurning('Pay \u202e001 \u2066x\u2069')).toBe('Pay \ufffd001 \ufffdx\ufffd')
 })

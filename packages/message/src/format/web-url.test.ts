@@ -3,7 +3,7 @@ import { parseUrl } from './web-url.ts'
 
 const host253 = `${'a'.repeat(61)}.`.repeat(4).slice(0, -1).padEnd(253, '.bcdefg')
 
-test('parseUrl() accepts 2,048 characters and a host of 253 octets, with or without its dot, and nothing longer', () => {
+test('parseUrl() accepts at most 2,048 characters and a host of 253 bytes, with or without its dot', () => {
   expect(host253).toHaveLength(253)
   expect(parseUrl(`https://${host253}/`)?.hostname).toBe(host253)
   expect(parseUrl(`https://${host253}./`)?.hostname).toBe(`${host253}.`)
@@ -13,7 +13,7 @@ test('parseUrl() accepts 2,048 characters and a host of 253 octets, with or with
   expect(parseUrl('https://a.test/'.padEnd(2_049, '\t'))).toBeUndefined()
 })
 
-test('parseUrl() refuses a text that is longer in its normal form, and a relative address without a base', () => {
+test('parseUrl() refuses a URL that is too long in normal form, and a relative one without a base', () => {
   expect(parseUrl(`https://a.test/${'ü'.repeat(1_000)}`)).toBeUndefined()
   expect(parseUrl('/a')).toBeUndefined()
   expect(parseUrl('/a', 'https://a.test/b')?.href).toBe('https://a.test/a')

@@ -6,7 +6,7 @@ const absent = 'postern-test-library-that-nobody-installs'
 const other = 'postern-test-other-library'
 const load = (name: string) => () => import(/* @vite-ignore */ name)
 
-test('loadOptional() names the libraries that are not installed, the key that needs them and the command that installs them', async () => {
+test('loadOptional() names missing libraries, the key that needs them, and the command that installs them', async () => {
   const loading = loadOptionalLibrary(load(absent), { key: 'store', libraries: [absent] })
   await expect(loading).rejects.toBeInstanceOf(ConfigError)
   await expect(loading).rejects.toMatchObject({
@@ -29,7 +29,7 @@ test('loadOptional() names three libraries as a list', async () => {
   await expect(loading).rejects.toThrow(`needs "${other}", "pg" and "${absent}", which are not installed.`)
 })
 
-test('loadOptional() leaves every other failure as it is', async () => {
+test('loadOptional() rethrows every other failure unchanged', async () => {
   await expect(loadOptionalLibrary(load(absent), { key: 'store', libraries: [other] })).rejects.toMatchObject({
     code: 'ERR_MODULE_NOT_FOUND',
   })

@@ -39,7 +39,7 @@ function from(sender: Partial<Sender>) {
 }
 
 describe('normalizedMessageSchema', () => {
-  test('takes the smallest message', () => {
+  test('accepts the smallest message', () => {
     expect(problemsOf(message())).toEqual([])
   })
 
@@ -50,7 +50,7 @@ describe('normalizedMessageSchema', () => {
   })
 
   test.each(['ap-http-signature', 'a2a-jwt', 'email-dkim', 'fax-seal'])(
-    'refuses a sender verified by %s without evidence of the transport',
+    'refuses a sender verified by %s without transport evidence',
     auth_method => {
       const problem = 'sender: a verified sender needs an identity proven by the transport'
       expect(problemsOf(from({ auth_method, verified: true }))).toEqual([problem])
@@ -64,24 +64,24 @@ describe('normalizedMessageSchema', () => {
     },
   )
 
-  test('takes an unverified sender under any method', () => {
+  test('accepts an unverified sender with any method', () => {
     for (const auth_method of ['ap-http-signature', 'email-dmarc', 'none'])
       expect(problemsOf(from({ auth_method }))).toEqual([])
   })
 
-  test('keeps parts of unknown kinds as they are (MN-4)', () => {
+  test('keeps parts of unknown kinds unchanged (MN-4)', () => {
     const part = { kind: 'poll', options: ['a', 'b'], nested: { deep: true } }
     const parsed = normalizedMessageSchema.parse(message({ parts: [part as never] }))
     expect(parsed.parts).toEqual([part])
   })
 
-  test('requires a value that says how a mention travels (MN-2)', () => {
+  test('requires the kind of a mention’s transport (MN-2)', () => {
     expect(problemsOf(message({ recipient_capabilities: {} as never }))).toEqual([
       'recipient_capabilities.mention_relay: Invalid input: expected object, received undefined',
     ])
   })
 
-  test('takes no time that is not UTC', () => {
+  test('refuses times outside UTC', () => {
     expect(problemsOf(message({ received_at: '2026-01-01T01:00:00+01:00' }))).toEqual([
       'received_at: Invalid ISO datetime',
     ])
@@ -96,12 +96,12 @@ describe('normalizedMessageSchema', () => {
     expect(problemsOf(message({ kind: 'poke' as never }))).toHaveLength(1)
   })
 
-  test('keeps what a profile holds beyond the known members (MN-2.2)', () => {
+  test('keeps unknown members of a profile (MN-2.2)', () => {
     const profile = { username: 'alice', extensions: { slack: { team_id: 'T1' } } }
     expect(normalizedMessageSchema.parse(from({ profile })).sender.profile).toEqual(profile)
   })
 
-  test('keeps its members through JSON, and writes the default kind explicitly', () => {
+  test('survives JSON, and writes the default kind explicitly', () => {
     const message = from({ auth_method: 'ap-http-signature', verified: true, identities: [transportEvidence] })
     expect(normalizedMessageSchema.parse(JSON.parse(JSON.stringify(message)))).toEqual({ ...message, kind: 'message' })
   })

@@ -62,7 +62,7 @@ const bad: readonly (readonly [what: string, part: unknown])[] = [
 ]
 
 describe('partSchema', () => {
-  test.each(good)('keeps %s as it is', (_what, part) => {
+  test.each(good)('keeps %s unchanged', (_what, part) => {
     expect(partSchema.parse(part)).toEqual(part)
   })
 
@@ -72,7 +72,7 @@ describe('partSchema', () => {
 })
 
 describe('plainTextOf()', () => {
-  test('reads texts, links and requirements, and passes over the rest', () => {
+  test('joins texts, links and requirements, and skips other parts', () => {
     const parts: Part[] = [
       { kind: 'text', mime: 'text/plain', content: 'one' },
       { kind: 'link', url: 'https://peer.test/', title: 'Peer' },
@@ -86,7 +86,7 @@ describe('plainTextOf()', () => {
   })
 })
 
-test('peers, agents and imports cannot mark their own text as a quotation that the gateway fetched', () => {
+test('peers, agents and imports cannot mark their own text as a fetched quotation', () => {
   const claimed = {
     kind: 'text',
     mime: 'text/plain',
@@ -109,7 +109,7 @@ describe('givenPartSchema', () => {
     expect(JSON.parse(decode(part.bytes_ref.data_base64))).toEqual(data)
   })
 
-  test('keeps the type, the media type and the section of such an artifact', () => {
+  test('keeps the type, media type and section of such an artifact', () => {
     const members = { artifact_type: 'order', mime: 'application/vnd.shop+json', section: { id: 'a' } }
     expect(givenPartSchema.parse({ kind: 'artifact', data: null, ...members })).toMatchObject({
       data: null,
@@ -117,7 +117,7 @@ describe('givenPartSchema', () => {
     })
   })
 
-  test('keeps the bytes of an artifact that has both', () => {
+  test('keeps the bytes of an artifact with both', () => {
     const both = { kind: 'artifact', data: 1, bytes_ref: { kind: 'inline', data_base64: 'MQo=' } }
     expect(givenPartSchema.parse(both)).toEqual(both)
   })
@@ -134,7 +134,7 @@ describe('givenPartSchema', () => {
     expect(givenPartSchema.safeParse({ kind: 'artifact', ...members }).success).toBe(false)
   })
 
-  test.each(good)('keeps %s as it is', (_what, part) => {
+  test.each(good)('keeps %s unchanged', (_what, part) => {
     expect(givenPartSchema.parse(part)).toEqual(part)
   })
 })

@@ -12,11 +12,11 @@ const response = {
 }
 
 describe('normalizedResponseSchema', () => {
-  test('takes a whole response (MN-3)', () => {
+  test('accepts a complete response (MN-3)', () => {
     expect(normalizedResponseSchema.parse(response)).toEqual(response)
   })
 
-  test('needs a part when the response is complete, and none otherwise', () => {
+  test('requires a part only in a complete response', () => {
     for (const status of responseStatuses) {
       const { success, error } = normalizedResponseSchema.safeParse({ ...response, status, parts: [] })
       expect([status, success]).toEqual([status, status !== 'completed'])
@@ -28,7 +28,7 @@ describe('normalizedResponseSchema', () => {
     }
   })
 
-  test('refuses a status, a visibility or a time it does not know', () => {
+  test('refuses an unknown status, visibility or time', () => {
     for (const wrong of [{ status: 'done' }, { visibility: 'secret' }, { created_at: 'now' }]) {
       expect(normalizedResponseSchema.safeParse({ ...response, ...wrong }).success).toBe(false)
     }
@@ -36,7 +36,7 @@ describe('normalizedResponseSchema', () => {
 })
 
 describe('partialResponseSchema', () => {
-  test('leaves out what only the gateway decides', () => {
+  test('omits what only the gateway decides', () => {
     const { parts, status } = response
     expect(partialResponseSchema.parse(response)).toEqual({ parts, status })
   })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { sumUsage, tokenUsageSchema } from './token-usage.ts'
 
 describe('token usage', () => {
-  test('is one sum for each provider and model, in the order of their first appearance', () => {
+  test('has one sum for each provider and model, in the order of their first appearance', () => {
     const small = { model: 'small', input_tokens: 10, output_tokens: 4, reasoning_tokens: 1 }
     const large = { model: 'large', input_tokens: 7, output_tokens: 2, total_tokens: 9, cached_input_tokens: 5 }
     const elsewhere = { ...small, provider: 'elsewhere' }
@@ -13,7 +13,7 @@ describe('token usage', () => {
     ])
   })
 
-  test('stays unknown, never zero, when nobody reports it; half of it makes no total', () => {
+  test('stays unknown instead of zero when nobody reports it, and a partial report has no total', () => {
     expect(sumUsage([{ input_tokens: 3 }, { input_tokens: 4 }])).toEqual([{ input_tokens: 7 }])
     expect(sumUsage([{ input_tokens: 3 }, { output_tokens: 0 }])).toEqual([
       { input_tokens: 3, output_tokens: 0, total_tokens: 3 },
@@ -21,7 +21,7 @@ describe('token usage', () => {
     expect(sumUsage([])).toEqual([])
   })
 
-  test('keeps valid values valid in their sum', () => {
+  test('has a valid sum of valid values', () => {
     const usages = [
       { input_tokens: 5, cached_input_tokens: 5 },
       { output_tokens: 3, reasoning_tokens: 3 },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readWebhookKey } from './webhook-key.ts'
 
-test('a webhook key is base64 after the prefix, with or without padding, and other text as it is', () => {
+test('a webhook key is base64 after its prefix, with or without padding, and plain text otherwise', () => {
   expect(Buffer.from(readWebhookKey('whsec_a2V5MQ=='))).toEqual(Buffer.from('key1'))
   expect(Buffer.from(readWebhookKey('whsec_a2V5MQ'))).toEqual(Buffer.from('key1'))
   expect(Buffer.from(readWebhookKey('a2V5MQ=='))).toEqual(Buffer.from('a2V5MQ=='))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeId } from './ids.ts'
 
-test('an id sorts by the time of its making, and ends with 80 random bits', () => {
+test('ids sort by their creation time, and end with 80 random bits', () => {
   const at = (now: number, fill: number) =>
     makeId({ now: () => now, randomBytes: count => new Uint8Array(count).fill(fill) })
   const ids = [at(0, 255), at(1, 0), at(1_795_255_200_000.5, 0), at(1_795_255_200_001, 0), at(2 ** 47, 0)]

@@ -36,13 +36,13 @@ test.each([
   [bans, ['bans', 'desk'], { json: false, agent: 'desk' }],
   [bans, ['bans', 'list', 'desk', 'ann', '--json'], { json: true, agent: 'desk', sender: 'ann' }],
   [bans, ['bans', 'lift', 'desk', 'b1'], { json: false, agent: 'desk', id: 'b1' }],
-])('a command gives its arguments and options by the names of the API: %#', async (add, texts, expected) => {
+])('a command maps its arguments and options to the API’s names: %#', async (add, texts, expected) => {
   expect(await run(add, ...texts)).toEqual([expected])
 })
 
 test.each([
   ['prune', '--state', 'odd'],
   ['prune', '--json=1'],
-])('a command refuses a choice or an option that it does not declare: %s %s', async (...argumentList) => {
+])('a command refuses an undeclared choice or option: %s %s', async (...argumentList) => {
   await expect(run(prune, ...argumentList)).rejects.toThrow()
 })

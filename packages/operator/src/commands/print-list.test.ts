@@ -23,11 +23,11 @@ async function print(matches: (number: number) => boolean, maxItems?: number): P
   return lines.join('\n')
 }
 
-test('a list goes on through pages without a match', async () => {
+test('a list continues over pages without a match', async () => {
   expect(await print(number => number >= 195)).toBe('195 196 197 198 199')
 })
 
-test('a list that stops before its end says so, and where it goes on', async () => {
+test('a list that stops early says so, and where to continue', async () => {
   expect(await print(() => true, 10)).toBe(
     "0 1 2 3 4 5 6 7 8 9\nThe list goes on after these 10: the operator's API returns the remaining items with after=10.",
   )

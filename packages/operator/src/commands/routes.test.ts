@@ -36,7 +36,7 @@ const routes = createOperatorRoutes({
 })
 
 test.each(['https://evil.test/a%2Fb', '100%', 'a%zz', 'https://evil.test/?x=1#y', 'mail+tag@x.test', 'ümlaut'])(
-  'the route shows a message under its own id, "%s", and no other',
+  'the route shows a message only under its own id "%s"',
   async id => {
     const headers = { authorization: 'Bearer operator-token' }
     const answer = await routes.request(`/operator/api/messages/${encodeURIComponent(id)}`, { headers })
@@ -79,7 +79,7 @@ describe('POST /operator/api/keys/rotate', () => {
   test.each([
     ['whose connection is cut', () => new ReadableStream({ pull: c => c.error(new Error('aborted')) }), 400],
     ['that is larger than any that an operator sends', () => ' '.repeat(65_537), 413],
-  ])('refuses a body %s instead of failing with an internal error', async (_, write, status) => {
+  ])('refuses a body %s without an internal error', async (_, write, status) => {
     const headers = { authorization: 'Bearer operator-token' }
     const init = { method: 'POST', headers, body: write(), duplex: 'half' } as RequestInit
     const answer = await app.request('/operator/api/keys/rotate', init)
@@ -100,7 +100,7 @@ describe('POST /operator/api/keys/rotate', () => {
     ['{}', undefined, false],
     ['null', undefined, false],
     [undefined, undefined, false],
-  ])('rotates the keys that the body %s asks for', async (body, agent, isRevoking) => {
+  ])('rotates the keys that the body %s names', async (body, agent, isRevoking) => {
     rotated.length = 0
     const answer = await rotate(body)
     expect(await answer.json()).toEqual({
@@ -120,7 +120,7 @@ describe('POST /operator/api/keys/rotate', () => {
     expect({ status: answer.status, body: await answer.json() }).toMatchObject({ status, body: { code } })
   })
 
-  test('is for the operator alone', async () => {
+  test('is only for the operator', async () => {
     rotated.length = 0
     expect((await rotate('{}', 'another')).status).toBe(401)
     expect(rotated).toEqual([])

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readAskedAddress } from './resolve-address.ts'
 
-describe('readAskedAddress(), MN-1.2', () => {
+describe('readAskedAddress() (MN-1.2)', () => {
   test.each([
     ['@echo@agents.test', 'echo', 'agents.test'],
     ['echo@agents.test', 'echo', 'agents.test'],

@@ -15,7 +15,7 @@ function openStream() {
   return { answer: new Response(body, { headers: { 'content-type': 'text/event-stream' } }), seen: state }
 }
 
-test('a stream ends with its session, and its source with it', async () => {
+test('a stream ends with its session, and cancels its source', async () => {
   const { answer, seen } = openStream()
   let isOpen = true
   const text = endWithSession(answer, async () => isOpen, 10).text()
@@ -26,7 +26,7 @@ test('a stream ends with its session, and its source with it', async () => {
   expect(seen.isCanceled).toBe(true)
 })
 
-test('a stream goes on while nobody can tell whether its session is open', async () => {
+test('a stream continues while the state of its session is unknown', async () => {
   const { answer, seen } = openStream()
   const reader = endWithSession(answer, () => Promise.reject(new Error('the store is away')), 10).body?.getReader()
   await reader?.read()
@@ -36,7 +36,7 @@ test('a stream goes on while nobody can tell whether its session is open', async
   expect(seen.isCanceled).toBe(true)
 })
 
-test('an answer that is no event stream stays as it is', () => {
+test('a response that is no event stream stays unchanged', () => {
   const answer = Response.json({})
   expect(endWithSession(answer, async () => false)).toBe(answer)
 })

@@ -5,14 +5,14 @@ const hostile =
   'tags \u{e0050}\u{e0041} a\u200b\u001b]0;x\u0007\u007f\u009b31m\u0085\u202eb\u2028\u2066c\td\ne\r\u0000 ü 💬 👩‍🚀'
 const unseen = /[^\P{Cc}\n]|[\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u
 
-test('toTerminalOutput() leaves no cursor control and no change of direction in JSON, which still parses to the same value', () => {
+test('toTerminalOutput() escapes cursor control and direction changes in JSON, which still parses to the same value', () => {
   const value = { [hostile]: [hostile, { text: hostile }] }
   const output = toTerminalOutput(JSON.stringify(value, null, 2))
   expect(output).not.toMatch(unseen)
   expect(JSON.parse(output)).toEqual(value)
 })
 
-test('toTerminalOutput() keeps visible text as it is, lines and columns too', () => {
+test('toTerminalOutput() keeps visible text unchanged, including lines and columns', () => {
   const shownText = 'name\tü 💬 👩‍🚀\nnext'
   expect(toTerminalOutput(shownText)).toBe(shownText)
 })

@@ -316,11 +316,11 @@ describe('reasonOf()', () => {
         deliveries: [{ ...dead, state: 'later', endedAt: undefined, dueAt: now + minute, reason: 'host_left_alone' }],
       },
     ],
-  ])('%s comes from the reason on record, whatever the words of the error', (code, overrides) => {
+  ])('returns %s from the recorded reason, whatever the error’s message', (code, overrides) => {
     expect(reasonOf(facts(overrides))).toMatchObject({ code })
   })
 
-  test('a change of the configuration does not change the reason of an older message', () => {
+  test('keeps the reason of an older message after a change of the configuration', () => {
     const agent = { use: './agent.ts', deadline: '5s', receives: ['follow'] }
     const turn = (last: Partial<Turn['attempts'][number]>): Turn => {
       return { ...endedTurn, state: 'ignored', attempts: [{ ...attempt, outcome: 'silent', ...last }] }
@@ -387,14 +387,14 @@ describe('reasonOf()', () => {
     expect(reasonOf(facts(overrides)).code).toBe(code)
   })
 
-  test('the reason quotes a plain error without its class', () => {
+  test('quotes a plain error without its class', () => {
     const attempts = [
       { attempt: 1, leased_at: 1, ended_at: 2, outcome: 'failed' as const, error: { name: 'Error', message: 'x' } },
     ]
     expect(reasonOf(facts({ turn: failed('x', { attempts }) })).sentence).toMatch(/threw an error \(x\)$/)
   })
 
-  test('a downtime before a message came, or after its answer, did not make it late', () => {
+  test('ignores downtime before a message came, or after its answer', () => {
     const downtimes = [
       { from: now - 60 * minute, to: now - 30 * minute },
       { from: now - 30_000, to: now - 20_000 },
@@ -402,14 +402,14 @@ describe('reasonOf()', () => {
     expect(reasonOf(facts({ turn: endedTurn, deliveries: [sentDelivery], downtimes })).code).toBe('answered')
   })
 
-  test('the reason does not quote the parts of addresses that may be secret', () => {
+  test('does not quote parts of URLs that may be secret', () => {
     const error = 'Cannot fetch https://user:word@a.test/b?token=t#f (or http://[bad)'
     expect(reasonOf(facts({ turn: failed(error) })).sentence).toContain(
       '(Cannot fetch https://a.test/b (or an address))',
     )
   })
 
-  test('the reason cuts foreign text and keeps it on one line', () => {
+  test('truncates foreign text and keeps it on one line', () => {
     const { sentence } = reasonOf(facts({ turn: failed(`one\ntwo\r\n${'x'.repeat(10_000)}`) }))
     expect(sentence).toContain('(one two xxx')
     expect(sentence.length).toBeLessThan(500)
@@ -432,13 +432,13 @@ describe('parseWhyQuery()', () => {
     expect(parseWhyQuery(query, agents)).toMatchObject(expectedQuery)
   })
 
-  test('refuses what is empty or too long', () => {
+  test('refuses empty or oversized queries', () => {
     for (const query of ['', '  ', 'x'.repeat(2_049)]) expect(() => parseWhyQuery(query, agents)).toThrow(Rejection)
   })
 })
 
 describe('toWhyAgent()', () => {
-  test('leaves out what is secret', () => {
+  test('omits secret members', () => {
     const config = {
       use: 'webhook',
       url: 'https://user:word@hook.test/in?token=t#f',

@@ -66,7 +66,7 @@ function failToPlan(): never {
 }
 
 describe('expandBroadcast()', () => {
-  test('stores page after page, and ends with the first page that is not full', async () => {
+  test('stores page after page, until a page is not full', async () => {
     const { pages, sizes, asked } = await expandTo(followers(450))
     expect(sizes).toEqual([200, 200, 50])
     expect(pages.map(({ after, isDone }) => [after, isDone])).toEqual([
@@ -78,7 +78,7 @@ describe('expandBroadcast()', () => {
     expect(asked[0]).toMatchObject({ target: { note: 1 }, relation: 'follower' })
   })
 
-  test('ends with an empty page when the last one was full', async () => {
+  test('ends with an empty page if the last one was full', async () => {
     const { pages } = await expandTo(followers(200))
     expect(pages.map(({ to, after, isDone }) => [to.length, after, isDone])).toEqual([
       [200, 400, false],
@@ -95,7 +95,7 @@ describe('expandBroadcast()', () => {
     expect(pages).toEqual([{ to: ['p4', 'p5'], after: 10, isDone: true }])
   })
 
-  test('leaves out followers who followed later', async () => {
+  test('omits later followers', async () => {
     const { pages } = await expandTo(followers(500), { until: 404 })
     expect(pages.map(({ to, after, isDone }) => [to.length, after, isDone])).toEqual([
       [200, 400, false],
@@ -103,12 +103,12 @@ describe('expandBroadcast()', () => {
     ])
   })
 
-  test('stops between pages when the process stops, and ends nothing', async () => {
+  test('stops between pages when the process stops, without ending the broadcast', async () => {
     const { pages } = await expandTo(followers(450), {}, 1)
     expect(pages.map(({ after, isDone }) => [after, isDone])).toEqual([[400, false]])
   })
 
-  test('stops when another worker has leased it', async () => {
+  test('stops when another worker holds the lease', async () => {
     const lost = expandBroadcast(held, {
       store: {
         listRelations: async () => followers(200),

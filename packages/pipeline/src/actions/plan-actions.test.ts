@@ -24,8 +24,8 @@ async function planOne(act: AgentAction, sketch: Parameters<typeof openActBench>
   return { ...bench, plan, warn, error }
 }
 
-describe('planActions(), of a post,', () => {
-  test('makes a synthetic message and a response of its own, under the id that the caller gave', async () => {
+describe('planActions() for a post', () => {
+  test('creates a synthetic message and a response under the caller’s id', async () => {
     const id = '0123456789abcdef0123456789abcdef'
     const { plan, actions } = await planOne({ act: 'post', id, parts: [words], visibility: 'unlisted', subject: 'CW' })
     if (plan?.kind !== 'post') throw new Error('it is a post')
@@ -53,7 +53,7 @@ describe('planActions(), of a post,', () => {
     expect(actions).toEqual([{ act: 'post', agent: 'echo', response: answer.response }])
   })
 
-  test('makes its text, its subject and the alt text of its pictures well-formed', async () => {
+  test('makes text, subject and alt texts well-formed', async () => {
     const alt: Part = { kind: 'file', description: '\ude00', bytes_ref: { kind: 'inline', data_base64: 'YQ==' } }
     const { plan } = await planOne({ act: 'post', parts: [{ ...words, content: 'a\ud83d' }, alt], subject: '\ud83d' })
     expect(plan).toMatchObject({
@@ -61,7 +61,7 @@ describe('planActions(), of a post,', () => {
     })
   })
 
-  test('gives it an id, and a scope of its own when it is not public', async () => {
+  test('assigns an id, and a separate scope if the post is not public', async () => {
     const address = () => ({ ...addressed, isListed: false })
     const { plan } = await planOne(
       { act: 'post', parts: [words] },
@@ -73,7 +73,7 @@ describe('planActions(), of a post,', () => {
     expect(plan.synthetic.thread.scope).toBe(`post:${id}`)
   })
 
-  test('uses the channel of the answered message if it can post, or else the first that can', async () => {
+  test('chooses the answered message’s channel if it can post, or else the first that can', async () => {
     const actions: OutgoingAction[] = []
     const channels = [ableChannel('activitypub', actions), ableChannel('email', actions), sketchChannel('a2a')]
     for (const [via, expected] of [
@@ -85,7 +85,7 @@ describe('planActions(), of a post,', () => {
     }
   })
 
-  test('moves bytes out of parts only on a channel that addresses files', async () => {
+  test('stores bytes of parts only for a channel that links files', async () => {
     const act = { act: 'post', parts: [picture] } as const
     const inside = await planOne({ ...act, parts: [picture] }, { storeFiles })
     expect(inside.plan).toMatchObject({ answer: { response: { parts: [picture] }, blobs: [] } })
@@ -99,7 +99,7 @@ describe('planActions(), of a post,', () => {
   })
 })
 
-describe('planActions(), of an edit or a deletion,', () => {
+describe('planActions() for an edit or a deletion', () => {
   const responses = [
     foundResponse('mine'),
     foundResponse('of another', { agent: 'help' }),
@@ -116,7 +116,7 @@ describe('planActions(), of an edit or a deletion,', () => {
     ])
   })
 
-  test('stores files of an edit where its channel addresses them', async () => {
+  test('stores files of an edit if its channel links them', async () => {
     const channels = [
       ableChannel('activitypub', [], { descriptor: describeChannel('activitypub', { addressesFiles: true }) }),
     ]
@@ -132,7 +132,7 @@ describe('planActions(), of an edit or a deletion,', () => {
   })
 
   test.each(['unknown', 'of another', 'gone', 'by mail'])(
-    'leaves out an action on a response that is %s, and reports it',
+    'omits an action on a response that is %s, and reports it',
     async response => {
       const acts: AgentAction[] = [
         { act: 'edit', response, parts: [words] },
@@ -150,10 +150,10 @@ describe('planActions(), of an edit or a deletion,', () => {
   )
 })
 
-describe('planActions(), of a reaction,', () => {
+describe('planActions() for a reaction', () => {
   const messages = { m1: foundMessage(1), m2: foundMessage(2) }
 
-  test('acts on the message that the turn answers, unless the agent names another', async () => {
+  test('reacts to the turn’s message, unless the agent names another', async () => {
     const { plan, actions } = await planOne({ act: 'like' }, { messages })
     expect(plan).toEqual({ kind: 'react', message: 1, planned })
     expect(actions).toEqual([
@@ -162,14 +162,14 @@ describe('planActions(), of a reaction,', () => {
     expect((await planOne({ act: 'boost', message: 'm2' }, { messages })).plan).toMatchObject({ message: 2 })
   })
 
-  test('leaves out a reaction to a message that the agent never got', async () => {
+  test('omits a reaction to a message that the agent never received', async () => {
     const { plan, warn } = await planOne({ act: 'like', message: 'm3' }, { messages })
     expect(plan).toBeUndefined()
     expect(warn).toHaveBeenCalledOnce()
   })
 })
 
-describe('planActions(), of an action that a channel cannot do,', () => {
+describe('planActions() for an unsupported action', () => {
   const channels = [sketchChannel('activitypub')]
   const refusing = [sketchChannel('activitypub', { actions: { address: () => undefined } })]
   const acts: readonly AgentAction[] = [
@@ -179,14 +179,14 @@ describe('planActions(), of an action that a channel cannot do,', () => {
     { act: 'like' },
   ]
 
-  test.each(acts)('leaves $act out', async act => {
+  test.each(acts)('omits $act', async act => {
     const stored = { responses: [foundResponse('mine')], messages: { m1: foundMessage(1) } }
     expect((await planOne(act, { ...stored, channels })).plan).toBeUndefined()
     expect((await planOne(act, { ...stored, channels: [...refusing] })).plan).toBeUndefined()
     expect((await planOne(act, { ...stored, channels: [] })).plan).toBeUndefined()
   })
 
-  test('holds back only the one action for which the channel throws an error', async () => {
+  test('holds back only the action for which the channel throws', async () => {
     const broken = new TypeError('target is null')
     const error = vi.fn()
     const { gateway } = openActBench({
@@ -233,7 +233,7 @@ function openList() {
 }
 
 describe('createActionList()', () => {
-  test('collects the actions of an agent in order, and reads a string as Markdown', () => {
+  test('collects the actions of an agent in order, and treats a string as Markdown', () => {
     const list = openList()
     const id = list.post('news', { visibility: 'direct', mentions: ['@ada@peer.test'], subject: 'CW' })
     const link: Part = { kind: 'link', url: 'https://peer.test/' }
@@ -251,7 +251,7 @@ describe('createActionList()', () => {
     ])
   })
 
-  test('gives every post an id of its own', () => {
+  test('gives every post its own id', () => {
     const list = openList()
     const ids = [list.post('one'), list.post('two')]
     expect(ids).toEqual(['01', '02'].map(byte => '0'.repeat(12) + byte.repeat(10)))

@@ -19,7 +19,7 @@ function openPublisher(sketch: Parameters<typeof openActBench>[0] = {}) {
 }
 
 describe('performActions()', () => {
-  test('performs all actions in one commit, under one correlation id', async () => {
+  test('performs all actions in one commit with one correlation id', async () => {
     const { gateway, done } = openActBench({ responses: [foundResponse('r1')] })
     await performActions(
       [
@@ -45,7 +45,7 @@ describe('performActions()', () => {
 })
 
 describe('a publisher', () => {
-  test('posts, edits, deletes and reacts at once', async () => {
+  test('posts, edits, deletes and reacts immediately', async () => {
     const { publisher, done } = openPublisher({ responses: [foundResponse('r1')], messages: { m1: foundMessage(1) } })
     const id = await publisher.post('news', { visibility: 'public' })
     expect(done[0]?.acts).toMatchObject([{ kind: 'post', answer: { response: { id, visibility: 'public' } } }])

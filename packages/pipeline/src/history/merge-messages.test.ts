@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { message } from '../../test/messages.ts'
 import { mergeMessages } from './merge-messages.ts'
 
-test('mergeMessages() keeps the last message with the parts of all and their authors, and reads no raw bytes', () => {
+test('mergeMessages() adds the parts and authors of all messages to the last, without raw bytes', () => {
   const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
   const earlier = [
     { ...message(), id: 'a', parts: [text('1'), text('2')] },

@@ -32,7 +32,7 @@ function callIdsOf({ turns }: HistoryView): readonly (readonly string[])[] {
   return turns.map(({ parts }) => parts.filter(part => part.kind === 'tool_call').map(({ id }) => id))
 }
 
-describe('createSlidingWindowPolicy(), for every thread and every window,', () => {
+describe('createSlidingWindowPolicy(), for every thread and window,', () => {
   test('alternates between the two sides', () => {
     fc.assert(
       fc.property(anyThread, arbitraryWindow, (entries, options) => {
@@ -42,7 +42,7 @@ describe('createSlidingWindowPolicy(), for every thread and every window,', () =
     )
   })
 
-  test('keeps the order of the thread, oldest first, and invents nothing (MN-2.4)', () => {
+  test('keeps the order of the thread, oldest first, and adds nothing (MN-2.4)', () => {
     fc.assert(
       fc.property(anyThread, arbitraryWindow, (entries, options) => {
         const heard = entries.flatMap(({ parts }) => parts)
@@ -59,7 +59,7 @@ describe('createSlidingWindowPolicy(), for every thread and every window,', () =
     )
   })
 
-  test('stays within both budgets', () => {
+  test('stays within both limits', () => {
     fc.assert(
       fc.property(anyThread, arbitraryWindow, (entries, options) => {
         const { turns } = viewOf(entries, options)
@@ -70,7 +70,7 @@ describe('createSlidingWindowPolicy(), for every thread and every window,', () =
     )
   })
 
-  test('never changes a byte of the head once it is closed, while the thread grows entry by entry (MN-5)', () => {
+  test('never changes a closed head while the thread grows (MN-5)', () => {
     fc.assert(
       fc.property(anyThread, arbitraryWindow, (entries, options) => {
         let last = ''
@@ -85,7 +85,7 @@ describe('createSlidingWindowPolicy(), for every thread and every window,', () =
     )
   })
 
-  test('gives the same view when the caller reads only the two ends of a thread', () => {
+  test('gives the same view if the caller reads only the two ends of a thread', () => {
     fc.assert(
       fc.property(anyThread, arbitraryWindow, (entries, options) => {
         const policy = createSlidingWindowPolicy(options)
@@ -122,13 +122,13 @@ describe('createSlidingWindowPolicy()', () => {
     expect(view.cacheBreakpointAfter).toBe(1)
   })
 
-  test('merges neighbours of one side into one turn under the first id and time', () => {
+  test('merges neighbours of one side into one turn with the first id and time', () => {
     const [turn] = viewOf(script('uuua')).turns
     expect(turn).toMatchObject({ id: 'entry-1', timestamp: '2026-01-01T00:00:00.000Z' })
     expect(turn?.parts.map(part => plainTextOf([part]))).toEqual(['u0', 'u1', 'u2'])
   })
 
-  test('gives each writer of a turn their proof, and the turn only what holds for all its words', () => {
+  test('gives each writer of a turn their proof, and the turn only what holds for all', () => {
     const identities: NonNullable<Entry['author']['identities']> = []
     const alice = { address: '@alice@peer.test', verified: true, auth_method: 'email-dkim', identities } as const
     const forger = { address: '@alice@peer.test', verified: false, auth_method: 'none' } as const
@@ -145,7 +145,7 @@ describe('createSlidingWindowPolicy()', () => {
     expect(viewOf(thread([say(alice), say(unknown)])).turns[0]?.sender.verified).toBe(false)
   })
 
-  test('prefers the id the writer gave to our own (MN-2.3)', () => {
+  test('prefers the writer’s id to ours (MN-2.3)', () => {
     const [first] = script('ua')
     const [turn] = viewOf([{ ...(first as Entry), nativeId: 'https://peer.test/1' }, ...script('ua').slice(1)]).turns
     expect(turn?.id).toBe('https://peer.test/1')
@@ -158,11 +158,11 @@ describe('createSlidingWindowPolicy()', () => {
     expect(viewOf(script('au')).cacheBreakpointAfter).toBe(0)
   })
 
-  test('keeps the last words even without an answer', () => {
+  test('keeps unanswered last messages', () => {
     expect(wordsOf(viewOf(script('uau')))).toEqual(['u0', 'a1', 'u2'])
   })
 
-  test('names each next writer within a turn of several people', () => {
+  test('names each further writer in a turn of several people', () => {
     const said = (content: string, address: string) => ({
       role: 'user' as const,
       parts: [text(content)],
@@ -179,7 +179,7 @@ describe('createSlidingWindowPolicy()', () => {
     ])
   })
 
-  test('a writer cannot attribute words to another writer by writing their name', () => {
+  test('does not let a writer attribute text to another writer by name', () => {
     const said = (contents: readonly string[], address: string) => ({
       role: 'user' as const,
       parts: contents.map(content => text(content)),
@@ -202,7 +202,7 @@ describe('createSlidingWindowPolicy()', () => {
     expect(view.cacheBreakpointAfter).toBeUndefined()
   })
 
-  test('shows the newest turn of the agent when it fits', () => {
+  test('shows the newest turn of the agent if it fits', () => {
     expect(wordsOf(viewOf(script('uauaua'), { maxTurns: 1 }))).toEqual(['a5'])
   })
 
@@ -210,7 +210,7 @@ describe('createSlidingWindowPolicy()', () => {
     expect(viewOf(script('uauaua'), { maxTurns: 0 })).toEqual({ turns: [] })
   })
 
-  test('leaves out a head that would take more than half of the characters', () => {
+  test('omits a head that would take more than half of the characters', () => {
     const entries = [...thread([{ role: 'user', parts: [text('x'.repeat(60))] }]), ...shift(script('auaua'))]
     const view = viewOf(entries, { maxChars: 100 })
     expect(view.cacheBreakpointAfter).toBeUndefined()
@@ -224,7 +224,7 @@ describe('createSlidingWindowPolicy()', () => {
     expect(view.cacheBreakpointAfter).toBe(1)
   })
 
-  test('does not end with the head of the other side when nothing newer fits', () => {
+  test('does not end with the other side’s head if nothing newer fits', () => {
     const huge = shift(thread([{ role: 'assistant', parts: [text('x'.repeat(99))] }]), 1)
     expect(viewOf([...script('u'), ...huge], { keepHead: 1, maxChars: 100 })).toEqual({ turns: [] })
   })
@@ -239,7 +239,7 @@ describe('createSlidingWindowPolicy()', () => {
     expect(viewOf(entries, { maxChars: 1_000 }).turns).toHaveLength(2)
   })
 
-  test('merges nothing over the gap between the two ends that the caller read', () => {
+  test('merges nothing across the gap between the two ends', () => {
     const policy = createSlidingWindowPolicy({ keepHead: 1, maxTurns: 2 })
     const entries = script(`ua${'u'.repeat(40)}a`)
     const view = policy.view(readEnds(entries, policy.reach))
@@ -247,14 +247,14 @@ describe('createSlidingWindowPolicy()', () => {
     expect(view.turns[0]?.parts).toHaveLength(1)
   })
 
-  test('has no head when its first turn does not end within reach', () => {
+  test('has no head if its first turn does not end within reach', () => {
     const policy = createSlidingWindowPolicy({ keepHead: 2, maxTurns: 4 })
     const entries = script(`${'u'.repeat(30)}auaua`)
     expect(policy.view(entries).cacheBreakpointAfter).toBeUndefined()
     expect(policy.view(readEnds(entries, policy.reach))).toEqual(policy.view(entries))
   })
 
-  test('drops a tool call that never ended, and a turn that was nothing else', () => {
+  test('drops a tool call that never ended, and a turn with nothing else', () => {
     const begun: Part = { kind: 'tool_call', id: 'c', name: 'look' }
     const entries = thread([
       { role: 'user', parts: [text('one')] },
@@ -273,7 +273,7 @@ function shift(entries: readonly Entry[], by = 1): readonly Entry[] {
   return entries.map(entry => ({ ...entry, seq: entry.seq + by }))
 }
 
-test.each(['\r', '\u2028', ' ', '\n', '@'])('words that repeat %j take linear time', piece => {
+test.each(['\r', '\u2028', ' ', '\n', '@'])('text that repeats %j takes linear time', piece => {
   const timeOf = (count: number, rounds: number) => {
     const part: Part = { kind: 'text', mime: 'text/plain', content: piece.repeat(count) }
     const start = process.threadCpuUsage()

@@ -27,7 +27,7 @@ test('identifySpeaker() recognizes the same sender in every message', () => {
   expect(speakerOf({ kind: 'edit' })).toBe(speakerOf({}))
 })
 
-test('identifySpeaker() distinguishes senders with other rights, another audience, another hop or another author', () => {
+test('identifySpeaker() distinguishes senders by rights, audience, hop and author', () => {
   const evidence = transportEvidence
   const delegated = [evidence, { ...evidence, on_behalf_of: ['https://peer.test/root'] }]
   const hop = { mention_relay: { kind: 'none' }, agent_chain: { hop: 2, max_hops: 5, is_final: false } } as const
@@ -43,13 +43,13 @@ test('identifySpeaker() distinguishes senders with other rights, another audienc
   expect(new Set(speakers).size).toBe(speakers.length)
 })
 
-test('identifySpeaker() keeps apart messages without proof, events and decisions', () => {
+test('identifySpeaker() separates messages without proof, events and decisions', () => {
   expect(speakerOf({ sender: { address: proven.address, auth_method: 'none', verified: false } })).toBeUndefined()
   expect(speakerOf({ kind: 'reaction' })).toBeUndefined()
   expect(speakerOf({ policy_resolution: { in_reply_to_state: 's' } as never })).toBeUndefined()
 })
 
-test('identifySpeaker() keeps apart commands for the gateway: no later message joins or interrupts them', () => {
+test('identifySpeaker() separates commands for the gateway, which later messages neither join nor interrupt', () => {
   const asking = (content: string) => speakerOf({ parts: [{ kind: 'text', mime: 'text/plain', content }] })
   expect(['forget me', 'link ada@example.org', 'confirm ABCDE-FGHJK'].map(asking)).toEqual([
     undefined,

@@ -43,7 +43,7 @@ describe('readPersonCommand()', () => {
     expect(said(text)).toBeUndefined()
   })
 
-  test('reads nothing from a message with a file, with two texts or without a text', () => {
+  test('ignores a message with a file, with two texts or without a text', () => {
     const file = { kind: 'file', bytes_ref: { kind: 'url', url: 'https://x.example/' } }
     const text = { kind: 'text', mime: 'text/plain', content: 'linked' }
     expect(said('', { parts: [text, file] })).toBeUndefined()

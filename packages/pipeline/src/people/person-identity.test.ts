@@ -13,13 +13,13 @@ test.each([
   ['alice@Example.ORG', 'mailboxes', '@alice@example.org', 'alice@example.org'],
   ['<alice@example.org>', 'mailboxes', '@alice@example.org', 'alice@example.org'],
   ['@Alice@b.example', 'accounts', '@alice@b.example', '@alice@b.example'],
-])('readPersonAddress() reads %s by the rules of the first channel that takes it', (text, via, address, shown) => {
+])('readPersonAddress() parses %s by the rules of the first channel that accepts it', (text, via, address, shown) => {
   const read = readPersonAddress(text, channels)
   expect(read).toMatchObject({ via, address })
   expect(read && showPersonAddress(read, channels)).toBe(shown)
 })
 
-test('readPersonAddress() takes for none what no channel takes', () => {
+test('readPersonAddress() rejects an address that no channel accepts', () => {
   expect(readPersonAddress('alice', channels)).toBeUndefined()
   expect(readPersonAddress('alice@example.org', channels.slice(0, 1))).toBeUndefined()
 })
@@ -29,11 +29,11 @@ test.each([
   ['alice@example.org', 'accounts', { address: '@alice@example.org' }],
   ['@Alice@example.org', 'mailboxes', { address: '@alice@example.org', subject: 'box:alice@example.org' }],
   ['alice@example.org', 'calls', { address: '@alice@example.org' }],
-])('readChannelAddress() reads %s as an address of the channel "%s"', (text, via, read) => {
+])('readChannelAddress() parses %s as an address of the channel "%s"', (text, via, read) => {
   expect(readChannelAddress(text, via, channels)).toEqual({ via, ...read })
 })
 
-test('readChannelAddress() takes for none what is no address, or of a channel that is not there', () => {
+test('readChannelAddress() rejects an invalid address, and an unknown channel', () => {
   expect(readChannelAddress('alice', 'calls', channels)).toBeUndefined()
   expect(readChannelAddress('@alice@example.org', 'pigeons', channels)).toBeUndefined()
 })
@@ -47,7 +47,7 @@ describe('readPersonIdentity()', () => {
   const message = (via: string, address: string, identities: object[], verified = true) =>
     ({ received_via: via, sender: { address, verified, identities } }) as unknown as NormalizedMessage
 
-  test('returns the address, and the principal that the channel finds proven', () => {
+  test('returns the address, and the principal that the channel has proven', () => {
     const said = message('accounts', '@Alice@b.example', [evidence('https://b.example/users/alice')])
     expect(readPersonIdentity(said, [], channels)).toEqual({
       via: 'accounts',
@@ -66,7 +66,7 @@ describe('readPersonIdentity()', () => {
     ['comes by a channel that is gone', message('fax', '@a@b.example', [evidence('a')]), []],
     ['is an agent', message('accounts', '@a@b.example', [evidence('https://b.example/a')]), ['from_agent']],
     ['writes by a list', message('mailboxes', '@a@b.example', [evidence('box:a@b.example')]), ['by_list']],
-  ])('finds no identity for a sender who %s', (_, from, flags) => {
+  ])('returns no identity for a sender who %s', (_, from, flags) => {
     expect(readPersonIdentity(from, flags, channels)).toBeUndefined()
   })
 })

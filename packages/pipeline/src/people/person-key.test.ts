@@ -19,7 +19,7 @@ function describeBy(sender: Partial<NormalizedMessage['sender']>, flags: readonl
 }
 
 describe('describeSender()', () => {
-  test('gives one key to a principal, whatever case its address has, and another one for each agent', () => {
+  test('gives one key to a principal in any case of its address, and separate keys for each agent', () => {
     const described = describeBy({})
     expect(described).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{32}$/),
@@ -32,16 +32,16 @@ describe('describeSender()', () => {
     expect(describeBy({}, [], 'help')?.id).not.toBe(described?.id)
   })
 
-  test('knows a later owner of an address as somebody else', () => {
+  test('distinguishes a later owner of an address', () => {
     const identities = [{ ...transportEvidence, subject: 'https://peer.test/users/alice-2' }]
     expect(describeBy({ identities })?.id).not.toBe(describeBy({})?.id)
   })
 
-  test('gives no key where nothing is proven', () => {
+  test('gives no key without a proof', () => {
     expect(describeBy({ verified: false, auth_method: 'none', identities: [] })).toBeUndefined()
   })
 
-  test('gives a key of its own to what is not the person’s own word, and to callers whom an issuer names', () => {
+  test('gives separate keys to relayed messages, and to callers whom an issuer names', () => {
     const byList = describeBy({}, ['by_list'])
     const issued = { ...transportEvidence, assurance: 'oauth', subject: 'client-1', issuer: 'https://id.test' }
     const [caller, another] = ['client-1', 'client-2'].map(subject =>
@@ -53,7 +53,7 @@ describe('describeSender()', () => {
     expect(describeBy({ identities: [issued] })?.id).toBe(caller?.id)
   })
 
-  test('knows the users of a domain that vouches for all of them by their addresses', () => {
+  test('distinguishes users of a domain that vouches for all of them, by their addresses', () => {
     const vouched = { ...transportEvidence, assurance: 'domain', subject: 'peer.test' }
     const keys = ['@alice@peer.test', '@bob@peer.test'].map(
       address => describeBy({ address, identities: [vouched] })?.id,

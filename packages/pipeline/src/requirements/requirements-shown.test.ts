@@ -11,7 +11,7 @@ const asks = (policy: Partial<Policy>): Part => ({
   policy: { kind: 'consent_required', message: '?', ...policy },
 })
 
-test('a requirement shows its state and its page, or the page that the agent named; other parts stay as they are', () => {
+test('a requirement shows its state and its page, or the agent’s page, and other parts stay unchanged', () => {
   const text: Part = { kind: 'text', mime: 'text/plain', content: 'hi' }
   expect(
     showRequirements(
@@ -29,7 +29,7 @@ test('a requirement shows its state and its page, or the page that the agent nam
   expect([hasRequirements([asks({ requirement: 'd' })]), hasRequirements([asks({}), text])]).toEqual([true, false])
 })
 
-test('the operator’s copy contains neither states nor links, at any depth', () => {
+test('the operator’s copy contains no states or links, at any depth', () => {
   const link = `${origin}/actions/${state}`
   const wire = {
     text: `Yes: ${link}\nNo: ${link}/receipt`,
@@ -49,7 +49,7 @@ test('the operator’s copy contains neither states nor links, at any depth', ()
   })
 })
 
-test('the gateway translates a text by the full language tag, else by its primary subtag, else not at all', () => {
+test('the gateway translates a text by the full language tag, else its primary subtag, or not at all', () => {
   const message_translations = { DE: { title: 'Titel', message: 'Darf ich?' }, 'pt-BR': { message: 'Posso?' } }
   const policy = { kind: 'consent_required', title: 'Title', message: 'May I?', message_translations }
   const wordsIn = (...locales: string[]) => {

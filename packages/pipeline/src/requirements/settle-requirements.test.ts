@@ -37,7 +37,7 @@ const asks = (policy: Partial<Policy>): Part => ({
 const policiesIn = ({ partial }: ReturnType<typeof settle>) =>
   partial?.parts?.flatMap(part => (part.kind === 'policy' ? [part.policy] : []))
 
-test('the gateway stores a requirement from context.requireConsent() under the digest of its state, never the state itself', () => {
+test('the gateway stores a requirement of context.requireConsent() under the digest of its state, without the state', () => {
   const list = createRequirementList(requirements, system)
   const requirement = list.requireConsent({ message: 'May I?', expires_in: 120 })
   const [part] = requirement.parts ?? []
@@ -73,7 +73,7 @@ test('a requirement that the agent did not return does not count', () => {
   expect(settle(undefined, list.issued)).toEqual({ partial: undefined, requirements: [] })
 })
 
-test('the gateway ignores states and ids that an agent invented', () => {
+test('the gateway ignores states and ids that an agent made up', () => {
   const made = {
     kind: 'consent_required',
     state: requirements.stateOf('mine'),
@@ -112,12 +112,12 @@ test.each<[string, Partial<PartialResponse>, string | undefined]>([
   expect(settle({ ...details, parts: [asks({ kind })] }).partial?.status).toBe(status)
 })
 
-test('an answer without policies stays as it is', () => {
+test('an answer without policies stays unchanged', () => {
   const partial: PartialResponse = { parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' }], status: 'completed' }
   expect(settle(partial).partial).toBe(partial)
 })
 
-test('the gateway refuses an address on another origin, and the address of one of its own action pages (MN-7.1)', () => {
+test('the gateway refuses a URL on another origin, and a URL of its own action pages (MN-7.1)', () => {
   const withUrl = (url: string) => () => settle({ parts: [asks({ kind: 'forbidden', url })] })
   expect(withUrl('https://evil.test/x')).toThrow(
     'Cannot answer: the url of a policy part must be on https://agents.test, outside of /actions/, not on https://evil.test',
@@ -129,7 +129,7 @@ test('the gateway refuses an address on another origin, and the address of one o
   ])
 })
 
-test('a price is a decimal number and a currency', () => {
+test('a price needs a decimal number and a currency', () => {
   const pay = (price: object) => () => settle({ parts: [asks({ kind: 'payment_required', ...price })] })
   expect(pay({})).toThrow('Cannot require payment: "amount" is missing; "currency" is missing')
   expect(pay({ amount: 1.5, currency: 'EUR' })).toThrow('Cannot require payment: "amount" (1.5) must be a text')
@@ -138,12 +138,12 @@ test('a price is a decimal number and a currency', () => {
   expect(pay({ amount: '1.50', currency: 'EUR' })().requirements).toHaveLength(1)
 })
 
-test('an answer has five requirements at most', () => {
+test('an answer has at most five requirements', () => {
   const parts = Array.from({ length: 6 }, () => asks({ kind: 'consent_required' }))
   expect(() => settle({ parts })).toThrow('an answer may have at most 5 requirements')
 })
 
-test('without an address for decisions the gateway requires nothing, but still reports a refusal', () => {
+test('without a URL for decisions the gateway requires nothing, but still reports a refusal', () => {
   const list = createRequirementList(undefined, system)
   expect(() => list.requireConsent({ message: 'May I?' })).toThrow('Cannot require: nothing can be decided here')
   expect(list.refuse({ message: 'No.' })).toEqual({
@@ -152,7 +152,7 @@ test('without an address for decisions the gateway requires nothing, but still r
   })
 })
 
-test('the gateway refuses invalid values of an agent at the call that passes them', () => {
+test('the gateway refuses an agent’s invalid values at the call', () => {
   const list = createRequirementList(requirements, system)
   expect(() => list.requireConsent({ message: '' })).toThrow()
   expect(() => list.requireConsent({ message: 'x', expires_in: 5 })).toThrow()
@@ -160,7 +160,7 @@ test('the gateway refuses invalid values of an agent at the call that passes the
   expect(() => list.refuse({ message: 'x', kind: 'consent_required' as never })).toThrow()
 })
 
-test('posts and edits contain nothing that decides a requirement', () => {
+test('posts and edits contain nothing that can decide a requirement', () => {
   const parts = [
     asks({ kind: 'consent_required', state: 's', requirement: 'd', url: `${origin}/actions/s` }),
     asks({ url: `${origin}/x` }),
@@ -171,7 +171,7 @@ test('posts and edits contain nothing that decides a requirement', () => {
   })
 })
 
-test('the agent gets a decision together with the state that it knows', () => {
+test('the agent gets a decision together with its own state', () => {
   const policy_resolution = { in_reply_to_state: 'digest', requirement: 'd1', outcome: 'granted' } as const
   const message = { policy_resolution } as Partial<NormalizedMessage> as NormalizedMessage
   expect(withState(message, requirements)).toEqual({

@@ -33,7 +33,7 @@ describe('settleFailedAttempt()', () => {
     })
   })
 
-  test('gives up at the end of the time limit, and states the number of attempts', () => {
+  test('gives up at the time limit, and states the number of attempts', () => {
     const late = { ...firstTry, attempt: 9, firstAttemptAt: 0, now: policy.giveUpAfterMs }
     expect(settleFailedAttempt(late, policy)).toEqual({
       state: 'dead',
@@ -47,7 +47,7 @@ describe('settleFailedAttempt()', () => {
     expect(waits).toEqual([1_000, 2_000, 4_000, 32_000, 60_000, 60_000, 60_000])
   })
 
-  test('spreads the wait over its upper half', () => {
+  test('spreads the delay over its upper half', () => {
     const attempts = fc.integer({ min: 1, max: 40 })
     const chances = fc.integer({ min: 0, max: 255 }).map(byte => byte / 256)
     fc.assert(
@@ -72,7 +72,7 @@ describe('settleFailedAttempt()', () => {
     expect(dueAfter({ error: new Unavailable('Busy', { retryAfter: 600 }) })).toBe(600_000)
   })
 
-  test('honours a short Retry-After of at least a second, and uses growing delays from the eleventh attempt on', () => {
+  test('honours a Retry-After of at least a second, and uses growing delays from the eleventh attempt on', () => {
     const busy = (retryAfter: number) => new Unavailable('Busy', { retryAfter })
     expect([3, 0.01, 0].map(retryAfter => dueAfter({ error: busy(retryAfter), attempt: 10 }))).toEqual([
       3_000, 1_000, 1_000,
@@ -80,12 +80,12 @@ describe('settleFailedAttempt()', () => {
     expect(dueAfter({ error: busy(3), attempt: 11 })).toBe(policy.maxDelayMs / 2)
   })
 
-  test('gives whole milliseconds, as the store keeps them', () => {
+  test('returns whole milliseconds, like the store', () => {
     expect(dueAfter({ random: 1 / 256 })).toBe(502)
     expect(dueAfter({ error: new Unavailable('Busy', { retryAfter: 1.000_01 }) })).toBe(1_001)
   })
 
-  test('makes the last attempt at the end of the time limit if the next one would be later', () => {
+  test('makes the last attempt at the time limit if the next one would be later', () => {
     const busy = new Unavailable('Busy', { retryAfter: 259_200 })
     expect(dueAfter({ error: busy })).toBe(3_600_000)
     expect(dueAfter({ firstAttemptAt: 0, now: 3_599_000, attempt: 9 })).toBe(3_600_000)
@@ -100,7 +100,7 @@ describe('settleFailedAttempt()', () => {
     expect(dueAfter({ firstAttemptAt: week, now: week + 3_000_000, attempt: 2 })).toBe(week + 3_001_000)
   })
 
-  test('retries after a bug of the gateway, without the text of the error', () => {
+  test('retries after an internal error, without its message', () => {
     const settlement = settleFailedAttempt({ ...firstTry, error: new TypeError('secret is undefined') }, policy)
     expect(settlement).toMatchObject({ state: 'later', error: 'internal error, see the log' })
   })
@@ -119,7 +119,7 @@ describe('settlePostponed()', () => {
     random: 0,
   }
 
-  test('retries when the wait is over, and does not count an attempt', () => {
+  test('retries after the wait, without counting an attempt', () => {
     const later = { state: 'later', dueAt: 1_000_000, reason, error: sentence, uncounted: true }
     expect(settlePostponed(postponed, policy)).toEqual(later)
   })
@@ -128,15 +128,15 @@ describe('settlePostponed()', () => {
     ['a tenth of the wait', { waitUntil: 100_000, random: 0.5 }, 105_000],
     ['a minute at most', { waitUntil: 2_000_000, random: 0.5 }, 2_030_000],
     ['whole milliseconds', { waitUntil: 1_001, random: 1 / 256 }, 1_002],
-  ])('spreads over %s', (_, members, dueAt) => {
+  ])('spreads the retry over %s', (_, members, dueAt) => {
     expect(settlePostponed({ ...postponed, ...members }, policy)).toMatchObject({ dueAt })
   })
 
-  test('makes a last attempt at the end of the time limit', () => {
+  test('makes a last attempt at the time limit', () => {
     expect(settlePostponed({ ...postponed, waitUntil: 9_000_000 }, policy)).toMatchObject({ dueAt: 3_600_000 })
   })
 
-  test('gives up at the end of the time limit, and states the attempts', () => {
+  test('gives up at the time limit, and states the attempts', () => {
     const error = 'given up after 2 tries: its host is silent'
     expect(settlePostponed({ ...postponed, now: 3_600_000 }, policy)).toEqual({
       state: 'dead',
@@ -147,7 +147,7 @@ describe('settlePostponed()', () => {
 })
 
 describe('describeFailure()', () => {
-  test('shows the sentences of our own error classes and of no other', () => {
+  test('shows the messages of our own error classes only', () => {
     expect(describeFailure(new Unavailable('No answer'))).toBe('No answer')
     expect(describeFailure(new Undeliverable('Gone'))).toBe('Gone')
     for (const error of [new Rejection('malformed', 'x'), new Error('x'), 'x', undefined]) {
@@ -155,7 +155,7 @@ describe('describeFailure()', () => {
     }
   })
 
-  test('adds the error code of the system, and no other code', () => {
+  test('adds the system’s error code, and no other code', () => {
     const failed = (code: string) => new Unavailable('No answer', { cause: Object.assign(new Error('x'), { code }) })
     expect(describeFailure(failed('ECONNREFUSED'))).toBe('No answer: ECONNREFUSED')
     expect(describeFailure(failed('ENOTFOUND'))).toBe('No answer: ENOTFOUND')
@@ -164,6 +164,6 @@ describe('describeFailure()', () => {
   })
 })
 
-test('defaultRetryPolicy tries for two days, first after a quarter of a minute', () => {
+test('defaultRetryPolicy retries for two days, first after a quarter of a minute', () => {
   expect(defaultRetryPolicy).toEqual({ initialDelayMs: 15_000, maxDelayMs: 21_600_000, giveUpAfterMs: 172_800_000 })
 })

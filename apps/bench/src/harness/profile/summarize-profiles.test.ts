@@ -18,7 +18,7 @@ const profile = {
   timeDeltas: [0, 100, 300, 100, 500],
 }
 
-test('summarizeProfiles() adds up self time within the window and leaves idleness out', () => {
+test('summarizeProfiles() adds up self time within the window, without idle time', () => {
   const directory = mkdtempSync(join(tmpdir(), 'profile-test-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
   writeFileSync(join(directory, 'a.cpuprofile'), JSON.stringify(profile))

@@ -9,7 +9,7 @@ const measured = [
   { ...rows.agentsStart, value: 4.7, unit: 's' },
 ]
 
-test('collectAims() keeps what stands for an aim, in the order of the aims', () => {
+test('collectAims() keeps the figures that have a row of targets, in the order of the rows', () => {
   expect(collectAims(measured)).toEqual([
     { ...rows.callAtOnce, figure: 0.95, isMet: true },
     { ...rows.agentsStart, figure: 4.7, unit: 's' },
@@ -17,7 +17,7 @@ test('collectAims() keeps what stands for an aim, in the order of the aims', () 
   ])
 })
 
-test('formatAims() writes ratios without a unit, and says which figures have no aim', () => {
+test('formatAims() writes ratios without a unit, and marks figures without a target', () => {
   expect(
     formatAims(collectAims(measured))
       .split('\n')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { formatFigures } from './figure.ts'
 
-test('formatFigures() says of each ratio what it is of, and whether it meets its aim', () => {
+test('formatFigures() states the basis of each ratio, and whether it meets its target', () => {
   const sharedFields = { case: 'Flood', note: '', unit: 'ms' }
   const text = formatFigures([
     { ...sharedFields, name: 'alone', value: 4 },

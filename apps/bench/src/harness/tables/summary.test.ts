@@ -14,7 +14,7 @@ const contender = (name: string, atLeast?: number): Contender => ({
 })
 const round = (cpuMicros: number): RoundResult => ({ cpuMicros, perSecond: 1, p99: 2, rss: 5e6, messages: 10 })
 
-test('summarizeCase() takes each ratio within one round, so that a slow round does not tilt it', () => {
+test('summarizeCase() computes each ratio within one round, so that a slow round does not distort it', () => {
   const lines = summarizeCase(
     'Case',
     new Map([
@@ -34,7 +34,7 @@ test('summarizeCase() takes each ratio within one round, so that a slow round do
   })
 })
 
-test('formatReport() says whether the numbers reach an aim', () => {
+test('formatReport() says whether the numbers meet a target', () => {
   const results = new Map([
     [contender('ours'), [round(100)]],
     [contender('a', 2), [round(300)]],

@@ -50,7 +50,7 @@ const fromConnector = (seconds: number) =>
 const forAgent = (seconds: number) =>
   `rate_limited: Cannot take message: too many for this agent in a short time, ${seconds} s`
 
-test('all addresses of one IPv6 network are one peer', () => {
+test('all addresses of one IPv6 network count as one peer', () => {
   const limits = createLimits(
     { limits: limitsConfigSchema.parse({ per_address: 1 }), dev: false },
     () => 0,
@@ -63,7 +63,7 @@ test('all addresses of one IPv6 network are one peer', () => {
   expect(() => limits.takeAddress('2001:db8:0:1::1')).not.toThrow()
 })
 
-test('people behind one connector have a share each, and a connector without people has its own', () => {
+test('each person behind a connector has a share, and so has a connector without people', () => {
   const { count, countMany } = openRule({ per_identity: 3, per_host: 3 }, { via: 'a2a' })
   const slack = { address: '@slack@connector.test' }
   const by = (...people: readonly string[]) => ({ ...slack, people })
@@ -74,7 +74,7 @@ test('people behind one connector have a share each, and a connector without peo
   expect(countMany(4, () => slack)).toEqual(['taken', 'taken', 'taken', fromHost(20)])
 })
 
-test('a connector has a bound of its own for all its people, which a refused person uses up nothing of', () => {
+test('a connector has a limit for all its people, which refused people do not use up', () => {
   const { count, countMany } = openRule({ per_identity: 1, per_connector: 3 }, { via: 'a2a' })
   const by = (person: string, address = '@slack@connector.test') => ({ address, people: [person] })
   expect(countMany(3, () => by('T1/U1'))).toEqual(['taken', fromSender(60), fromSender(60)])
@@ -82,7 +82,7 @@ test('a connector has a bound of its own for all its people, which a refused per
   expect(count(by('T1/U9', '@discord@connector.test'))).toBe('taken')
 })
 
-test('evidence about others gives a sender who proves nothing no share of theirs', () => {
+test('evidence about others gives an unproven sender no share of theirs', () => {
   const { count, countMany } = openRule({ per_identity: 9, per_unverified: 1 }, { via: 'a2a' })
   const claims = { address: '@slack@connector.test', verified: false }
   expect(countMany(2, at => ({ ...claims, people: [`T1/U${at}`] }))).toEqual(['taken', fromSender(60)])
@@ -98,7 +98,7 @@ test('a sender who claims a name without proof does not use up the limit of its 
   expect(count(alice)).toBe(fromSender(60))
 })
 
-test('senders who prove nothing have a smaller limit, and made-up names help no more than made-up addresses of one network', () => {
+test('unproven senders have a smaller limit, which made-up names or addresses of one network do not raise', () => {
   const { countMany, count } = openRule({ per_identity: 9, per_unverified: 3 })
   const made = countMany(6, at => ({ address: `@m${at}@m${at}.test`, verified: false, from: `2001:db8::${at}` }))
   expect(made).toEqual(['taken', 'taken', 'taken', fromSender(20), fromSender(20), fromSender(20)])
@@ -106,7 +106,7 @@ test('senders who prove nothing have a smaller limit, and made-up names help no 
   expect(countMany(9, () => ({ address: '@alice@good.test', from: '2001:db8::1' }))).toEqual(Array(9).fill('taken'))
 })
 
-test('a refusal takes nothing from any bucket, and the next one still admits its sender', () => {
+test('a refused message uses up no limit, so that the next one still passes', () => {
   const { clock, count, countMany } = openRule({ per_host: 2, per_identity: 1 })
   expect(count({ address: '@alice@good.test' })).toBe('taken')
   expect(new Set(countMany(5, () => ({ address: '@alice@good.test' })))).toEqual(new Set([fromSender(60)]))
@@ -116,7 +116,7 @@ test('a refusal takes nothing from any bucket, and the next one still admits its
   expect(count({ address: '@carol@good.test' })).toBe('taken')
 })
 
-test('a message to several agents counts once for its sender and for each agent, and passes whole or not at all', () => {
+test('a message to several agents counts once for its sender and once for each agent, and passes or fails as a whole', () => {
   const { count } = openRule({ per_identity: 2, per_agent: 2 })
   expect(count({ address: '@alice@good.test', agents: ['echo', 'help'] })).toBe('taken')
   expect(count({ address: '@bob@good.test', agents: ['echo'] })).toBe('taken')
@@ -124,7 +124,7 @@ test('a message to several agents counts once for its sender and for each agent,
   expect(count({ address: '@alice@good.test', agents: ['help'] })).toBe('taken')
 })
 
-test('a flood of made-up names neither locks out proven senders nor grows without end', () => {
+test('a flood of made-up names neither locks out proven senders nor uses unbounded memory', () => {
   const { count, countMany } = openRule({})
   const flood = (at: number) => ({
     address: `@${at}${'x'.repeat(50)}@h${at}.test`,
@@ -140,14 +140,14 @@ test('a flood of made-up names neither locks out proven senders nor grows withou
   expect(count({ address: '@alice@good.test' })).toBe(fromSender(1))
 })
 
-test('limits hold by default, but for dev mode', () => {
+test('rate limits apply by default, except in dev mode', () => {
   const { countMany } = openRule({}, { dev: true })
   expect(new Set(countMany(5_000, () => ({ address: '@a@b.test', verified: false })))).toEqual(new Set(['taken']))
   const production = openRule({}).countMany(31, () => ({ address: '@a@b.test', verified: false }))
   expect(production.slice(29)).toEqual(['taken', fromSender(2)])
 })
 
-test('people who chat do not use up each other’s limit as if they were one host', () => {
+test('people who chat do not share the limit of one host', () => {
   const { count } = openRule({ per_host: 1, per_identity: 2 }, { via: 'web' })
   const [ann, bob] = ['@ann@web.agents.test', '@bob@web.agents.test'].map(address => ({ address })) as [Sketch, Sketch]
   expect([count(ann), count(ann), count(bob)]).toEqual(['taken', 'taken', 'taken'])

@@ -7,7 +7,7 @@ const lasting = (ms: number, via = 'a2a'): MessageStage => ({
   ...{ startAt: 1_000, endAt: 1_000 + ms },
 })
 
-test('the meter counts stages in their buckets, by stage and channel', () => {
+test('the meter counts durations in buckets, by stage and channel', () => {
   const meter = createStageMeter()
   for (const ms of [0.5, 1, 1.5, 299_000, 301_000]) meter.count(lasting(ms))
   meter.count(lasting(40, 'email'))
@@ -17,7 +17,7 @@ test('the meter counts stages in their buckets, by stage and channel', () => {
   expect(mails?.cumulative.at(-1)).toBe(1)
 })
 
-test('a clock that goes back makes a stage no shorter than nothing', () => {
+test('a clock that goes back does not make a duration negative', () => {
   const meter = createStageMeter()
   meter.count(lasting(-5))
   expect(meter.list()[0]).toMatchObject({ sum: 0 })

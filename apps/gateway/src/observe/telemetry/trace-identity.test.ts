@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { formatTraceparent, parseTraceparent, spanIdOf, traceIdOf } from './open-telemetry.ts'
 
-test('a message has the same trace wherever and whenever it is named', () => {
+test('a message always has the same trace id, in every process', () => {
   expect(traceIdOf('0123456789abcdef')).toMatch(/^[0-9a-f]{32}$/)
   expect(traceIdOf('0123456789abcdef')).toBe(traceIdOf('0123456789abcdef'))
   expect(traceIdOf('0123456789abcdee')).not.toBe(traceIdOf('0123456789abcdef'))
@@ -9,7 +9,7 @@ test('a message has the same trace wherever and whenever it is named', () => {
   expect(spanIdOf('0123456789abcdef', 'turn 1 1')).not.toBe(spanIdOf('0123456789abcdef', 'turn 1 2'))
 })
 
-test('the reader returns the identity that the writer wrote', () => {
+test('the reader returns the identity that the writer formatted', () => {
   const parent = { traceId: traceIdOf('a'), spanId: spanIdOf('a', 'b'), isSampled: true }
   expect(parseTraceparent(formatTraceparent(parent))).toEqual(parent)
   expect(parseTraceparent(formatTraceparent({ ...parent, isSampled: false }))).toEqual({ ...parent, isSampled: false })
@@ -23,6 +23,6 @@ test.each([
   `00-${'a'.repeat(32)}-${'0'.repeat(16)}-01`,
   `00-${'A'.repeat(32)}-${'b'.repeat(16)}-01`,
   `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01-more`,
-])('%j is no traceparent', text => {
+])('the reader rejects %j as a traceparent', text => {
   expect(parseTraceparent(text)).toBeUndefined()
 })

@@ -78,7 +78,7 @@ test('the screen removes deleted messages among hundreds of rows and keeps older
   await rowOf('bob begins').waitFor()
 })
 
-test('under `state:working` an answered message leaves, and the others stay', async () => {
+test('an answered message leaves the filter `state:working`, and the others stay', async () => {
   const send = (name: string) => gateway.simulation.send({ via: 'a2a', to: 'held', text: join(directory, name) })
   await openedPage.show('flow?state=working')
   const sending = Promise.all([send('first'), send('second')])

@@ -40,7 +40,7 @@ async function keep(...texts: readonly string[]): Promise<void> {
 
 const fill = (many: number) => keep(...Array.from({ length: many }, (_, index) => `filler ${index}`))
 
-test('a search finds what only an early message says, behind pages without a match', async () => {
+test('a search finds text of an early message beyond pages without a match', async () => {
   await keep('the heron was here')
   await fill(1_100)
   await openedPage.show('flow?text=heron')
@@ -48,7 +48,7 @@ test('a search finds what only an early message says, behind pages without a mat
   expect(await lookFurther().count()).toBe(0)
 })
 
-test('the screen looks for older matches by itself once it shows one', async () => {
+test('the screen loads older matches by itself after it shows one', async () => {
   await keep('a second heron')
   await openedPage.show('flow?text=heron&sender=ada')
   await rowOf('a second heron').waitFor()
@@ -56,7 +56,7 @@ test('the screen looks for older matches by itself once it shows one', async () 
   expect(await rows().count()).toBe(2)
 })
 
-test('after many pages without a match, the screen says how far it looked, and the operator looks further', async () => {
+test('after many pages without a match, the screen says how far it searched and offers to continue', async () => {
   await fill(3_100)
   await openedPage.show('flow?text=heron&channel=a2a')
   await lookFurther().waitFor()
@@ -68,7 +68,7 @@ test('after many pages without a match, the screen says how far it looked, and t
   await expect.poll(() => lookFurther().count()).toBe(0)
 })
 
-test('matches from far back stay on the screen when a new message arrives', async () => {
+test('old matches stay on the screen when a new message arrives', async () => {
   await keep('a third heron')
   await rowOf('a third heron').waitFor()
   expect(await rows().count()).toBe(3)

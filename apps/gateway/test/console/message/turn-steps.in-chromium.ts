@@ -49,7 +49,7 @@ const listNames = () => rows().locator('span.cut').allTextContents()
 const listRows = async (...beginnings: readonly string[]) =>
   (await listNames()).filter(name => beginnings.some(beginning => name.startsWith(beginning)))
 
-test('the waterfall has each request to a model and each call of a tool, in their order, though people see none of them', async () => {
+test('the waterfall has each model request and tool call in order, although people do not see them', async () => {
   await showMessageTo('clerk')
   await expect
     .poll(() => listRows('model ', 'tool '))
@@ -58,7 +58,7 @@ test('the waterfall has each request to a model and each call of a tool, in thei
   expect(response?.parts).toEqual([{ kind: 'text', mime: 'text/markdown', content: 'Both are done.' }])
 })
 
-test('a tool has its bar inside that of its agent, and a mark if it failed', async () => {
+test('the bar of a tool is inside that of its agent, with a mark if the tool failed', async () => {
   const boxOf = async (locator: Locator) => {
     const box = await locator.boundingBox()
     if (!box) throw new Error('there is no bar')
@@ -79,13 +79,13 @@ test('a tool has its bar inside that of its agent, and a mark if it failed', asy
   expect(await rowOf('tool ask_hook').locator('.note').count()).toBe(0)
 })
 
-test('a call of a tool to another agent is a row with the number of its message, and notes are rows, too', async () => {
+test('a tool’s call of another agent is a row with its message number, and notes are rows too', async () => {
   const calledNumber = await numberOf('hook')
   await expect.poll(() => rowOf('call @hook@agents.test').locator('.note').textContent()).toBe(`#${calledNumber}`)
   expect(await listRows('note ')).toEqual(['note task'])
 })
 
-test('the attempt has the same runs as data, and the redacted trace has their times without their names', async () => {
+test('the attempt has its steps as data, and the redacted trace has their times without names', async () => {
   await page.getByRole('tab', { name: 'attempts' }).click()
   await expect.poll(() => page.getByLabel('attempt', { exact: true }).textContent()).toContain('"ask_hook"')
   const [download] = await Promise.all([
@@ -98,7 +98,7 @@ test('the attempt has the same runs as data, and the redacted trace has their ti
   expect(text).not.toMatch(/ask_hook|Run both errands|Both are done/)
 })
 
-test('stages and calls of a turn show when it ends, on the screen that is open', async () => {
+test('the open screen shows the stages and calls of a turn when it ends', async () => {
   const path = join(directory, 'go-on')
   const pendingResult = gateway.simulation.send({ via: 'a2a', to: 'phased', text: path })
   await showMessageTo('phased')
@@ -117,7 +117,7 @@ test('stages and calls of a turn show when it ends, on the screen that is open',
   expect(openedPage.faults).toEqual([])
 })
 
-test('the sentence and the facts of `why` name the tools and the failed call', async () => {
+test('the summary and the facts of `why` name the tools and the failed call', async () => {
   await showMessageTo('clerk')
   const why = page.getByRole('region', { name: 'Why' })
   await expect.poll(() => why.textContent()).toContain('the agent called the tool "fall", which failed')

@@ -68,7 +68,7 @@ async function openChatPage(path = '/api/v1/agents/echo', token = annsToken): Pr
 
 const wordsOf = (chat: Locator) => chat.locator('.message').allTextContents()
 
-test('the page of the example chats from its own origin, and shows the conversation again after a reload', async () => {
+test('the example page chats from its own origin, and shows the conversation again after a reload', async () => {
   const { page, chat, say, faults } = await openChatPage()
   await say('Hello from https://shop.example')
   await expect.poll(() => wordsOf(chat)).toEqual(['Hello from https://shop.example', expect.stringContaining('Hello')])
@@ -79,7 +79,7 @@ test('the page of the example chats from its own origin, and shows the conversat
   await page.context().close()
 })
 
-test('a person chooses files, sees their names beside the words, and the agent gets them whole', async () => {
+test('a person chooses files, sees their names beside the text, and the agent gets their complete bytes', async () => {
   const { page, chat, say } = await openChatPage()
   const buffer = Buffer.from('one,two\n'.repeat(5_000))
   await chat.locator('input[type=file]').setInputFiles([{ name: 'table.csv', mimeType: 'text/csv', buffer }])
@@ -96,7 +96,7 @@ test('a person chooses files, sees their names beside the words, and the agent g
   await page.context().close()
 })
 
-test('a tool call waits for the person with its arguments; declined it never runs, allowed it runs once', async () => {
+test('a tool call waits for the person with its arguments, and runs once only if they allow it', async () => {
   const { page, chat, say } = await openChatPage('/api/v1/agents/asking')
   operator.takeRings()
   await say('My money back, please')
@@ -119,7 +119,7 @@ test('a tool call waits for the person with its arguments; declined it never run
   await page.context().close()
 })
 
-test('an operator allows a call with other arguments in the same element', async () => {
+test('an operator allows a call with changed arguments in the same element', async () => {
   await operator.askForRefund('shop')
   operator.takeRings()
   const { page, chat, say } = await openChatPage('/api/v1/operator', evesToken)
@@ -137,7 +137,7 @@ test('an operator allows a call with other arguments in the same element', async
   await page.context().close()
 })
 
-test('words of an attempt that broke off go away, and a failure stands there once', async () => {
+test('text of an interrupted attempt disappears, and a failure appears once', async () => {
   const { page, chat, say } = await openChatPage('/api/v1/agents/clock')
   await say('again')
   await expect.poll(() => wordsOf(chat)).toEqual(['again', 'All of', 'It is noon.'])
@@ -149,7 +149,7 @@ test('words of an attempt that broke off go away, and a failure stands there onc
   await page.context().close()
 })
 
-test('a decision on another page has its link, and the run goes on after it', async () => {
+test('a requirement with a decision page has its link, and the run continues after the decision', async () => {
   const { page, chat, say } = await openChatPage('/api/v1/agents/store')
   await say('pay')
   const box = chat.locator('.ask')

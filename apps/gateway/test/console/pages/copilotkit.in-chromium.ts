@@ -54,7 +54,7 @@ async function run(command: string, parameters: readonly string[], environment: 
   if (code !== 0) throw new Error(`Cannot build the page of CopilotKit: ${command} ended with ${code}`)
 }
 
-test('the chat of CopilotKit speaks to an agent of the gateway, and its answer stands in the page', async () => {
+test('the CopilotKit chat reaches an agent of the gateway and shows its answer', async () => {
   const page = await browser.newPage()
   const errors: string[] = []
   page.on('pageerror', error => errors.push(error.message))

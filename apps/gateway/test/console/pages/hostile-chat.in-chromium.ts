@@ -116,7 +116,7 @@ async function chatWith(endpoint: string) {
   return { opened: openedPage, chat, errors, settle, isHacked }
 }
 
-test('the page shows the answer of an agent as words: nothing runs, and links lead only to pages', async () => {
+test('the page shows an agent’s answer as text: nothing executes, and links lead only to web pages', async () => {
   const { opened, chat, errors, settle, isHacked } = await chatWith('/agent')
   await chat.locator('.ask').nth(3).waitFor()
   await settle()
@@ -140,7 +140,7 @@ test.each([
   ['a refusal with markup in its words', '/refusing', /<img src=x/],
   ['an endpoint that is a script', 'javascript:window.hacked=1', /./],
   ['an endpoint that is a document', 'data:text/html,<script>window.hacked=1</script>', /./],
-])('the page explains %s in words, and the person may go on', async (_, endpoint, pattern) => {
+])('the page explains %s, and the person may go on', async (_, endpoint, pattern) => {
   const { opened, chat, errors, settle, isHacked } = await chatWith(endpoint)
   await chat.locator('.note.bad').first().waitFor()
   expect(await chat.locator('.note.bad').first().textContent()).toMatch(pattern)

@@ -101,7 +101,7 @@ const a = '<b>' // *no emphasis*
 
 [1]: https://shop.example/reference`
 
-test('an answer in Markdown has headings, words, links, tables, lists, quotes and code, and loads nothing', async () => {
+test('a Markdown answer shows headings, text, links, tables, lists, quotes and code, and loads nothing', async () => {
   const element = await answerWith(everyKind)
   expect(await element.locator('h3').textContent()).toBe('Opening hours')
   expect(await element.locator('strong, em, s').allTextContents()).toEqual(['daily', 'not', 'Sundays'])
@@ -138,7 +138,7 @@ test('an answer in Markdown has headings, words, links, tables, lists, quotes an
   expect(queries.filter(url => !url.startsWith(site.origin) && !url.startsWith(gateway.url()))).toEqual([])
 })
 
-test('the page shows the text of a person as plain text', async () => {
+test('the page shows a person’s message as plain text', async () => {
   await answerWith('yes')
   const chat = page.locator('postern-chat')
   await chat.getByRole('textbox', { name: 'Message' }).fill('**no** `code` [a](https://b.example)\n# x')
@@ -153,7 +153,7 @@ const madeTags = 'a p h3 h4 h5 h6 blockquote ul ol li pre code table thead tbody
 )
 const madeAttributes = 'href title target rel dir class tabindex start'.split(' ')
 
-test('no markup, script, address or attribute of an answer becomes the page’s, whole or in single characters', async () => {
+test('no markup, script, URL or attribute of an answer enters the page, whole or in single characters', async () => {
   for (const pieces of [
     [xssVectors.join('\n\n')],
     [...xssVectors.join('\n\n')],
@@ -193,7 +193,7 @@ test('no markup, script, address or attribute of an answer becomes the page’s,
   expect(queries.filter(url => !url.startsWith(site.origin) && !url.startsWith(gateway.url()))).toEqual([])
 })
 
-test('a stream that breaks off keeps every word that came', async () => {
+test('a stream that breaks off keeps all received text', async () => {
   ending = 'cut'
   const element = await answerWith('Look at [the pa', 'ge](https://shop.exa')
   expect(await element.textContent()).toBe('Look at [the page](https://shop.exa')
@@ -222,7 +222,7 @@ function showInPieces(pieces: readonly string[], waitMs = 15) {
   )
 }
 
-test('a stream in single characters ends as the whole text does, and shows no half of a link, table, fence or mark', async () => {
+test('a stream in single characters ends like the whole text, and never shows half of a construct', async () => {
   const { states, streamed, atOnce } = await showInPieces([...everyKind, '\r', '\n', '\r', '\n', ...'#tag'])
   expect(streamed).toBe(atOnce)
   expect(new Set(states).size).toBeGreaterThan(60)
@@ -238,7 +238,7 @@ test('a stream in single characters ends as the whole text does, and shows no ha
   expect(message.match(/.{0,40}[|*~`[\]#].{0,40}/g) ?? []).toEqual([])
 })
 
-test.each([53, 1_009])('hostile words end as the whole text does in pieces of %i characters', async size => {
+test.each([53, 1_009])('hostile text in chunks of %i characters ends like the whole text', async size => {
   const text = [...xssVectors, everyKind].join('\n\n')
   const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, index) =>
     text.slice(index * size, (index + 1) * size),
@@ -258,7 +258,7 @@ const piecesOf = (blocks: number) => {
   ])
 }
 
-test('eight times as many pieces take at most 24 times as long, and not 64 times', async () => {
+test('eight times as many chunks take at most 24 times as long', async () => {
   const measure = (pieces: readonly string[]) =>
     page.evaluate(async all => {
       const { MarkdownText } = window as unknown as TestedPage

@@ -89,7 +89,7 @@ async function say(page: Page, text: string): Promise<void> {
   await page.locator('postern-chat').getByRole('textbox', { name: 'Message' }).press('Enter')
 }
 
-test('a chat whose connection breaks off during an answer shows the whole answer once', async () => {
+test('a chat whose connection breaks off during an answer shows the complete answer once', async () => {
   process.env.LINGER = '1'
   const page = await openTab('broken')
   await say(page, 'linger')

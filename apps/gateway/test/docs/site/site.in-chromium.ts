@@ -62,26 +62,23 @@ const widths = [1280, 360]
 const themes = ['light', 'dark'] as const
 
 describe.each(themes)('in %s', colorScheme => {
-  test.each(widths)(
-    'five pages at %i px ask no other host, have no serious fault by axe, and fit the width',
-    async width => {
-      const { context, page, faults, show } = await openPage({ colorScheme, viewport: { width, height: 800 } })
-      const violations: unknown[] = []
-      for (const path of linkedPages) {
-        await show(path)
-        const name = path.replace(/\.html$/, '').replaceAll('/', '-')
-        await page.screenshot({ path: join(pictures, `${name}-${width}-${colorScheme}.png`) })
-        expect(await page.evaluate(() => document.documentElement.classList.contains('dark'))).toBe(
-          colorScheme === 'dark',
-        )
-        violations.push(...(await findViolations(page)).map(violation => [path, violation]))
-        violations.push(...(await findWide(page)).map(box => [path, box]))
-      }
-      expect(violations).toEqual([])
-      expect(faults).toEqual([])
-      await context.close()
-    },
-  )
+  test.each(widths)('five pages at %i px load nothing from other hosts, pass axe, and fit the width', async width => {
+    const { context, page, faults, show } = await openPage({ colorScheme, viewport: { width, height: 800 } })
+    const violations: unknown[] = []
+    for (const path of linkedPages) {
+      await show(path)
+      const name = path.replace(/\.html$/, '').replaceAll('/', '-')
+      await page.screenshot({ path: join(pictures, `${name}-${width}-${colorScheme}.png`) })
+      expect(await page.evaluate(() => document.documentElement.classList.contains('dark'))).toBe(
+        colorScheme === 'dark',
+      )
+      violations.push(...(await findViolations(page)).map(violation => [path, violation]))
+      violations.push(...(await findWide(page)).map(box => [path, box]))
+    }
+    expect(violations).toEqual([])
+    expect(faults).toEqual([])
+    await context.close()
+  })
 })
 
 test('every page fits a phone of 360 px', async () => {
@@ -96,7 +93,7 @@ test('every page fits a phone of 360 px', async () => {
   await context.close()
 })
 
-test('the search finds a word, and leads to its page', async () => {
+test('the search finds a word and opens its page', async () => {
   const { context, page, faults, show } = await openPage()
   await show('index.html')
   await page.getByRole('button', { name: 'Search' }).first().click()
@@ -109,7 +106,7 @@ test('the search finds a word, and leads to its page', async () => {
   await context.close()
 })
 
-test('the switch makes pages dark, and a new page remembers it', async () => {
+test('the switch makes pages dark, and other pages remember it', async () => {
   const { context, page, show } = await openPage({ colorScheme: 'light' })
   await show('index.html')
   const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
@@ -128,7 +125,7 @@ test('a reader can read a page without scripts', async () => {
   await context.close()
 })
 
-test('every link of the built pages leads to a file and a heading of the site', () => {
+test('every link of the built pages leads to an existing file and heading', () => {
   const files = listBuiltFiles()
   const pages = listBuiltPages()
   const ids = new Map(
@@ -148,7 +145,7 @@ test('every link of the built pages leads to a file and a heading of the site', 
   expect(pages.length).toBeGreaterThan(40)
 })
 
-test('programs find the pages as Markdown', async () => {
+test('programs can load the pages as Markdown', async () => {
   const listing = await (await fetch(`${site.url}/llms.txt`)).text()
   const paths = [...listing.matchAll(/\]\((\/[^)]+)\)/g)].map(([, path]) => path)
   expect(paths.length).toBeGreaterThan(40)

@@ -25,27 +25,27 @@ async function ask(path: string) {
 
 const lists = ['/messages', '/conversations', '/deliveries', '/requirements', '/relations', '/suppressions', '/events']
 
-test.each([...lists, '/questions'])('%s refuses the name of an agent that there is not', async path => {
+test.each([...lists, '/questions'])('%s refuses an unknown agent', async path => {
   const { status, json } = await ask(`${path}?agent=nobody`)
   expect(status).toBe(404)
   expect(json.detail).toMatch(/^Cannot .+: there is no agent "nobody"$/)
 })
 
-test.each(['bans', 'approvals'])('the list of %s refuses the name of an agent that there is not', async list => {
+test.each(['bans', 'approvals'])('the list of %s refuses an unknown agent', async list => {
   expect((await ask(`/agents/nobody/${list}`)).status).toBe(404)
   expect((await ask(`/agents/chat/${list}`)).status).toBe(200)
 })
 
-test.each([...lists, '/refusals'])('%s refuses the name of a channel that there is not', async path => {
+test.each([...lists, '/refusals'])('%s refuses an unknown channel', async path => {
   const { status, json } = await ask(`${path}?channel=chatt`)
   expect([status, json.detail?.endsWith('there is no channel "chatt"')]).toEqual([404, true])
 })
 
-test('the list of refusals takes the agent that a peer has asked for', async () => {
+test('the list of refusals accepts the name of an unknown agent that a peer asked for', async () => {
   expect(await ask('/refusals?agent=nobody')).toMatchObject({ status: 200, json: { items: [] } })
 })
 
-test('rows of messages tell their conversation, and the status and time of the answer', async () => {
+test('rows of messages have their conversation, and the status and time of the answer', async () => {
   await web.say('hello', { threadId: 'rows', id: 'rows-1' })
   await web.say('and again', { threadId: 'rows', id: 'rows-2' })
   const { items = [] } = (await ask('/messages?channel=web')).json
@@ -59,7 +59,7 @@ test('rows of messages tell their conversation, and the status and time of the a
   expect((await ask('/conversations?since=2099-01-01T00:00:00Z')).json.items).toEqual([])
 })
 
-test('the list of messages leaves as CSV without formulas, and as lines of JSON', async () => {
+test('the list of messages exports as CSV without formulas, and as JSON lines', async () => {
   await web.say('=HYPERLINK("https://evil.test"), or not', { threadId: 'table', id: 'table-1' })
   await web.say('hello', { threadId: 'table', id: 'table-2' })
   await eventually(async () => (await gateway.messages()).every(({ state }) => state === 'answered'))

@@ -100,7 +100,7 @@ async function replay(name: string, { laterMs = 0, change = (body: string) => bo
 
 const listMessages = () => gateway.store.listMessages({ limit: 100 })
 
-test('the gateway takes everything that it sent, in the order of arrival', async () => {
+test('the gateway accepts all that the server sent, in the order of arrival', async () => {
   for (const name of names) expect({ name, ...(await replay(name)) }).toEqual({ name, status: 202, code: undefined })
   expect(names.length).toBeGreaterThan(5)
 })
@@ -144,7 +144,7 @@ test('the gateway recognizes each kind of activity that it knows', async () => {
   })
 })
 
-test('a follower stays one until they undo the follow', async () => {
+test('a follower stays until they undo the follow', async () => {
   const key = { via: 'activitypub', agent: 'echo', relation: 'follower', peer: 'https://snac.test/alice' } as const
   const states: [string, boolean][] = []
   for (const name of names.filter(name => /-follow|-undo/.test(name))) {
@@ -181,18 +181,18 @@ test('a mention is a message of the confirmed sender, and gets an answer', async
   ])
 })
 
-test('the same request two hours later has expired', async () => {
+test('the gateway refuses the same request two hours later', async () => {
   expect(await replay(mention, { laterMs: 2 * 3_600_000 })).toEqual({ status: 401, code: 'expired' })
   expect(await listMessages()).toEqual([])
 })
 
-test('one changed letter and it is nobody’s', async () => {
+test('the gateway refuses a request with one changed letter', async () => {
   const change = (body: string) => body.replace('another house', 'another mouse')
   expect(await replay(mention, { change })).toEqual({ status: 401, code: 'signature_invalid' })
   expect(await listMessages()).toEqual([])
 })
 
-test('the same request again gets the same answer and takes effect once', async () => {
+test('a repeated request gets the same answer and takes effect once', async () => {
   const answers = [await replay(mention), await replay(mention)]
   expect(answers.map(({ status }) => status)).toEqual([202, 202])
   expect(await listMessages()).toHaveLength(1)

@@ -40,10 +40,13 @@ function toRequest({ method, target, headers }: Sent, { signatureInput, signatur
 }
 
 describe('RFC 9421 Appendix B', () => {
-  test.each(cases.filter(({ name }) => name !== 'sig-b22'))('buildSignatureBase() is that of $name', signed => {
-    const sent = toRequest(request, signed)
-    expect(buildSignatureBase(parseMessageSignature(sent.headers), sent)).toBe(signed.base)
-  })
+  test.each(cases.filter(({ name }) => name !== 'sig-b22'))(
+    'buildSignatureBase() returns the signature base of $name',
+    signed => {
+      const sent = toRequest(request, signed)
+      expect(buildSignatureBase(parseMessageSignature(sent.headers), sent)).toBe(signed.base)
+    },
+  )
 
   test.each(cases)('isMessageSignedBy() returns $verdict for $name', signed => {
     const sent = toRequest(request, signed)
@@ -94,7 +97,7 @@ describe("Mastodon's requests by RFC 9421", () => {
     expect(readRequestProof({ ...sent, target: '/elsewhere' }).isMadeBy(key)).toBe(false)
   })
 
-  test('the same time later is expired', () => {
+  test('readRequestProof() refuses the same request as expired when it comes later', () => {
     const [{ method, url, headers }] = mastodon.requests as [Mastodon['requests'][0]]
     const sent = { method, target: new URL(url).pathname, origin: new URL(url).origin }
     const proof = readRequestProof({ ...sent, headers: new Headers(headers as Record<string, string>) })
@@ -144,7 +147,7 @@ test.each(['', 'sig1=AAAA', 'sig1=:AAAA', 'sig1=:A*:', 'keyId="k",signature="AAA
   },
 )
 
-test('the verifier signs a loosely written field in its one strict form', () => {
+test('the verifier serializes a loosely written field in its strict form', () => {
   const { parameters } = parse('  sig1=( "@method"   "@target-uri" ); created=1; keyid="a\\"b";tag="t"')
   expect(parameters).toBe('("@method" "@target-uri");created=1;keyid="a\\"b";tag="t"')
 })
@@ -160,7 +163,7 @@ test.each([
   ['"@method" "content-digest"', /@target-uri/],
   ['"@method" "@target-uri"', /content-digest/],
   ['', /@method/],
-])('checkMessageCoverage() of (%s) (AP-23)', (list, missing) => {
+])('checkMessageCoverage() checks (%s) (AP-23)', (list, missing) => {
   const check = () => checkMessageCoverage(parse(`sig1=(${list});created=1;keyid="k"`), plain)
   if (missing) expect(check).toThrow(missing)
   else expect(check).not.toThrow()
@@ -184,7 +187,7 @@ test.each([
   expect(() => checkContentDigest(header, Buffer.from('x'))).toThrow(problem)
 })
 
-test('checkContentDigest() requires that every known digest is right, and ignores the others', () => {
+test('checkContentDigest() requires all known digests to match, and ignores unknown ones', () => {
   const body = Buffer.from('hello')
   const right = formatContentDigest(body)
   const wrong = `sha-512=:${Buffer.alloc(64).toString('base64')}:`

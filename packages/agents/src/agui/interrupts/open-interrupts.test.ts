@@ -25,7 +25,7 @@ describe('a question with a boolean `approved`', () => {
     [{ outcome: 'granted' }, { status: 'resolved', payload: { approved: true } }],
     [{ outcome: 'declined' }, { status: 'resolved', payload: { approved: false } }],
     [{ outcome: 'declined', cancelled: true }, { status: 'cancelled' }],
-  ])('becomes a consent whose decision is the answer: %j', async (members, expected) => {
+  ])('becomes a consent with its decision as the answer: %j', async (members, expected) => {
     const { ask, server } = await openAgui([
       waiting({ id: 'i1', message: 'Refund 20 euros?', responseSchema: consent }),
       runOf(textEvent('Done.')),
@@ -37,7 +37,7 @@ describe('a question with a boolean `approved`', () => {
     expect(server.inputs()[1]?.resume).toEqual([{ interruptId: 'i1', ...expected }])
   })
 
-  test('stays open for a message, which goes to the server', async () => {
+  test('stays open at a message, which reaches the server', async () => {
     const asking = waiting({ id: 'i1', message: 'Refund?', responseSchema: consent })
     const { ask, server } = await openAgui([asking, asking, runOf(textEvent('Done.'))])
     const { answer: first } = await ask('refund')
@@ -54,7 +54,7 @@ describe('a question with a boolean `approved`', () => {
   test.each([
     ['2020-01-01T00:00:00Z', 60],
     ['2999-01-01T00:00:00Z', 30 * 86_400],
-  ])('is open until %s within the bounds of a requirement', async (expiresAt, seconds) => {
+  ])('is open until %s within the limits of a requirement', async (expiresAt, seconds) => {
     const { ask } = await openAgui([waiting({ id: 'i1', responseSchema: consent, expiresAt })])
     // The clock of the requirements stands still in these tests.
     const until = new Date(Date.UTC(2026, 0, 1) + seconds * 1_000).toISOString()
@@ -62,12 +62,12 @@ describe('a question with a boolean `approved`', () => {
   })
 })
 
-describe('in a conversation of several people', () => {
+describe('a question in a conversation of several people', () => {
   const asking = waiting({ id: 'i1', message: 'Which size?' })
   const bob = (text: string) =>
     testMessage(text, { sender: { address: '@bob@peer.test', auth_method: 'none', verified: false } })
 
-  test('a question waits for its own person, however often others bring it up', async () => {
+  test('waits for its own person, even if others cause it again', async () => {
     const { ask, server } = await openAgui([asking, asking, asking, runOf(textEvent('Done.'))])
     await ask('order')
     for (const text of ['XXL', 'XXXL']) {
@@ -80,7 +80,7 @@ describe('in a conversation of several people', () => {
     expect(server.inputs()[3]?.resume).toEqual([{ interruptId: 'i1', status: 'resolved', payload: 'L' }])
   })
 
-  test('a question waits for its own person where the server gives it a fresh id in each run', async () => {
+  test('waits for its own person even if the server gives it a new id in each run', async () => {
     const again = waiting({ id: 'i2', message: 'Which size?' })
     const { ask, server } = await openAgui([asking, again, runOf(textEvent('Done.'))])
     await ask('order')
@@ -89,7 +89,7 @@ describe('in a conversation of several people', () => {
     expect(server.inputs()[2]?.resume).toEqual([{ interruptId: 'i2', status: 'resolved', payload: 'L' }])
   })
 
-  test('nobody else gets the consent that a question became', async () => {
+  test('accepts consent only from that person', async () => {
     const consenting = waiting({ id: 'i1', message: 'Refund?', responseSchema: consent })
     const { ask } = await openAgui([consenting, consenting, runOf(textEvent('Done.'))])
     const { answer: first } = await ask('refund')
@@ -98,7 +98,7 @@ describe('in a conversation of several people', () => {
   })
 })
 
-test('a yes to one question is no yes to another one that has its id', async () => {
+test('an approval of one question does not approve another one with its id', async () => {
   const asking = (message: string) => waiting({ id: 'i1', message, responseSchema: consent })
   const { ask, server } = await openAgui([asking('Refund 20 euros?'), asking('Refund 2000 euros?')])
   const { answer } = await ask('refund')
@@ -109,7 +109,7 @@ test('a yes to one question is no yes to another one that has its id', async () 
 })
 
 describe('several questions', () => {
-  test('get an answer each, one after the other, and the server gets all of them together', async () => {
+  test('get an answer each, one after the other, and the server gets all together', async () => {
     const { ask, server } = await openAgui([
       waiting(
         { id: 'i1', message: 'Which size?' },
@@ -132,7 +132,7 @@ describe('several questions', () => {
   })
 })
 
-test('a consent that takes a yes or a no alone is a no when a person cancels it', async () => {
+test('a person who cancels a consent with only yes or no declines it', async () => {
   const rawEvent = { id: 'a'.repeat(32), response_schema: consent }
   const { ask, server } = await openAgui([
     eventsOf({ type: 'CUSTOM', name: 'on_interrupt', value: 'Refund?', rawEvent }, finished()),
@@ -143,7 +143,7 @@ test('a consent that takes a yes or a no alone is a no when a person cancels it'
   expect(server.inputs()[1]).toMatchObject({ forwardedProps: { command: { resume: { approved: false } } } })
 })
 
-test('a server that fails at a cancelled question does not ask again', async () => {
+test('a server that fails at a cancelled question does not repeat it', async () => {
   const failed = eventsOf({ type: 'RUN_ERROR', message: 'hunter2' })
   const { ask, kept } = await openAgui([waiting({ id: 'i1', message: 'Which size?' }), failed])
   await ask('order')
@@ -151,7 +151,7 @@ test('a server that fails at a cancelled question does not ask again', async () 
   expect(kept()).not.toHaveProperty('interrupts')
 })
 
-test('a question that a person closes reaches the server as cancelled, and a second time nobody', async () => {
+test('a closed question reaches the server as cancelled, once', async () => {
   const { ask, server } = await openAgui([waiting({ id: 'i1', message: 'Which size?' }), runOf(textEvent('Done.'))])
   await ask('order')
   const closed = testMessage('', { kind: 'cancel', parts: [] })
@@ -164,7 +164,7 @@ test('a question that a person closes reaches the server as cancelled, and a sec
 describe('a server that fails at an answer', () => {
   const failed = eventsOf(textEvent('One moment.'), { type: 'RUN_ERROR', message: 'hunter2' })
 
-  test('asks again once, and no second time', async () => {
+  test('repeats the question once', async () => {
     const { ask, server, kept } = await openAgui([
       waiting({ id: 'i1', message: 'Which size?' }),
       failed,
@@ -184,7 +184,7 @@ describe('a server that fails at an answer', () => {
     expect(server.inputs()[3]).toMatchObject({ messages: [{ content: 'hello' }] })
   })
 
-  test('may ask again after an answer that worked', async () => {
+  test('may repeat it again after a successful answer', async () => {
     const asking = waiting({ id: 'i1', message: 'Which size?' })
     const { ask } = await openAgui([asking, failed, asking, failed])
     await ask('order')
@@ -193,7 +193,7 @@ describe('a server that fails at an answer', () => {
     expect(textOfAnswer((await ask('S')).answer)).toContain('Please answer again.')
   })
 
-  test('keeps its question while it is away, so that another try resumes', async () => {
+  test('keeps its question while it is unreachable, so that another try resumes', async () => {
     const { ask, kept } = await openAgui([waiting({ id: 'i1', message: 'Which size?' }), { status: 503, body: {} }])
     await ask('order')
     const before = kept()
@@ -202,7 +202,7 @@ describe('a server that fails at an answer', () => {
   })
 })
 
-test('the answer to a question of an earlier release goes to its interrupt', async () => {
+test('the answer to a question of an earlier release reaches its interrupt', async () => {
   const { ask, server } = await openAgui([runOf(textEvent('Done.'))], {}, { interrupts: ['i1'] } as Json)
   await ask('yes')
   expect(server.inputs()[0]?.resume).toEqual([{ interruptId: 'i1', status: 'resolved', payload: 'yes' }])

@@ -35,7 +35,7 @@ describe('readPayload()', () => {
   })
 })
 
-test('readPayload() returns the value of the data part that another agent sends', () => {
+test('readPayload() returns the data part of another agent’s message', () => {
   expect(readPayload(messageOf({ parts: [data({ size: 'L' })] }), '[answer]', undefined)).toEqual({ size: 'L' })
   expect(readPayload(messageOf({ parts: [data(null)] }), '', undefined)).toBeNull()
   expect(readPayload(messageOf({ parts: [data(1), data([2])] }), '', undefined)).toEqual([1, [2]])

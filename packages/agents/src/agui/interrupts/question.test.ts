@@ -30,7 +30,7 @@ test.each<[what: string, source: QuestionSource, question: string]>([
   ['its tool call', { call: { name: 'pay', args: { euros: 20 } } }, 'May the agent call `pay`?\n\n- euros: 20'],
   ['a tool call without arguments', { call: { name: 'pay', args: undefined } }, 'May the agent call `pay`?'],
   ['a reason that is a sentence', { reason: 'Something is missing' }, 'Something is missing'],
-])('a question comes from %s', (_what, source, question) => {
+])('the question text comes from %s', (_what, source, question) => {
   expect(formatQuestion(source)).toBe(question)
 })
 
@@ -40,11 +40,11 @@ test.each<[QuestionSource]>([
   [{ interruptValue: { type: 'confirm', toolCallId: 'call_1', ns: [], responseSchema: {} } }],
   [{ interruptValue: 7 }],
   [{}],
-])('a question never comes from an identifier: %j', source => {
+])('the question text never comes from an identifier: %j', source => {
   expect(formatQuestion(source)).toBe(waits)
 })
 
-test('a question has 8,000 characters at most', () => {
+test('the question text has at most 8,000 characters', () => {
   expect(formatQuestion({ message: 'x'.repeat(1_000_000) })).toHaveLength(8_000)
   const about = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`m${index}`, index]))
   expect(formatQuestion({ interruptValue: about }).split('\n')).toHaveLength(32)

@@ -23,14 +23,14 @@ async function askAndAnswer(events: readonly object[], end: object = finished())
 }
 
 describe('an interrupt of LangGraph', () => {
-  test('asks by its value, and gets the answer by the command', async () => {
+  test('asks by its value, and takes the answer as a command', async () => {
     const { question, run } = await askAndAnswer([onInterrupt({ question: 'Which size?', sizes: ['S', 'L'] })])
     expect(question).toBe('Which size?')
     expect(run).toMatchObject({ messages: [], forwardedProps: { command: { resume: 'L' } } })
     expect(run).not.toHaveProperty('resume')
   })
 
-  test('asks by the call that it names', async () => {
+  test('asks by the named call', async () => {
     const call = [
       { type: 'TOOL_CALL_START', toolCallId: 'c1', toolCallName: 'refund' },
       { type: 'TOOL_CALL_ARGS', toolCallId: 'c1', delta: '{"euros":20}' },
@@ -42,7 +42,7 @@ describe('an interrupt of LangGraph', () => {
     expect((await askAndAnswer(call, end)).question).toBe('May the agent call `refund`?\n\n- euros: 20')
   })
 
-  test('has the schema by which LangGraph checks its answer, also where the outcome lacks it', async () => {
+  test('has the schema that LangGraph checks, even if the outcome lacks it', async () => {
     const event = onInterrupt('How many?')
     const rawEvent = { ...event.rawEvent, response_schema: { type: 'integer' } }
     const { ask, server } = await openAgui([
@@ -57,7 +57,7 @@ describe('an interrupt of LangGraph', () => {
     expect(server.inputs()[2]).toMatchObject({ resume: [{ payload: 4 }] })
   })
 
-  test('asks once and by the outcome, where both tell of it', async () => {
+  test('asks once, by the outcome, if both announce it', async () => {
     const metadata = { langgraph: { raw: { prompt: 'Which size?' }, ns: null } }
     const interrupts = [{ id, reason: 'langgraph:interrupt', metadata }]
     const { question, run } = await askAndAnswer(
@@ -70,14 +70,14 @@ describe('an interrupt of LangGraph', () => {
   })
 })
 
-test('events of other names, and more than fifty, are no interrupts', () => {
+test('other events, and more than fifty, are not interrupts', () => {
   expect(readInterruptEvent({ name: 'person_state', value: 1 }, 0)).toBeUndefined()
   expect(readInterruptEvent({ name: 'on_interrupt', value: 1 }, 50)).toBeUndefined()
   const many = Array.from({ length: 51 }, (_, index) => interruptSchema.parse({ id: `i${index}` }))
   expect(joinInterrupts(many, [], new Map())).toHaveLength(50)
 })
 
-test('interrupts keep schema and expiry as far as they are usable', () => {
+test('interrupts keep schema and expiry as far as they are valid', () => {
   const schema = { type: 'object' }
   const read = (value: object) => joinInterrupts([], [{ id, value }], new Map())[0]
   expect(read({ responseSchema: schema, expiresAt: '2026-01-01T00:00:00Z' })).toMatchObject({

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { openAgui } from '../../../test/agui-agent.ts'
 import { finished, runOf } from '../../../test/agui-server.ts'
 
-test('the turn records a call of a tool from its beginning to its result, and none without a result', async () => {
+test('the turn records a tool call with its result, and not without one', async () => {
   const startedSteps: StepStart[] = []
   const ended: string[] = []
   const recorder = createRecorderMember({

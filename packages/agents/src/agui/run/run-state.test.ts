@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { RunState } from './run-state.ts'
 
-test('a state changes as a patch says, and its kept form stays as it was', () => {
+test('a state applies a patch without changing its earlier copy', () => {
   const kept = { cart: ['cake'], note: 'x', old: { a: 1 } }
   const state = new RunState(kept)
   state.patch([
@@ -19,7 +19,7 @@ test('a state changes as a patch says, and its kept form stays as it was', () =>
 test.each<[what: string, path: (index: number) => string, from: string]>([
   ['its root', index => `/copy${index}`, ''],
   ['a list', () => '/list/-', '/list'],
-])('a state that doubles by copies of %s ends at its bound', (_what, path, from) => {
+])('a state that doubles by copies of %s stops at its limit', (_what, path, from) => {
   const state = new RunState({ list: ['x'.repeat(50)] })
   // The event of 1 KB with these operations made a state of gigabytes.
   const copies = Array.from({ length: 40 }, (_, index) => ({ op: 'copy', from, path: path(index) }))
@@ -27,7 +27,7 @@ test.each<[what: string, path: (index: number) => string, from: string]>([
   expect(JSON.stringify(state.value).length).toBeLessThan(2 * 1024 * 1024)
 })
 
-test('a state that doubles in a list ends at its bound, also with many deltas', () => {
+test('a state that doubles in a list stops at its limit, also with many deltas', () => {
   const state = new RunState({ list: ['x'.repeat(50)] })
   expect(() => {
     for (;;) {
@@ -40,7 +40,7 @@ test('a state that doubles in a list ends at its bound, also with many deltas', 
   }).toThrow(/has more than|is deeper than/)
 })
 
-test('a state ends at a bound when copies come and go again and again', () => {
+test('a state stops at a limit when copies come and go repeatedly', () => {
   const state = new RunState({ a: 'x'.repeat(512 * 1024) })
   const twice = [
     { op: 'copy', from: '/a', path: '/b' },

@@ -28,7 +28,7 @@ const textOf = (answer: PartialResponse | undefined) =>
   answer?.parts?.map(part => (part.kind === 'text' ? part.content : '')).join('')
 
 describe('an isolated agent', () => {
-  test('answers, streams piece by piece, and says nothing', async () => {
+  test('answers, streams chunks, or stays silent', async () => {
     expect(textOf((await ask('hello')).answer)).toBe('heard hello')
     const { answer, chunks } = await ask('pieces')
     expect(textOf(answer)).toBe('one, two, three')
@@ -66,7 +66,7 @@ describe('an isolated agent', () => {
     expect(info).toHaveBeenCalledExactlyOnceWith({ a: 1 }, 'logged')
   })
 
-  test('forgets people in its thread, or says why not, and ends with its time', async () => {
+  test('forgets people in its thread, or reports why not, and stops at its deadline', async () => {
     const info = vi.fn()
     const forget = async (person: string, signal = new AbortController().signal) =>
       subject.agent.forget?.({ person, addresses: [], threads: ['t1'] }, { id: 'f1', signal, log: { ...noLog, info } })
@@ -77,14 +77,14 @@ describe('an isolated agent', () => {
     expect(textOf((await ask('still there?')).answer)).toBe('heard still there?')
   })
 
-  test('hears why it cannot change a state by a function, which would run after its turn', async () => {
+  test('cannot change a state by a function, which would run after its turn', async () => {
     const person = { id: 'p1', addresses: [], state: { get: async () => 1, set: vi.fn() } }
     await expect(ask('computes', { person })).rejects.toThrow('Cannot set the state by a function')
     expect(person.state.set).not.toHaveBeenCalled()
   })
 
   test.each(['loop', 'loopInStream', 'endless', 'waits'])(
-    'ends with its turn, whatever its code does: %s',
+    'stops with its turn, whatever its code does: %s',
     async text => {
       const late = new AbortController()
       const reason = new DOMException('the agent took too long', 'TimeoutError')
@@ -102,7 +102,7 @@ describe('an isolated agent', () => {
     ['exit', 'thread of the agent has ended'],
     ['memory', 'memory limit'],
   ])(
-    'fails its own turn alone: %s',
+    'fails only its own turn: %s',
     async (text, problem) => {
       const beside = ask('hello')
       await expect(ask(text)).rejects.toThrow(problem)
@@ -112,7 +112,7 @@ describe('an isolated agent', () => {
     60_000,
   )
 
-  test('does nothing in the turn after its own', async () => {
+  test('does nothing in the next turn', async () => {
     await ask('lingers')
     const [post, call] = [vi.fn(), vi.fn(async () => ({}) as never)]
     const late = new AbortController()
@@ -131,7 +131,7 @@ describe('an isolated agent', () => {
     expect(ids.size).toBe(1)
   })
 
-  test('runs turns at the same time', async () => {
+  test('runs turns in parallel', async () => {
     const answers = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(text => ask(text)))
     expect(answers.map(({ answer }) => textOf(answer))).toEqual(
       ['a', 'b', 'c', 'd', 'e', 'f'].map(text => `heard ${text}`),
@@ -143,6 +143,6 @@ test.each([
   ['nobody.ts', /agents\.desk\.use: ".*nobody\.ts" cannot be loaded: there is no file/],
   ['throws.js', /agents\.desk\.use: ".*throws\.js" cannot be loaded: the database is not there/],
   ['no-handle.mjs', /exports no function "handle"/],
-])('An isolated module that cannot run stops the gateway as every other one does: %s', async (file, problem) => {
+])('an isolated module that cannot run stops the gateway like any other: %s', async (file, problem) => {
   await expect(openAgentGateway({ desk: { use: `./${file}`, isolate: true } }, { baseDir })).rejects.toThrow(problem)
 })

@@ -23,7 +23,7 @@ describe('the configuration of a swarm', () => {
       { default_agent: 'one', model, members: { one }, policies: { p: { refuse_input: ['('], message: 'No' } } },
       'policies.p.refuse_input.0: must be a regular expression',
     ],
-  ])('says which key is wrong: %s', async (_, config, problem) => {
+  ])('names the invalid key: %s', async (_, config, problem) => {
     await expect(openAgentGateway({ desk: { use: 'swarm', ...config } })).rejects.toThrow(`agents.desk.${problem}`)
   })
 
@@ -34,7 +34,7 @@ describe('the configuration of a swarm', () => {
       { states: { cart: { default: [] } } },
       'the compute "total": it is shared, and the state "cart" is not',
     ],
-  ])('says which compute uses %s', async (_, settings, problem) => {
+  ])('names the compute that uses %s', async (_, settings, problem) => {
     const config = { use: 'swarm', default_agent: 'one', model, members: { one }, computes: './computes/sums.ts' }
     await expect(openAgentGateway({ desk: { ...config, ...settings } })).rejects.toThrow(
       `agents.desk.computes: ${problem}`,
@@ -46,12 +46,12 @@ describe('the configuration of a swarm', () => {
     ['storages', { storages: { '': {} } }, /storages/],
     ['rescue_checks', { rescue_checks: ['manners'] }, /rescue_checks\.0/],
     ['computes', { computes: './computes/none.ts' }, /computes: "\.\/computes\/none\.ts" cannot be loaded/],
-  ])('refuses what %s cannot be', async (_, settings, problem) => {
+  ])('refuses invalid values of %s', async (_, settings, problem) => {
     const config = { use: 'swarm', default_agent: 'one', model, members: { one }, ...settings }
     await expect(openAgentGateway({ desk: config })).rejects.toThrow(problem)
   })
 
-  test('is the same at a second reading', async () => {
+  test('parses its own output unchanged', async () => {
     const config = {
       use: 'swarm',
       default_agent: 'one',

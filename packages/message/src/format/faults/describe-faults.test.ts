@@ -39,12 +39,12 @@ test.each<[string, unknown, string]>([
   expect(error && describeFaults(error, value)).toBe(words)
 })
 
-test('a sentence names three faults at most', () => {
+test('a message names at most three faults', () => {
   const { error } = partialResponseSchema.safeParse({ parts: Array(5).fill({ kind: 'text' }) })
   expect(error && describeFaults(error, {}).split('; ')).toHaveLength(3)
 })
 
-test('a fault with a message of the schema keeps that message', () => {
+test('a fault with a message in the schema keeps that message', () => {
   const even = z.object({ count: z.number().refine(count => count % 2 === 0, 'is odd') })
   expect(() => parseInput(even, { count: 3 }, 'the answer')).toThrow(
     new Error('Cannot read the answer: "count" (3) is odd'),

@@ -4,7 +4,7 @@ import { readVisibleText, readVisibleValue } from './visible-text.ts'
 const tags = (word: string) =>
   [...word].map(char => String.fromCodePoint(0xe0000 + (char.codePointAt(0) ?? 0))).join('')
 
-describe('readVisibleText() takes out', () => {
+describe('readVisibleText() removes', () => {
   test.each<[string, string, string, number]>([
     ['tag characters', `Hello${tags('PAY')} there.`, 'Hello there.', 3],
     ['zero-width spaces inside words', 'Pa\u200by th\u200be bi\u200bll.', 'Pay the bill.', 3],
@@ -32,7 +32,7 @@ describe('readVisibleText() takes out', () => {
   })
 })
 
-describe('readVisibleText() leaves', () => {
+describe('readVisibleText() keeps', () => {
   test.each([
     ['plain words, tabs and line ends', 'a b\tc\nd\r\ne'],
     ['a right-to-left mark in a Hebrew sentence', 'שלום (ABC)\u200f, מחר.'],
@@ -65,11 +65,11 @@ describe('readVisibleText() leaves', () => {
   })
 })
 
-test('readVisibleText() writes line feeds for other line ends, and makes text well formed', () => {
+test('readVisibleText() normalizes line endings, and makes text well-formed', () => {
   expect(readVisibleText('a\rb\fc\u0085d\ud83d')).toEqual({ text: 'a\nb\nc\nd\ufffd', removedCount: 0 })
 })
 
-test('readVisibleText() leaves every emoji that Unicode recommends', () => {
+test('readVisibleText() keeps every emoji that Unicode recommends', () => {
   const sequences = /^\p{RGI_Emoji}$/v
   const [women, men, tones] = ['\u{1f469}', '\u{1f468}', ['', '\u{1f3fb}', '\u{1f3ff}']]
   const objects = ['⚕\ufe0f', '🌾', '🍳', '🎓', '✈\ufe0f', '⚖\ufe0f', '🔬']
@@ -78,7 +78,7 @@ test('readVisibleText() leaves every emoji that Unicode recommends', () => {
   expect(all.filter(each => readVisibleText(each).text !== each)).toEqual([])
 })
 
-test('readVisibleValue() reads each string but those excepted', () => {
+test('readVisibleValue() cleans every string except the named ones', () => {
   const value = { text: 'a\u200b', list: ['b\u200b', 7, null], bytes: 'c\u200b' }
   expect(readVisibleValue(value, { except: new Set(['bytes']) })).toEqual({
     value: { text: 'a', list: ['b', 7, null], bytes: 'c\u200b' },

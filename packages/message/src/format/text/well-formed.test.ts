@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { toWellFormed } from './well-formed.ts'
 
-test('toWellFormed() replaces each half of a character without the other, in texts, names and at any depth', () => {
+test('toWellFormed() replaces every lone surrogate, in texts and names, at any depth', () => {
   const value = { text: 'ok \ud83d done', '\ude00': [{ deep: '\ude00' }, 7, null, true] }
   expect(toWellFormed(value)).toEqual({ text: 'ok \ufffd done', '\ufffd': [{ deep: '\ufffd' }, 7, null, true] })
 })
@@ -12,14 +12,14 @@ test('toWellFormed() returns a well-formed value unchanged and without a copy', 
   expect(toWellFormed('\u{1f600}')).toBe('\u{1f600}')
 })
 
-test('toWellFormed() leaves objects of a class alone', () => {
+test('toWellFormed() keeps instances of classes unchanged', () => {
   const [bytes, at] = [new Uint8Array([1]), new Date(0)]
   const changed = toWellFormed({ bytes, at, text: '\ud83d' })
   expect(changed.bytes).toBe(bytes)
   expect(changed.at).toBe(at)
 })
 
-test('toWellFormed() sets no prototype by the name of a member', () => {
+test('toWellFormed() does not set the prototype by a member’s name', () => {
   const changed = toWellFormed(JSON.parse('{"__proto__": {"x": "\\ud83d"}}') as Record<string, unknown>)
   expect(Object.getPrototypeOf(changed)).toBe(Object.prototype)
   expect(Object.entries(changed)).toEqual([['__proto__', { x: '\ufffd' }]])

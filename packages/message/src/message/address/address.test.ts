@@ -66,18 +66,18 @@ describe('parseAddress()', () => {
     )
   })
 
-  test('reads what formatAddress() writes', () => {
+  test('parses the output of formatAddress()', () => {
     const address = { local: 'agent', domain: 'xn--bcher-kva.example' }
     expect(parseAddress(formatAddress(address))).toEqual(address)
   })
 })
 
 describe('toAsciiDomain()', () => {
-  test('is lower-case A-labels without the root dot', () => {
+  test('returns lower-case A-labels without the root dot', () => {
     expect(toAsciiDomain('Bücher.Example.')).toBe('xn--bcher-kva.example')
   })
 
-  test('returns undefined for a name that does not have two labels', () => {
+  test('returns undefined for a name without two labels', () => {
     for (const name of ['', 'localhost', '10.0.0.1', 'a..b', 'user@d.tld', 'https://d.tld']) {
       expect(toAsciiDomain(name)).toBeUndefined()
     }

@@ -3,7 +3,7 @@ import { checkChainGoesOn, clampAgentChain, isFinalHop, nextHop, renderAgentChai
 
 const chain = (hop: number, max_hops: number, is_final = hop === max_hops) => ({ hop, max_hops, is_final })
 
-test('clampAgentChain() holds a claim to our ceiling and works is_final out anew (MN-8.3)', () => {
+test('clampAgentChain() lowers a claimed chain to our hop limit and recomputes is_final (MN-8.3)', () => {
   expect(clampAgentChain({ hop: 2, max_hops: 99 }, 5)).toEqual(chain(2, 5))
   expect(clampAgentChain({ hop: 5, max_hops: 99 }, 5)).toEqual(chain(5, 5, true))
   expect(clampAgentChain({ hop: 2, max_hops: 3, is_final: true } as never, 5)).toEqual(chain(2, 3, false))
@@ -15,7 +15,7 @@ test('clampAgentChain() holds a claim to our ceiling and works is_final out anew
   )
 })
 
-test('nextHop() begins a chain with hop 1, and no message raises the ceiling of this gateway (MN-8.3)', () => {
+test('nextHop() begins a chain with hop 1, and no message raises this gateway’s limit (MN-8.3)', () => {
   expect(nextHop(undefined, 3)).toEqual(chain(1, 3))
   expect(nextHop(chain(1, 9), 2)).toEqual(chain(2, 2, true))
   expect(nextHop(undefined, 1)).toEqual(chain(1, 1, true))
@@ -35,7 +35,7 @@ test('an agent on the final hop cannot call another agent (MN-8.3)', () => {
   expect(() => checkChainGoesOn(chain(2, 3))).not.toThrow()
 })
 
-test('renderAgentChain() gives the position of the agent, and tells the last one to conclude (MN-8.3)', () => {
+test('renderAgentChain() states the agent’s position, and tells the last agent to conclude (MN-8.3)', () => {
   expect(renderAgentChain(chain(2, 5))).toBe(
     'Agents are passing this on to each other. You are hop 2 of at most 5. 3 more are possible after you; bring in another agent only where it is needed.',
   )

@@ -3,7 +3,7 @@ import { chooseMentions } from './choose-mentions.ts'
 
 const limits = { excluded: ['@me@a.test', '@alice@b.test'], maxMentions: 3 }
 
-test('an answer wakes each mentioned agent once, never its own agent or the sender (MN-8.1)', () => {
+test('an answer wakes each mentioned agent once, except its own agent and the sender (MN-8.1)', () => {
   const mentions = ['@Me@A.test', 'acct:alice@b.test', '@bob@c.test', 'bob@c.test', 'acct:BOB@C.test', '@carol@d.test']
   expect(chooseMentions(mentions, limits)).toEqual(['@bob@c.test', '@carol@d.test'])
 })

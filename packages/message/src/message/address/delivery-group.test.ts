@@ -8,11 +8,11 @@ test.each([
   ['ann@mail.test', mailGroup],
   ['@ann@social.test', undefined],
   ['x', undefined],
-])('findDeliveryGroup() says that %s fails with all of "%s"', (to, group) => {
+])('findDeliveryGroup() puts %s into the group "%s"', (to, group) => {
   expect(findDeliveryGroup(to)).toBe(group)
 })
 
-test('findShareGroup() counts an address that a caller named for the caller, and any other one for its host', () => {
+test('findShareGroup() counts a caller’s URL for the caller, and any other one for its host', () => {
   const groupOf = (owner: string, to: string) => findShareGroup({ to, target: { watch: 'w', owner, id: 't' } })
   expect(groupOf('ann', 'https://a.test/')).toBe(groupOf('ann', 'https://b.test/'))
   expect(groupOf('ann', 'https://a.test/')).not.toBe(groupOf('bob', 'https://a.test/'))

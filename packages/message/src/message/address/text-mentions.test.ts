@@ -4,13 +4,13 @@ import { boundTextMentions, listNamedAddresses, writeNamesAsText } from './text-
 
 const text = (content: string): Part[] => [{ kind: 'text', mime: 'text/markdown', content }]
 
-test('listNamedAddresses() reads each full address once, in one spelling, and no mail address', () => {
+test('listNamedAddresses() finds each full address once, in one spelling, without mail addresses', () => {
   const said =
     'Hi @Ann@Peer.example, (@bob@bücher.example) @ann@peer.example. carol@peer.example @dan x@eve@peer.example'
   expect(listNamedAddresses(text(said))).toEqual(['@ann@peer.example', '@bob@xn--bcher-kva.example'])
 })
 
-test('the default bounds a text to people of the conversation, "named" to nobody, and "any" to no one in particular', () => {
+test('the default limits mentions to people of the conversation, "named" to nobody, and "any" not at all', () => {
   const parts = text('Hi @ann@peer.example and @bob@peer.example')
   expect(boundTextMentions(parts)).toEqual([])
   expect(boundTextMentions(parts, undefined, ['@bob@peer.example'])).toEqual(['@bob@peer.example'])
@@ -18,13 +18,13 @@ test('the default bounds a text to people of the conversation, "named" to nobody
   expect(boundTextMentions(parts, 'any')).toBeUndefined()
 })
 
-test('a text without a name has no bound, and one whose markup may hide a name has', () => {
+test('a text has a mention limit only if it names somebody, or its markup may hide a name', () => {
   expect(boundTextMentions(text('Nobody is named here.'))).toBeUndefined()
   expect(boundTextMentions(text('@ann&#64;peer.example'))).toEqual([])
   expect(boundTextMentions(text('&commat;ann&commat;peer.example'))).toEqual([])
 })
 
-test('writeNamesAsText() takes the first @ of addresses that do not count, and leaves everything else', () => {
+test('writeNamesAsText() removes the first @ of addresses that do not count, and nothing else', () => {
   const counts = (address: string) => address === '@ann@peer.example'
   const said = 'Hi @ann@peer.example, @bob@peer.example, eve@peer.example and @dan: 5 @ 3 €.'
   expect(writeNamesAsText(said, counts)).toBe(

@@ -43,13 +43,13 @@ describe('hasSubjectPrefix()', () => {
     ['slackers:T123/U4', 'slack', false],
     ['SLACK:T123/U4', 'slack:', false],
     ['slack:T123/U4', '', false],
-  ])('%s under "%s": %s (MN-6.3)', (subject, prefix, expected) => {
+  ])('returns for %s under "%s": %s (MN-6.3)', (subject, prefix, expected) => {
     expect(hasSubjectPrefix(subject, prefix)).toBe(expected)
   })
 })
 
 describe('context.identity.has() (MN-7.1)', () => {
-  test('one identity has to meet all criteria', () => {
+  test('requires one identity that meets all criteria', () => {
     const identity = ask(slack('slack:T123/U4'), slack('slack:T999/U1', { assurance: 'domain' }))
     expect(identity.has({ method: member, subject_prefix: 'slack:T123/' })).toBe(true)
     expect(identity.has({ issuer: 'slack.connector.test', subject: 'slack:T123/U4', assurance: 'platform' })).toBe(true)
@@ -58,7 +58,7 @@ describe('context.identity.has() (MN-7.1)', () => {
     expect(identity.list()).toHaveLength(2)
   })
 
-  test('an identity meets a query only by whole values, but for the prefix', () => {
+  test('compares whole values, except for the prefix', () => {
     const identity = ask(slack('slack:T123/U45'))
     const evidence = {
       subject: 'slack:T123/U45',
@@ -72,12 +72,12 @@ describe('context.identity.has() (MN-7.1)', () => {
         expect(identity.has({ ...evidence, [name]: other })).toBe(false)
   })
 
-  test('a sender who has proven nothing meets no query', () => {
+  test('rejects a sender without proof', () => {
     expect(createSenderIdentity({}).has({ method: member })).toBe(false)
     expect(createSenderIdentity({}).list()).toEqual([])
   })
 
-  test('an empty query, an empty value and an unknown criterion grant nothing', () => {
+  test('rejects an empty query, an empty value and an unknown criterion', () => {
     const identity = ask(slack('slack:T123/U4'))
     const queries: readonly object[] = [
       {},
@@ -91,7 +91,7 @@ describe('context.identity.has() (MN-7.1)', () => {
     for (const query of queries) expect(identity.has(query as unknown as IdentityQuery)).toBe(false)
   })
 
-  test('the subject of a token is not enough to name a person: a query needs its method or issuer', () => {
+  test('needs a method or issuer beside a token’s subject', () => {
     const impostor = ask(token('slack:T123/U4'))
     expect(impostor.has({ subject_prefix: 'slack:T123/' })).toBe(false)
     expect(impostor.has({ subject: 'slack:T123/U4' })).toBe(false)
@@ -100,7 +100,7 @@ describe('context.identity.has() (MN-7.1)', () => {
     expect(ask(slack('slack:T123/U4')).has({ subject_prefix: 'slack:T123/' })).toBe(true)
   })
 
-  test('an agent that acts for several people has only the rights that all of them have (MN-8.4)', () => {
+  test('gives an agent for several people only their common rights (MN-8.4)', () => {
     const own = { method: member, subject_prefix: 'slack:T123/' }
     const delegated = (on_behalf_of: string[]) => slack('slack:T123/BOT', { assurance: 'delegated', on_behalf_of })
     expect(ask(delegated(['slack:T123/U4'])).has(own)).toBe(true)
@@ -109,7 +109,7 @@ describe('context.identity.has() (MN-7.1)', () => {
     expect(ask(slack('slack:T999/BOT', { on_behalf_of: ['slack:T123/U4'] })).has(own)).toBe(false)
   })
 
-  test('the compiler and the program both refuse a query for a profile (MN-2.2)', () => {
+  test('refuses a query for a profile, in the compiler and at runtime (MN-2.2)', () => {
     const profile: SenderProfile = { provider: 'slack', provider_subject: 'slack:T123/U4', username: 'boss' }
     const identity = ask(slack('slack:T123/U4'))
     // @ts-expect-error a profile is context, never authorization
@@ -122,7 +122,7 @@ describe('context.identity.has() (MN-7.1)', () => {
     expect(identity.has({ method: member, display_name: 'Boss' })).toBe(false)
   })
 
-  test('has() never reads a profile (MN-2.2)', () => {
+  test('never reads a profile (MN-2.2)', () => {
     const sender = {
       profile: { provider: 'slack', provider_subject: 'slack:T123/U4', subject: 'slack:T123/U4', method: member },
       identities: [token('bot')],
@@ -137,19 +137,19 @@ describe('context.identity.has() (MN-7.1)', () => {
 describe('mayAccess()', () => {
   const team: AgentAccess = { allow: [{ method: member, subject_prefix: 'slack:T123/' }] }
 
-  test('without lists everyone may speak, also senders without proof', () => {
+  test('admits everyone without lists, also senders without proof', () => {
     expect(mayAccess({}, {})).toBe(true)
     expect(mayAccess({ identities: [] }, { deny: [{ subject: 'x' }] })).toBe(true)
   })
 
-  test('an allow list admits only those on it (MN-2.1)', () => {
+  test('admits only members of an allow list (MN-2.1)', () => {
     expect(mayAccess({ identities: [slack('slack:T123/U4')] }, team)).toBe(true)
     expect(mayAccess({ identities: [slack('slack:T1234/U4')] }, team)).toBe(false)
     expect(mayAccess({}, team)).toBe(false)
     expect(mayAccess({ identities: [slack('slack:T123/U4')] }, { allow: [] })).toBe(false)
   })
 
-  test('a denial wins over every allowance, for each identity of the sender', () => {
+  test('lets a denial of any identity win over every allowance', () => {
     const both: AgentAccess = { ...team, deny: [{ subject: 'slack:T123/U9' }, { issuer: 'bad.test' }] }
     expect(mayAccess({ identities: [slack('slack:T123/U9')] }, both)).toBe(false)
     expect(mayAccess({ identities: [slack('slack:T123/U4'), slack('slack:T123/U9')] }, both)).toBe(false)
@@ -157,7 +157,7 @@ describe('mayAccess()', () => {
     expect(mayAccess({ identities: [token('slack:T123/U9')] }, { deny: [{ subject: 'slack:T123/U9' }] })).toBe(false)
   })
 
-  test('each person that on_behalf_of names needs the right, too, and a denial also concerns them (MN-8.4)', () => {
+  test('requires the right of each person in on_behalf_of, and a denial also covers them (MN-8.4)', () => {
     const delegated = slack('slack:T123/BOT', { assurance: 'delegated', on_behalf_of: ['slack:T999/U1'] })
     expect(mayAccess({ identities: [delegated] }, team)).toBe(false)
     expect(mayAccess({ identities: [slack('slack:T123/U4'), delegated] }, team)).toBe(false)
@@ -174,11 +174,11 @@ describe('the keys allow and deny', () => {
     ['a subject that anybody may claim', { allow: [{ subject: 'slack:T1/U1' }] }, 'needs method or issuer'],
     ['a word that is none of ours', { deny: [{ provider: 'slack' }] }, 'Unrecognized key'],
     ['an empty prefix', { deny: [{ subject_prefix: '' }] }, 'Too small'],
-  ])('the schema refuses %s', (_, access, problem) => {
+  ])('refuse %s', (_, access, problem) => {
     expect(schema.safeParse(access).error?.issues[0]?.message).toContain(problem)
   })
 
-  test('a denial may name a subject alone', () => {
+  test('allow a denial with only a subject', () => {
     expect(schema.safeParse({ deny: [{ subject: 'slack:T1/U1' }], allow: [] }).success).toBe(true)
   })
 })
@@ -191,7 +191,7 @@ describe('subjectOf()', () => {
     identities: [token('slack'), ...identities],
   })
 
-  test('the people behind one connector are distinct, in every order of their evidence', () => {
+  test('distinguishes people behind one connector, in every order of their evidence', () => {
     const [alice, bob] = [slack('slack:T123/ALICE'), slack('slack:T123/BOB')]
     expect(subjectOf(sender(alice))).not.toBe(subjectOf(sender(bob)))
     expect(subjectOf(sender(alice))).not.toBe(subjectOf(sender()))
@@ -201,7 +201,7 @@ describe('subjectOf()', () => {
     expect(subjectOf(sender(bot('slack:T123/ALICE')))).not.toBe(subjectOf(sender(bot('slack:T123/BOB'))))
   })
 
-  test('one name is as many principals as there are kinds of credentials with it', () => {
+  test('returns a principal for each kind of credential with one name', () => {
     const issuer = 'https://gateway.test'
     const keys = [undefined, 'client_id', 'api_key', 'chat_token'] as const
     const subjects = keys.map(credential => {
@@ -212,7 +212,7 @@ describe('subjectOf()', () => {
     expect(new Set(subjects).size).toBe(keys.length)
   })
 
-  test('a bot that speaks for its boss is not the boss who speaks for the bot, nor both of them beside each other', () => {
+  test('distinguishes a bot for its boss, the boss for the bot, and both together', () => {
     const [bot, boss] = ['slack:T123/BOT', 'slack:T123/BOSS']
     const subjects = [
       sender(slack(bot, { on_behalf_of: [boss] })),

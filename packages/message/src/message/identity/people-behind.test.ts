@@ -6,7 +6,7 @@ const given = (issuer: string, subject: string, type: 'transport' | 'signed-atte
   ({ issuer, subject, proof: { type } }) as IdentityEvidence
 const connector = given('https://chat.test', 'chat-room', 'transport')
 
-test('listPeopleBehind() returns one key for a person, in every form and order of the evidence', () => {
+test('listPeopleBehind() returns one key for a person, for any form and order of the evidence', () => {
   const [plain, did] = [given('chat.test', 'room:lobby/1'), given('did:web:chat.test', 'room:lobby/1')]
   const key = JSON.stringify(['chat.test', 'room:lobby/1'])
   for (const identities of [
@@ -24,7 +24,7 @@ test('listPeopleBehind() distinguishes people and issuers', () => {
   expect(new Set(keys).size).toBe(3)
 })
 
-test('listPeopleBehind() returns nothing for a sender who speaks for themselves or proves nothing', () => {
+test('listPeopleBehind() returns nothing for a sender without on_behalf_of or proof', () => {
   expect(listPeopleBehind({ verified: true, identities: [connector] })).toEqual([])
   expect(listPeopleBehind({ verified: false, identities: [given('chat.test', 'ann')] })).toEqual([])
   expect(listPeopleBehind({ verified: false })).toEqual([])

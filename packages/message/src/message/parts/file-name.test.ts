@@ -24,12 +24,12 @@ test.each([
   ['lpt9', '_lpt9'],
   ['console.txt', 'console.txt'],
   ['Überblick Ann’s 報告 (2).pdf', 'Überblick Ann’s 報告 (2).pdf'],
-])('safeFileName() makes of "%s" the name "%s"', (name, safe) => {
+])('safeFileName() turns "%s" into "%s"', (name, safe) => {
   expect(safeFileName(name, 0)).toBe(safe)
   expect(safeFileName(safe, 0)).toBe(safe)
 })
 
-test('safeFileName() shortens a name to 120 characters and 240 bytes, and keeps its ending', () => {
+test('safeFileName() shortens a name to 120 characters and 240 bytes, and keeps its extension', () => {
   expect(safeFileName(`${'x'.repeat(300)}.tar`, 0)).toBe(`${'x'.repeat(116)}.tar`)
   const wide = safeFileName(`${'😀'.repeat(200)}.png`, 0)
   expect(wide).toBe(`${'😀'.repeat(59)}.png`)
@@ -37,7 +37,7 @@ test('safeFileName() shortens a name to 120 characters and 240 bytes, and keeps 
   expect(safeFileName(wide, 0)).toBe(wide)
 })
 
-test('withSafeFileNames() names files and artifacts safely, and nothing that has no name', () => {
+test('withSafeFileNames() renames files and artifacts, and skips parts without a name', () => {
   const bytes_ref = { kind: 'inline', data_base64: '' } as const
   const parts: readonly Part[] = [
     { kind: 'file', name: '../a.txt', bytes_ref },

@@ -11,7 +11,7 @@ test.each<[string, readonly Part[]]>([
   ['characters that nobody sees', [text('\u200b\u2060\ufeff\u00ad\u3164\u2800\u{e0020}', 'text/plain')]],
   ['entities of spaces', [text(' &nbsp; &#160;')]],
   ['elements without content', [text('<p> <br></p>\n<div>&nbsp;</div>', 'text/html')]],
-])('finds no word in %s', (_what, parts) => {
+])('isBlank() finds no visible text in %s', (_what, parts) => {
   expect(showNothing(parts)).toBe(true)
 })
 
@@ -26,11 +26,11 @@ test.each<[string, readonly Part[]]>([
   ['a file', [{ kind: 'file', bytes_ref: { kind: 'inline', data_base64: 'eA==' } }]],
   ['a tool call', [{ kind: 'tool_call', id: '1', name: 'look' }]],
   ['a refusal', [{ kind: 'policy', policy: { kind: 'forbidden', message: 'No.' } }]],
-])('finds something in %s', (_what, parts) => {
+])('isBlank() finds visible text in %s', (_what, parts) => {
   expect(showNothing(parts)).toBe(false)
 })
 
-test('takes linear time for angles that never close', () => {
+test('isBlank() takes linear time for unclosed angle brackets', () => {
   const before = process.threadCpuUsage()
   showNothing([text('<'.repeat(1_000_000), 'text/html'), text('<p '.repeat(300_000), 'text/html')])
   expect(process.threadCpuUsage(before).user).toBeLessThan(2_000_000)

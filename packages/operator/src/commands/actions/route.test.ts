@@ -62,7 +62,7 @@ function act(body: unknown, { agent = 'echo', token = 'operator-token' } = {}) {
   return app.request(`/operator/api/agents/${agent}/acts`, { method: 'POST', headers, body: text })
 }
 
-test('an agent posts and reacts for the operator, who gets the id of the post', async () => {
+test('the operator posts and reacts through an agent, and gets the id of the post', async () => {
   const answer = await act({
     acts: [
       { act: 'post', parts },
@@ -78,7 +78,7 @@ test('an agent posts and reacts for the operator, who gets the id of the post', 
   ])
 })
 
-test('the gateway alone names posts', async () => {
+test('only the gateway chooses ids of posts', async () => {
   const id = '0123456789abcdef0123456789abcdef'
   const { done: told } = (await (await act({ acts: [{ act: 'post', id, parts }] })).json()) as {
     done: { id: string }[]
@@ -86,19 +86,19 @@ test('the gateway alone names posts', async () => {
   expect(told[0]?.id).not.toBe(id)
 })
 
-test.each(['wrong', ''])('nobody else lets it: the token is "%s"', async token => {
+test.each(['wrong', ''])('callers without the operator token get a refusal: "%s"', async token => {
   const answer = await act({ acts: [{ act: 'post', parts }] }, { token })
   expect(answer.status).toBe(401)
   expect(plannedActions).toEqual([])
 })
 
-test('an agent that there is not does nothing', async () => {
+test('an unknown agent does nothing', async () => {
   const answer = await act({ acts: [{ act: 'post', parts }] }, { agent: 'nobody' })
   expect(answer.status).toBe(404)
   expect(await answer.json()).toMatchObject({ code: 'no_recipient', detail: 'Cannot act: there is no such agent' })
 })
 
-test('all is done or nothing', async () => {
+test('the gateway performs all actions of a request or none', async () => {
   const acts = [
     { act: 'post', parts },
     { act: 'delete', response: 'unknown' },
@@ -136,13 +136,13 @@ test.each<[what: string, body: unknown, detail: string]>([
     { acts: Array(21).fill({ act: 'like', message: 'm1' }) },
     'Cannot act: "acts" must have at most 20 entries',
   ],
-])('a request with %s is malformed', async (_what, body, detail) => {
+])('the gateway refuses a request with %s as malformed', async (_what, body, detail) => {
   const answer = await act(body)
   expect(await answer.json()).toMatchObject({ status: 400, code: 'malformed', detail })
   expect(plannedActions).toEqual([])
 })
 
-test('the gateway does not read a request that is too large', async () => {
+test('the gateway does not read an oversized request', async () => {
   const answer = await act(' '.repeat(9 * 1024 * 1024))
   expect(answer.status).toBe(413)
 })

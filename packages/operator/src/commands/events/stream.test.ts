@@ -26,7 +26,7 @@ const store = {
   },
 } as unknown as EventStore
 
-test('several changes of one record are one event, in the order of the last', async () => {
+test('several changes of one record make one event, at the position of the last', async () => {
   const { ring, tell } = openRing()
   for (const message of [1, 2, 1, 3, 1]) tell({ message: [message] })
   const read = await readChanges(ring.listAfter(0) ?? [], store, {})
@@ -37,7 +37,7 @@ test('several changes of one record are one event, in the order of the last', as
   ])
 })
 
-test('the stream reads records that lie close together, and others apart', async () => {
+test('the stream reads adjacent records together, and distant ones separately', async () => {
   const { ring, tell } = openRing()
   tell({ message: [5, 1_000_000, 9] })
   ranges.length = 0
@@ -48,13 +48,13 @@ test('the stream reads records that lie close together, and others apart', async
   ])
 })
 
-test('the stream ignores a row that is not a notice', () => {
+test('the stream ignores a row that is not a notification', () => {
   const { ring, tell } = openRing()
   for (const payload of [null, 'x', { message: 'x' }, { message: ['x', 1.5, {}] }, { other: [1] }]) tell(payload)
   expect(ring.newest()).toBe(0)
 })
 
-test('a reader that falls too far behind hears that it has to read anew, and goes on from there', async () => {
+test('a reader that falls too far behind gets a reset, and continues from there', async () => {
   const { ring, tell } = openRing(10)
   const ending = new AbortController()
   const kinds = ['message'] as const

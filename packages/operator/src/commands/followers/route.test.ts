@@ -37,7 +37,7 @@ test('the API lists pending follow requests of an agent', async () => {
   expect(filters.at(-1)).toMatchObject({ agent: 'echo', via: 'activitypub', relation: 'pending', after: 3 })
 })
 
-test.each(['relation=friend', 'after=x'])('the API rejects a list with %s as malformed', async query => {
+test.each(['relation=friend', 'after=x'])('the API refuses a list with %s as malformed', async query => {
   const answer = await app.request(`/operator/api/relations?agent=echo&${query}`)
   expect(answer.status).toBe(400)
   expect(await answer.json()).toMatchObject({ code: 'malformed' })
@@ -61,6 +61,6 @@ test('a decision about a person without a request answers 404', async () => {
   })
 })
 
-test.each(['{', '{}', '{"agent":"echo"}', '[]'])('a decision that is %s is malformed', async body => {
+test.each(['{', '{}', '{"agent":"echo"}', '[]'])('the API refuses a decision that is %s as malformed', async body => {
   expect((await decide('accept', body)).status).toBe(400)
 })

@@ -17,7 +17,7 @@ function openEnding(lines: () => AsyncGenerator<string>): OperatorClient {
   }
 }
 
-test('a list that fails while the gateway ends leaves the word to the end', async () => {
+test('a list that fails while the gateway stops leaves the error to the stop', async () => {
   const client = openEnding(async function* () {
     yield 'event: turn'
     await new Promise(setImmediate)
@@ -25,7 +25,7 @@ test('a list that fails while the gateway ends leaves the word to the end', asyn
   await expect(followMessages(client, output, {})).rejects.toThrow('the gateway has ended')
 })
 
-test('a list that fails while the gateway goes on ends the command with its reason', async () => {
+test('a list that fails while the gateway runs ends the command with its reason', async () => {
   const client = openEnding(async function* () {
     for (;;) {
       yield 'event: turn'

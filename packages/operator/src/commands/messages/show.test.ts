@@ -28,7 +28,7 @@ const record = {
   correlation_id: 'c',
 } as unknown as MessageRecord
 
-test('formatRecord() lets nobody move the cursor or begin a line but in their own text', () => {
+test('formatRecord() confines every text of a peer to its own place, without cursor control', () => {
   const text = formatRecord(record)
   expect(text.match(/[^\P{Cc}\n]|\u202e/u)).toBeNull()
   expect(text.split('\n').filter(line => line === 'sender')).toHaveLength(1)
@@ -48,7 +48,7 @@ test('formatRecord() names the error code of rejected evidence', () => {
   )
 })
 
-test('formatRecord() tells what an answer cost, model by model', () => {
+test('formatRecord() lists the usage of an answer by model', () => {
   const usage = [
     {
       model: 'large',

@@ -17,7 +17,7 @@ function openTerminal(answer: object) {
 const nothing = { messages: 0, links: 0, relations: 0, attachments: 0, traces: 0, unreachable: [], agents: [] }
 const file = { owner: 'web:["https://id.test","ada"]', bucket: 'agent-inputs', path: 'x/letter.txt' }
 
-test('forget ends with 1 and says so where nothing matches', async () => {
+test('forget exits with 1 and says so if nothing matches', async () => {
   const { printed, output } = openTerminal(nothing)
   await forgetPerson(output, { address: 'eve@mail.test' })
   expect(printed).toEqual([
@@ -26,7 +26,7 @@ test('forget ends with 1 and says so where nothing matches', async () => {
   expect(process.exitCode).toBe(1)
 })
 
-test('forget says what it deleted and what stays, and ends with 0', async () => {
+test('forget lists what it deleted and what remains, and exits with 0', async () => {
   const { printed, output } = openTerminal({ ...nothing, messages: 2, links: 1, traces: 3 })
   await forgetPerson(output, { address: 'ada@mail.test' })
   expect(printed[0]).toMatch(
@@ -38,7 +38,7 @@ test('forget says what it deleted and what stays, and ends with 0', async () => 
 test.each([
   [{ ...file, storage: 's3 https://s3.test/files' }, '  s3 https://s3.test/files: agent-inputs/x/letter.txt'],
   [file, '  unknown storage: agent-inputs/x/letter.txt'],
-])('forget ends with 1 and names each file that it could not delete', async (remaining, line) => {
+])('forget exits with 1 and names each file that it could not delete', async (remaining, line) => {
   const counts = { links: 0, runs: 1, threads: 1, attachments: 0, records: 0 }
   const { printed, output } = openTerminal({ owner: file.owner, ...counts, unreachable: [remaining], agents: [] })
   await forgetOwner(output, { owner: file.owner })

@@ -31,7 +31,7 @@ app.onError(error => toProblem(error))
 
 const lift = (body: string) => app.request('/operator/api/suppressions/lift', { method: 'POST', body })
 
-test('the list names the addresses that get no mail, with the reason', async () => {
+test('the list shows suppressed addresses with the reason', async () => {
   const answer = await app.request('/operator/api/suppressions?agent=echo&after=3&limit=1')
   const suppression = {
     agent: 'echo',
@@ -43,7 +43,7 @@ test('the list names the addresses that get no mail, with the reason', async () 
   expect(await answer.json()).toMatchObject({ items: [suppression], next: 7 })
 })
 
-test('the operator lifts a suppression, and cannot lift one that does not exist', async () => {
+test('the operator can only lift an existing suppression', async () => {
   expect(await (await lift(JSON.stringify({ agent: 'echo', peer: suppressedAddress }))).json()).toMatchObject({
     done: 'lift',
   })
@@ -52,7 +52,7 @@ test('the operator lifts a suppression, and cannot lift one that does not exist'
   expect((await lift('{}')).status).toBe(400)
 })
 
-test('a probe names the message that is on its way', async () => {
+test('a probe returns the message that it sent', async () => {
   expect(await (await app.request('/operator/api/probes/email', { method: 'POST' })).json()).toEqual({
     id: 'probe@agents.test',
   })

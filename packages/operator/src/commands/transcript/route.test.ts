@@ -22,7 +22,7 @@ function openExport(pages: number) {
   return { answer, countRead: () => read }
 }
 
-test('an export reads a page when its reader has taken the one before, and none for a HEAD', async () => {
+test('an export loads a page only when its reader has read the previous one, and none for HEAD', async () => {
   const { answer, countRead } = openExport(5)
   const reader = (await answer).body?.getReader()
   await setImmediate()

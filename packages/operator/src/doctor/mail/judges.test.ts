@@ -11,13 +11,13 @@ import { talkToMailServer } from './smtp-session.ts'
 
 const domain = 'agents.test'
 
-describe('DNS of the mail domain', () => {
+describe('the check of the mail domain’s DNS', () => {
   test.each([
     ['an MX', [{ exchange: 'mx.agents.test', priority: 10 }], false, 'ok'],
     ['only a host', [], true, 'warning'],
     ['nothing', [], false, 'error'],
     ['a null MX', [{ exchange: '', priority: 0 }], true, 'error'],
-  ])('%s', (_what, records, hasAddress, severity) => {
+  ])('gives the verdict for %s', (_what, records, hasAddress, severity) => {
     expect(judgeMx(domain, records, hasAddress)).toMatchObject({ severity })
   })
 
@@ -29,7 +29,7 @@ describe('DNS of the mail domain', () => {
     ['one that lets everybody in without saying so', ['v=spf1 mx all'], 'error'],
     ['two', ['v=spf1 mx -all', 'v=spf1 a -all'], 'error'],
     ['none', ['v=spf10'], 'error'],
-  ])('SPF: %s', (_what, texts, severity) => {
+  ])('gives the verdict for SPF: %s', (_what, texts, severity) => {
     expect(judgeSpf(domain, texts)).toMatchObject({ severity })
   })
 
@@ -39,7 +39,7 @@ describe('DNS of the mail domain', () => {
     ['none', ['v=DMARC1; p=none'], 'warning'],
     ['two records', ['v=DMARC1; p=reject', 'v=DMARC1; p=none'], 'error'],
     ['no record', [], 'error'],
-  ])('DMARC: %s', (_what, texts, severity) => {
+  ])('gives the verdict for DMARC: %s', (_what, texts, severity) => {
     expect(judgeDmarc(domain, texts)).toMatchObject({ severity })
   })
 
@@ -49,11 +49,11 @@ describe('DNS of the mail domain', () => {
     ['of another key', 'v=DKIM1; k=rsa; p=MIIC+/=', false],
     ['that is revoked', 'v=DKIM1; p=', false],
     ['that is only tested', 'v=DKIM1; t=s:y; p=MIIB+/=', false],
-  ])('a DKIM record %s', (_what, record, isOurs) => {
+  ])('judges a DKIM record %s', (_what, record, isOurs) => {
     expect(isKeyRecord(record, 'MIIB+/=')).toBe(isOurs)
   })
 
-  test('the PTR record is only a hint (EM-7.4)', () => {
+  test('treats the PTR record only as a hint (EM-7.4)', () => {
     expect(judgePtr('mx.agents.test', '192.0.2.1', ['mx.agents.test.'])).toMatchObject({ severity: 'ok' })
     expect(judgePtr('mx.agents.test', '192.0.2.1', ['host-1.isp.test'])).toMatchObject({
       severity: 'ok',
@@ -63,7 +63,7 @@ describe('DNS of the mail domain', () => {
   })
 })
 
-describe('Postfix in front of the gateway (EM-67)', () => {
+describe('the check of Postfix in front of the gateway (EM-67)', () => {
   test.each([
     [
       'with its default exclusions',
@@ -81,7 +81,7 @@ describe('Postfix in front of the gateway (EM-67)', () => {
 
   const email = emailConfigSchema.parse({ listen: { port: 2525, protocol: 'lmtp' } })
 
-  test('it should pass the client address on with XFORWARD', () => {
+  test('asks for XFORWARD with the client address', () => {
     const trusting = { ...email, listen: email.listen && { ...email.listen, trusted_peers: ['127.0.0.1'] } }
     expect(judgeXforward({ lmtp_send_xforward_command: 'yes' }, trusting)).toMatchObject({ severity: 'ok' })
     expect(judgeXforward({ lmtp_send_xforward_command: 'yes' }, email)).toMatchObject({ severity: 'warning' })
@@ -98,12 +98,12 @@ describe('Postfix in front of the gateway (EM-67)', () => {
     ['a smarthost that takes less than we attach', { smarthost: 10_240_000 }, 'warning'],
     ['a smarthost that takes enough', { smarthost: 52_428_800 }, 'ok'],
     ['nothing known', {}, 'ok'],
-  ])('sizes: %s', (_what, sizes, severity) => {
+  ])('compares sizes: %s', (_what, sizes, severity) => {
     expect(judgeSizes(sizes, email)).toMatchObject({ severity })
   })
 })
 
-test('the check greets LMTP as such, and quotes a refusal', async () => {
+test('the check greets an LMTP server with LHLO, and quotes a refusal', async () => {
   const texts: string[] = []
   const server = createServer(socket => {
     socket.write('220 mx\r\n')
@@ -120,7 +120,7 @@ test('the check greets LMTP as such, and quotes a refusal', async () => {
   server.close()
 })
 
-test('the doctor asks no listener of a gateway that takes no mail in', async () => {
+test('doctor contacts no listener of a gateway that receives no mail', async () => {
   const email = emailConfigSchema.parse({ listen: { port: 2525, protocol: 'lmtp' } })
   const config = { roles: ['worker'], dev: true, email }
   const deps = { config, handleHost: domain, isRunning: true, gateway: undefined, outside: {} } as unknown as DoctorDeps
@@ -131,6 +131,6 @@ test('the doctor asks no listener of a gateway that takes no mail in', async () 
 test.each([
   ['203.0.113.5', '5.113.0.203.in-addr.arpa'],
   ['2001:db8::1', `1.${'0.'.repeat(23)}8.b.d.0.1.0.0.2.ip6.arpa`],
-])('the name of %s in the reverse tree', (address, name) => {
+])('the check derives the reverse name of %s', (address, name) => {
   expect(reverseName(address)).toBe(name)
 })

@@ -11,7 +11,7 @@ const answer: AgentCallAnswer = {
 }
 
 describe('an agent that calls another', () => {
-  test('gets its answer, and the call names who calls and the chain of the message', async () => {
+  test('gets its answer, and the call carries the caller and the message’s chain', async () => {
     const callAgent = vi.fn<CallAgent>(async () => answer)
     const heard: AgentCallAnswer[] = []
     const { turnContext } = openBench(
@@ -39,7 +39,7 @@ describe('an agent that calls another', () => {
     })
   })
 
-  test('cannot claim to be another agent, or the beginning of a chain', async () => {
+  test('cannot claim another agent’s name, or the beginning of a chain', async () => {
     const callAgent = vi.fn<CallAgent>(async () => answer)
     const forged = { as: 'somebody', chain: undefined } as object
     await answerTo(
@@ -52,7 +52,7 @@ describe('an agent that calls another', () => {
     expect(callAgent.mock.calls[0]?.[2]).toMatchObject({ as: 'echo' })
   })
 
-  test('fails like any other call where the gateway cannot reach agents elsewhere', async () => {
+  test('gets the usual error if the gateway cannot call remote agents', async () => {
     expectNeutral(
       await answerTo(async (_message, context) => {
         await context.call('@robot@peer.test', 'hello')

@@ -22,33 +22,33 @@ async function collect(answer: unknown) {
 }
 
 describe('collectAnswer()', () => {
-  test('takes undefined for silence', async () => {
+  test('treats undefined as silence', async () => {
     expect(await collect(undefined)).toEqual({ collected: undefined, seen: [] })
   })
 
-  test('takes a string for one markdown text', async () => {
+  test('treats a string as one Markdown text', async () => {
     expect(await collect('hi')).toEqual({ collected: { parts: [markdown('hi')] }, seen: [] })
   })
 
-  test('takes a response without what only the gateway decides', async () => {
+  test('returns a response without the members that only the gateway decides', async () => {
     const answer = { id: 'mine', sender: '@mallory@peer.test', parts: [markdown('hi')], status: 'input_required' }
     const { collected } = await collect(answer)
     expect(collected).toEqual({ parts: [markdown('hi')], status: 'input_required' })
   })
 
-  test('joins streamed text, and hands every piece on in its order', async () => {
+  test('joins streamed text, and passes every chunk on in order', async () => {
     const { collected, seen } = await collect(stream('one, ', 'two'))
     expect(collected).toEqual({ parts: [markdown('one, two')] })
     expect(seen).toEqual([{ parts: [markdown('one, ')] }, { parts: [markdown('two')] }])
   })
 
-  test('keeps the texts of one piece apart, and lets the first one run on', async () => {
+  test('separates the texts of one chunk, and appends the first to the text before', async () => {
     const two = { parts: [markdown('daily.'), markdown('Closed on Monday.')] }
     const { collected } = await collect(stream('Open ', two, ' Sorry.'))
     expect(collected?.parts).toEqual([markdown('Open daily.'), markdown('Closed on Monday. Sorry.')])
   })
 
-  test('lets text run on in its own section', async () => {
+  test('appends text within its own section', async () => {
     const inSection = (id: string, content: string) => ({ ...markdown(content), section: { id } })
     const pieces = [inSection('a', 'Tea '), inSection('b', 'Bus '), inSection('a', 'now'), markdown('So.')]
     const { collected } = await collect(stream(...pieces))
@@ -66,7 +66,7 @@ describe('collectAnswer()', () => {
     expect(seen.map(({ parts }) => parts?.[0])).toEqual([begun, markdown('found it'), ended])
   })
 
-  test('keeps tool calls of different ids apart', async () => {
+  test('separates tool calls with different ids', async () => {
     const other: Part = { ...begun, id: 'c2' }
     expect((await collect(stream(begun, other, ended))).collected?.parts).toEqual([ended, other])
   })
