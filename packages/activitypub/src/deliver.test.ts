@@ -3,7 +3,8 @@ import { cavage, createSigner, createVerifier } from 'http-message-signatures'
 import { expect, test } from 'vitest'
 import { testKey } from '../test/keys.ts'
 import { signCavageRequest } from './deliver.ts'
-import { formatDigest, isSignedBy, parseSignatureHeader } from './signature/request-proof.ts'
+import { formatDigest } from './signature/body-digest.ts'
+import { isSignedBy, parseSignatureHeader } from './signature/cavage-signature.ts'
 
 // The second implementation is http-message-signatures, so that our code is not verified by itself alone.
 

@@ -18,8 +18,9 @@ import { agentIris } from './format/own-iris.ts'
 import type { DeliveryTarget } from './format/post-data.ts'
 import { readDeliveryTarget } from './format/targets.ts'
 import type { DocumentKey, KeyRing, RequestKey, SigningKey } from './keys/key-generations.ts'
-import type { OutgoingRequest, RequestToSign, SendSigned } from './keys/sign-rfc9421.ts'
-import { signInThreadpool, signRfc9421Request } from './keys/sign-rfc9421.ts'
+import type { OutgoingRequest, RequestToSign, SendSigned } from './keys/send-signed.ts'
+import { signInThreadpool } from './keys/send-signed.ts'
+import { signRfc9421Request } from './keys/sign-rfc9421.ts'
 import type { RemoteActors } from './peers/actor-cache.ts'
 import type { PeerLimits } from './peers/peer-limits.ts'
 import type { Inbox } from './posts/mentioned-people.ts'
@@ -28,7 +29,7 @@ import type { OutgoingActivity } from './posts/render-delivery.ts'
 import { renderOutgoingPost } from './posts/render-delivery.ts'
 import type { PublishedResponse } from './posts/render-post.ts'
 import { proofSuite } from './proofs/object-integrity.ts'
-import { formatDigest } from './signature/request-proof.ts'
+import { formatDigest } from './signature/body-digest.ts'
 import type { MentionedPerson } from './text/mention.ts'
 import { listOwnAddresses, selectMentions } from './text/select-mentions.ts'
 import type { Handles } from './webfinger/handles.ts'
@@ -105,8 +106,8 @@ async function chooseKey(
     introductions.remember(to, actorKeys)
     return introducingKey(actorKeys)
   }
-  if (actorKeys.listed.length > 1) await introductions.introduce(to, actorKeys)
-  return actorKeys.request
+  if (actorKeys.listedKeys.length > 1) await introductions.introduce(to, actorKeys)
+  return actorKeys.requestKey
 }
 
 /** Returns the octets of an activity with all its mentions and the agent's own proof. They are made once for all destinations and each key. */
@@ -133,7 +134,7 @@ export function createFindBytes(
   }
 
   return async function findBytes(outgoing, delivery) {
-    const { document: key } = await deps.keys.find(agentIris(deps.origin, delivery.agent).actor)
+    const { documentKey: key } = await deps.keys.find(agentIris(deps.origin, delivery.agent).actor)
     const cached = renderings.get(outgoing)
     const encoded = cached?.keyId === key.id ? cached : { keyId: key.id, bytes: makeBytes(outgoing, delivery, key) }
     renderings.set(outgoing, encoded)

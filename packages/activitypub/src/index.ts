@@ -7,7 +7,7 @@ import type { ActorRemovalDeps } from './actors/actor-removal.ts'
 import { createCollections } from './actors/collections.ts'
 import { createFollowDecision } from './actors/follow-requests.ts'
 import { createKeyRotation } from './actors/key-rotation.ts'
-import { createReaders } from './actors/readers.ts'
+import { createReadAccess } from './actors/read-access.ts'
 import { createBackgroundFetch } from './channel/background-fetch.ts'
 import type { ChannelDeps } from './channel/deps.ts'
 import { createChannelDeps } from './channel/deps.ts'
@@ -66,7 +66,7 @@ function openPages(
 ): Pick<Channel<Hono>, 'endpoint' | 'discovery'> {
   const { store, agents, origin, isFormerAgent } = deps
   const { follows } = config
-  const readers = createReaders(config.require_signed_fetch, deps)
+  const readAccess = createReadAccess(config.require_signed_fetch, deps)
   return {
     endpoint: {
       routes: createRoutes({
@@ -75,7 +75,7 @@ function openPages(
         collections: createCollections(store, { origin, fileAddress }),
         follows,
         posts: { ...deps, fileAddress, showRequirement },
-        readers,
+        readAccess,
         pages: { ...deps, domain: agents.domain, fileAddress },
         inbound: createInbound(config, deps),
       }),
@@ -85,7 +85,7 @@ function openPages(
       renderInvitation: agent => renderFediverseInvitation(agent, agents.domain, follows),
       links: agent => [{ rel: 'self', type: activityJson, href: agentIris(origin, agent).actor }],
       gatewayLinks: [{ rel: 'self', type: activityJson, href: instanceActorIri(origin) }],
-      readProfile: createPublicProfiles({ store, agents, fileAddress, follows, isSignedOnly: readers.isSignedOnly }),
+      readProfile: createPublicProfiles({ store, agents, fileAddress, follows, isSignedOnly: readAccess.isSignedOnly }),
       isFormerAgent,
     },
   }

@@ -13,19 +13,19 @@ import { isOpen, narrower, readVisibility } from './format/visibility.ts'
 import { isPublic } from './format/vocabulary.ts'
 import type { NoteReading } from './html/read-note.ts'
 import { readNote } from './html/read-note.ts'
-import type { ActivityKind, ResolvedActivity, ResolvedDelivery } from './inbox/activity-kind.ts'
+import type { ActivityKind, ResolvedActivity, ResolvedInboxRequest } from './inbox/activity-kind.ts'
 import { isUnderstood } from './inbox/activity-kind.ts'
 import type { NamedActivity, ProvenActivity } from './proofs/proven-activity.ts'
 import { activityPubDescriptor } from './speaker.ts'
 
 /** Returns the messages for the agents concerned, and the notices for the operator. It is pure. */
-export function normalizeDelivery(delivery: ResolvedDelivery): readonly Intake[] {
+export function normalizeInboxRequest(delivery: ResolvedInboxRequest): readonly Intake[] {
   return isUnderstood(delivery) ? delivery.kind.read(delivery.resolved) : []
 }
 
 /** Returns what the author withdraws. A deleted actor withdraws everything. It is pure. */
-export function readWithdrawals(delivery: ResolvedDelivery): readonly Withdrawal[] {
-  if (delivery === 'nothing' || 'unused' in delivery) return []
+export function readWithdrawals(delivery: ResolvedInboxRequest): readonly Withdrawal[] {
+  if (delivery === 'ignored' || 'unused' in delivery) return []
   if ('gone' in delivery) return [{ kind: 'forget_peer', peer: delivery.gone }]
   return delivery.kind.withdraw?.(delivery.resolved) ?? []
 }
@@ -71,12 +71,15 @@ export function findAudience(activity: JsonObject, post: JsonObject): readonly s
 
 /** Reads a post as a message to an agent. The post must have an id. `earlierMessage` is the stored post that this one changes. It is pure. */
 export function readPost(resolved: ResolvedActivity, agent: string, earlierMessage?: AuthoredMessage): Intake {
-  const { activity } = resolved.named
+  const { activity } = resolved.proven
   const post = resolved.createdPost ?? asObject(activity.json.object) ?? {}
   const note = readNote(post, ownNamesOf(resolved))
   const object = idOf(post) ?? activity.id
   const visibility = visibilityOf(resolved, post, earlierMessage)
-  const flags = [...(note.hasHiddenText ? ['hidden_text'] : []), ...(isForMany(resolved, post) ? ['mass_mention'] : [])]
+  const flags = [
+    ...(note.hasHiddenText ? ['hidden_text'] : []),
+    ...(mentionsTooMany(resolved, post) ? ['mass_mention'] : []),
+  ]
   return toIntake(resolved, {
     agent,
     // Quoted posts, links and files of blocked hosts are left out.
@@ -108,8 +111,8 @@ function threadNew(
     in_reply_to: inReplyTo,
     thread: {
       ...(isOpen(visibility)
-        ? { scope: 'public', begunBy: resolved.named.actor.id }
-        : { scope: resolved.named.actor.id }),
+        ? { scope: 'public', begunBy: resolved.proven.actor.id }
+        : { scope: resolved.proven.actor.id }),
       references: inReplyTo ? [inReplyTo] : [],
     },
   }
@@ -133,8 +136,8 @@ function hostsOf({ domain, origin }: AgentDirectory): ReadonlySet<string> {
 }
 
 /** Returns true if a post mentions so many people at once that it is for no one in particular. */
-function isForMany(
-  { named: { activity, actor }, gateway: { maxMentions } }: ResolvedActivity,
+function mentionsTooMany(
+  { proven: { activity, actor }, gateway: { maxMentions } }: ResolvedActivity,
   post: JsonObject,
 ): boolean {
   const people = new Set(findAudience(activity.json, post).filter(iri => !isPublic(iri) && iri !== actor.followers))
@@ -143,7 +146,7 @@ function isForMany(
 
 /** Returns the narrowest of three audiences: the activity's, the object's and the earlier one. */
 function visibilityOf(
-  { named: { activity, actor } }: ResolvedActivity,
+  { proven: { activity, actor } }: ResolvedActivity,
   post: JsonObject,
   earlierMessage?: AuthoredMessage,
 ): Visibility {
@@ -165,7 +168,7 @@ interface ReplyTargetSource {
 }
 
 function toReplyTarget({ resolved, post, note, object, visibility }: ReplyTargetSource): ReplyTarget {
-  const { actor, address } = resolved.named
+  const { actor, address } = resolved.proven
   return {
     actor: actor.id,
     address,
@@ -202,7 +205,7 @@ interface IntakeDraft
 
 /** Completes a draft to an intake. It is pure. */
 export function toIntake(resolved: ResolvedActivity, intakeDraft: IntakeDraft): Intake {
-  const { activity, actor, proofs, bytes, arrival, receivedAt } = resolved.named
+  const { activity, actor, proofs, bytes, arrival, receivedAt } = resolved.proven
   const { agent, kind, parts, thread_source, in_reply_to, thread, object, target, language, ...otherFields } =
     intakeDraft
   const recipient = `@${agent}@${resolved.gateway.agents.domain}`
@@ -212,7 +215,7 @@ export function toIntake(resolved: ResolvedActivity, intakeDraft: IntakeDraft): 
       id: activity.id,
       thread_source,
       ...(in_reply_to && { in_reply_to }),
-      sender: toSender(resolved.named, recipient, language),
+      sender: toSender(resolved.proven, recipient, language),
       recipient,
       parts: [...parts],
       recipient_capabilities: { mention_relay: activityPubDescriptor.mentionRelay },
@@ -246,7 +249,7 @@ export function eventParts(
 }
 
 /** Returns the target for an answer to an activity that is not a post. It is the sender alone, and the answer refers to `object` if there is one. */
-export function targetActor({ named: { actor, address } }: ResolvedActivity, object?: string): ReplyTarget {
+export function targetActor({ proven: { actor, address } }: ResolvedActivity, object?: string): ReplyTarget {
   const { id, url, inbox, sharedInbox } = actor
   return { actor: id, address, url, inbox, sharedInbox, object, visibility: 'direct' }
 }
@@ -261,7 +264,7 @@ export function inThreadOf(
 
 /** Drafts the part of a message about an act outside of any conversation that is the same for all acts. */
 export function draftAct(resolved: ResolvedActivity, agent: string): Omit<IntakeDraft, 'kind' | 'parts'> {
-  return { agent, ...inThreadWith(resolved), object: resolved.named.activity.id, target: targetActor(resolved) }
+  return { agent, ...inThreadWith(resolved), object: resolved.proven.activity.id, target: targetActor(resolved) }
 }
 
 /** Returns one message for each agent, which the operator sees and the agent does not. */
@@ -275,7 +278,7 @@ export function keepForAgents(
 }
 
 /** Places a message in the thread between this actor and an agent, outside of any conversation. */
-function inThreadWith({ named: { actor } }: ResolvedActivity) {
+function inThreadWith({ proven: { actor } }: ResolvedActivity) {
   return { thread_source: actor.id, thread: { scope: actor.id, references: [] } }
 }
 

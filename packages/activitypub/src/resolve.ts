@@ -5,14 +5,14 @@ import { Rejection } from '@postern/message'
 import type { IntakeSteps } from '@postern/pipeline'
 import type { IsBlocked } from './domains/blocklist.ts'
 import { isAboutBlocked } from './domains/blocklist.ts'
-import type { Findings, InboxDeps, Lookups, ResolvedDelivery } from './inbox/activity-kind.ts'
+import type { Findings, InboxDeps, InboxLookups, ResolvedInboxRequest } from './inbox/activity-kind.ts'
 import { activityKinds } from './inbox/kinds/activity-kinds.ts'
 import { limitFetches } from './peers/fetch-limits.ts'
-import type { NamedActivity, ProvenActivity, VerifiedDelivery } from './proofs/proven-activity.ts'
+import type { NamedActivity, ProvenActivity, VerifiedInboxRequest } from './proofs/proven-activity.ts'
 import { describeUnused } from './unused-activity.ts'
 import type { Handles } from './webfinger/handles.ts'
 
-interface ResolveDeps extends Lookups {
+interface ResolveDeps extends InboxLookups {
   readonly gateway: InboxDeps
   readonly handles: Pick<Handles, 'confirm'>
   readonly isBlocked: IsBlocked
@@ -29,12 +29,12 @@ const postTypes: ReadonlySet<string> = new Set(['Create', 'Update', 'Announce'])
  * concerns a local agent.
  * @throws Rejection `forbidden`
  */
-export async function resolveDelivery(
-  verified: VerifiedDelivery,
+export async function resolveInboxRequest(
+  verified: VerifiedInboxRequest,
   deps: ResolveDeps,
   steps: IntakeSteps,
-): Promise<ResolvedDelivery> {
-  if (verified === 'nothing' || !verified.activity) return verified
+): Promise<ResolvedInboxRequest> {
+  if (verified === 'ignored' || !verified.activity) return verified
   const { type, json } = verified.activity
   if (postTypes.has(type) && isAboutBlocked(json, deps.isBlocked))
     return listUnused(verified, deps, 'Cannot give activity to an agent: its post is of a blocked host')
@@ -51,13 +51,13 @@ export async function resolveDelivery(
   if (handle) steps.note(handle, confirmStartedAt)
   return {
     kind,
-    resolved: { named: namedActivity, agents: [], earlierMessages: [], gateway: deps.gateway, ...findings },
+    resolved: { proven: namedActivity, agents: [], earlierMessages: [], gateway: deps.gateway, ...findings },
   }
 }
 
-function listUnused({ activity }: ProvenActivity, deps: ResolveDeps, blockedReason?: string): ResolvedDelivery {
+function listUnused({ activity }: ProvenActivity, deps: ResolveDeps, blockedReason?: string): ResolvedInboxRequest {
   const unused = describeUnused(activity, deps)
-  if (!unused || !deps.mayList(activity.actor.host)) return 'nothing'
+  if (!unused || !deps.mayList(activity.actor.host)) return 'ignored'
   return { unused: blockedReason === undefined ? unused : { ...unused, code: 'forbidden', reason: blockedReason } }
 }
 

@@ -8,14 +8,14 @@ import { Hono } from 'hono'
 import { addActors, addUnknownAgents, requireAgent } from './actors/actor-routes.ts'
 import type { Collection, CollectionName } from './actors/collections.ts'
 import { answerActivity, asksForActivity, audienceOf } from './actors/negotiation.ts'
-import type { Readers } from './actors/readers.ts'
-import { mayRead } from './actors/readers.ts'
+import type { ReadAccess } from './actors/read-access.ts'
+import { mayRead } from './actors/read-access.ts'
 import { addInboxes } from './channel/inbox-routes.ts'
 import type { ActivityPubConfig } from './config.ts'
 import { agentIris } from './format/own-iris.ts'
 import { isOpen } from './format/visibility.ts'
 import { activityStreams } from './format/vocabulary.ts'
-import type { ResolvedDelivery } from './inbox/activity-kind.ts'
+import type { ResolvedInboxRequest } from './inbox/activity-kind.ts'
 import type { KeyRing } from './keys/key-generations.ts'
 import { secretName } from './keys/key-generations.ts'
 import type { RecentDeps } from './pages/cards.ts'
@@ -37,10 +37,10 @@ interface RouteDeps {
   readonly follows: ActivityPubConfig['follows']
   readonly collections: Readonly<Record<CollectionName, Collection>>
   readonly posts: PostsDeps
-  readonly readers: Readers
+  readonly readAccess: ReadAccess
   readonly pages: PageDeps & RecentDeps
   readonly isFormerAgent: IsFormerAgent
-  readonly inbound: Inbound<InboxRequest, ResolvedDelivery>
+  readonly inbound: Inbound<InboxRequest, ResolvedInboxRequest>
 }
 
 /** Creates the ActivityPub routes. */
@@ -78,19 +78,19 @@ function addTombstones(app: Hono, { agents, isFormerAgent }: RouteDeps): void {
 }
 
 function addPosts(app: Hono, deps: RouteDeps): void {
-  const { agents, posts, readers, store } = deps
+  const { agents, posts, readAccess, store } = deps
   async function requirePost({ req }: Context): Promise<FoundPost> {
-    await readers.admit(req.raw)
+    await readAccess.admit(req.raw)
     const post = await findPost(req.param('agent') ?? '', req.param('id') ?? '', posts)
     if (post && isOpen(post.visibility)) return post
-    const reader = post && (await readers.identify(req.raw))
+    const reader = post && (await readAccess.identify(req.raw))
     if (post && reader && (await mayRead(reader, post, store))) return post
     throw new Rejection('no_recipient', 'Cannot find post: there is none for you here')
   }
 
   async function servePost(context: Context, render: (answered: PublishedResponse) => Json): Promise<Response> {
     const { answered, visibility, retractedAt } = await requirePost(context)
-    const audience = isOpen(visibility) ? audienceOf(readers) : 'signers'
+    const audience = isOpen(visibility) ? audienceOf(readAccess) : 'signers'
     if (!retractedAt) return answerActivity(context, render(answered), audience)
     return answerActivity(
       context,
@@ -115,14 +115,14 @@ function addFeeds(app: Hono, deps: RouteDeps): void {
   )
 }
 
-function addCollections(app: Hono, { agents, collections, readers }: RouteDeps): void {
+function addCollections(app: Hono, { agents, collections, readAccess }: RouteDeps): void {
   for (const [kind, collection] of Object.entries(collections)) {
     app.get(`/agents/:agent/${kind}`, async context => {
       const { name } = requireAgent(agents, context.req.param('agent') ?? '')
-      await readers.admit(context.req.raw)
+      await readAccess.admit(context.req.raw)
       const isPage = context.req.query('page') !== undefined
       const document = await (isPage ? collection.page(name, readPosition(context)) : collection.describe(name))
-      return answerActivity(context, document, audienceOf(readers))
+      return answerActivity(context, document, audienceOf(readAccess))
     })
   }
 }

@@ -27,9 +27,9 @@ export async function selfTestInbox(
   const id = `${actor}#rehearsal-${randomHex(system, 8)}`
   const activity = { '@context': activityStreams, id, type: 'View', actor, object: actor, to: [actor] }
   const bytes = Buffer.from(JSON.stringify(activity))
-  const { request } = await keys.find(actor)
+  const { requestKey } = await keys.find(actor)
   const body = { bytes, type: activityJson }
-  const headers = await signCavageRequest({ method: 'POST', url: inbox, now: system.now(), body }, request)
+  const headers = await signCavageRequest({ method: 'POST', url: inbox, now: system.now(), body }, requestKey)
   const post = (fetch: GuardedFetch, requestHeaders: Headers, isExpected: (status: number) => boolean) =>
     postOnce(() => fetch(inbox, { method: 'POST', headers: requestHeaders, body: bytes, timeoutMs: 8_000 }), isExpected)
   const [proven, forged] = await Promise.all([

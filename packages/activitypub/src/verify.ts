@@ -1,8 +1,7 @@
 // Authenticates requests to an inbox by their HTTP signature or by the proof in their document.
 import { checkDeclaredBody, parseBoundedJson, readBody } from '@postern/http'
-import type { Proof } from '@postern/message'
 import { maxUrlLength, Rejection } from '@postern/message'
-import type { AgentDirectory, CheckedProof, IntakeSteps, RefusalClaims, Store } from '@postern/pipeline'
+import type { AgentDirectory, IntakeSteps, RefusalClaims, Store } from '@postern/pipeline'
 import type { Activity } from './format/activity.ts'
 import { checkContext } from './format/check-context.ts'
 import { checkCaps, checkPost } from './format/check-post.ts'
@@ -14,26 +13,26 @@ import { asObject, idOf, idsOf, listOf, onlyOf, textOf, typeOf } from './format/
 import { malformed } from './format/malformed.ts'
 import { isActivityMediaType } from './format/media-types.ts'
 import { parsePieceId, parsePostIri } from './format/own-iris.ts'
-import { findProofKey } from './peers/proof-key.ts'
-import { findSigner, proveSigner } from './peers/signer.ts'
-import type { VerifyFetchDeps } from './proofs/forwarded-activity.ts'
-import { acceptDeletion, digestProof, verifyForwarded } from './proofs/forwarded-activity.ts'
-import { isKnownProof, maxProofs, verifyObjectProof } from './proofs/object-integrity.ts'
-import type { Facts, ProvenActivity, provenBrand, VerifiedDelivery } from './proofs/proven-activity.ts'
-import { mayProveItself, verifyUnsigned } from './proofs/unsigned-activity.ts'
-import type { RequestProof, SignedRequest } from './signature/request-proof.ts'
-import { readCavageProof, recordRequest, toSignedRequest } from './signature/request-proof.ts'
-import { readMessageProof } from './signature/rfc9421/message-signature.ts'
+import type { SignerDeps } from './proofs/forwarded-activity.ts'
+import { digestProof, verifyForwarded } from './proofs/forwarded-activity.ts'
+import { isKnownProof, maxProofs } from './proofs/object-integrity.ts'
+import type { Facts, VerifiedInboxRequest } from './proofs/proven-activity.ts'
+import { verifySigned } from './proofs/signed-activity.ts'
+import { mayProveItself, verifyByOwnProof } from './proofs/unsigned-activity.ts'
+import { isSigned, readRequestSignature } from './signature/read-request-signature.ts'
+import { recordRequest } from './signature/recorded-request.ts'
+import type { RequestSignature, SignedRequest } from './signature/request-signature.ts'
+import { toSignedRequest } from './signature/request-signature.ts'
 
 /** A request to an inbox, not read yet. `agent` is the one that the path names. It is absent for the shared inbox. */
 export interface InboxRequest {
   readonly request: Request
   readonly agent?: string | undefined
-  /** The facts that our own store had when the request came. If they are absent, the store is queried. */
+  /** The facts about the request that were already read from the store. If they are absent, the store is queried. */
   readonly facts?: Facts | undefined
 }
 
-interface VerifyDeps extends VerifyFetchDeps {
+interface VerifyDeps extends SignerDeps {
   readonly agents: Pick<AgentDirectory, 'find'>
   readonly store: Pick<Store, 'findResponse'>
 }
@@ -47,94 +46,109 @@ const maxDepth = 32
  * @throws Rejection
  * @throws Unavailable if the actor's host does not answer
  */
-export async function verifyDelivery(
-  raw: InboxRequest,
+export async function verifyInboxRequest(
+  inboxRequest: InboxRequest,
   deps: VerifyDeps,
   steps: IntakeSteps,
-): Promise<VerifiedDelivery> {
-  const { request } = raw
-  const { headers } = request
-  steps.claim({ agent: raw.agent })
-  checkAddressee(raw, deps.agents)
-  checkMediaType(headers)
-  checkDeclaredBody(headers, maxBodyBytes)
+): Promise<VerifiedInboxRequest> {
+  const { request } = inboxRequest
+  steps.claim({ agent: inboxRequest.agent })
+  checkAddressee(inboxRequest, deps.agents)
+  checkMediaType(request.headers)
+  checkDeclaredBody(request.headers, maxBodyBytes)
   const signedRequest = toSignedRequest(request, deps.origin)
-  if (!isSigned(headers)) return verifySelfProven(request, signedRequest, { ...deps, steps })
-  const proof = readRequestProof(signedRequest)
-  // The key names the claimed sender until the document is read.
-  steps.claim({ claimed_sender: proof.keyId })
-  proof.checkTimes({ now: deps.now(), windowMs: deps.windowMs })
-  deps.actors.checkKey(proof.keyId)
-  const bytes = await readBody(request, maxBodyBytes)
-  const bodyCheckStartedAt = steps.now()
-  checkBody(proof, bytes, steps)
-  steps.note(digestProof, bodyCheckStartedAt)
-  const document = parseBoundedJson(bytes, { maxDepth, what: 'activity' })
-  const normalizedDocument = normalizeJsonLd(document)
-  steps.claim(readClaims(normalizedDocument))
-  if (await isOwnForwardedPost(normalizedDocument, proof.keyId, deps)) return 'nothing'
-  const forwardedKey = findForwardedKey(normalizedDocument, proof.keyId)
-  const activity = parseActivity(normalizedDocument, { sent: document, keyId: forwardedKey ?? proof.keyId })
-  if (deps.isBlocked(activity.actor.host)) throw blocked()
-  const arrival = recordRequest(signedRequest, proof)
-  if (forwardedKey) return verifyForwarded({ activity, bytes, arrival }, proof, { ...deps, steps })
-  const signerCheckStartedAt = steps.now()
-  const wasKnown = deps.actors.knows(activity.actor)
-  const actor = await findSigner(activity.actor, deps.actors)
-  if (!actor) return acceptDeletion(activity, deps.actors)
-  const signer = await proveSigner({ iri: activity.actor, actor, proof, wasKnown }, deps.actors)
-  const from = wasKnown && signer === actor ? 'cache' : 'fetched'
-  steps.note(signatureOf(proof), signerCheckStartedAt, { from, key: findProofKey(signer, proof.keyId) })
-  const proofCheckStartedAt = steps.now()
-  const hasProof = activity.json.proof !== undefined
-  const objectProof = hasProof ? await verifyObjectProof({ activity, bytes, actor: signer }, deps) : undefined
-  if (objectProof) steps.note(objectProof, proofCheckStartedAt, { from, key: findProofKey(signer, objectProof.key_id) })
-  return prove({ activity, actor: signer, bytes, arrival, receivedAt: deps.now() }, proof, objectProof)
+  const verifyDeps = { ...deps, steps }
+  if (!isSigned(request.headers)) return verifyUnsignedRequest(request, signedRequest, verifyDeps)
+  const signature = readTimelySignature(signedRequest, verifyDeps)
+  const bytes = await readSignedBody(request, signature, steps)
+  const documents = parseDocuments(bytes, steps)
+  if (await isOwnForwardedPost(documents.normalized, signature.keyId, deps)) return 'ignored'
+  const forwardedKey = findForwardedKey(documents.normalized, signature.keyId)
+  const activity = parseUnblockedActivity(documents, forwardedKey ?? signature.keyId, deps)
+  const received = { activity, bytes, arrival: recordRequest(signedRequest, signature) }
+  return forwardedKey ? verifyForwarded(received, signature, verifyDeps) : verifySigned(received, signature, verifyDeps)
 }
+
+type VerifySteps = VerifyDeps & { readonly steps: IntakeSteps }
 
 /**
  * Verifies a request without a signature by the activity's own proof (FEP-8b32). A document without such a proof is not parsed as JSON.
- * @throws Rejection `unsigned`, and like `verifyUnsigned`
+ * @throws Rejection `unsigned`, and like `verifyByOwnProof`
  */
-async function verifySelfProven(
+async function verifyUnsignedRequest(
   request: Request,
   signedRequest: SignedRequest,
-  deps: VerifyDeps & { readonly steps: IntakeSteps },
-): Promise<VerifiedDelivery> {
+  deps: VerifySteps,
+): Promise<VerifiedInboxRequest> {
   const bytes = await readBody(request, maxBodyBytes)
   deps.steps.claim(peekClaims(bytes))
-  if (!mayProveItself(bytes)) throw unsigned()
-  const document = parseBoundedJson(bytes, { maxDepth, what: 'activity' })
-  const normalizedDocument = normalizeJsonLd(document)
-  deps.steps.claim(readClaims(normalizedDocument))
-  const keyId = findForwardedKey(normalizedDocument, '')
-  if (keyId === undefined) throw unsigned()
-  if (await isOwnForwardedPost(normalizedDocument, keyId, deps)) return 'nothing'
-  const activity = parseActivity(normalizedDocument, { sent: document, keyId })
-  if (deps.isBlocked(activity.actor.host)) throw blocked()
+  if (!mayProveItself(bytes)) throw unsignedRejection()
+  const documents = parseDocuments(bytes, deps.steps)
+  const keyId = findForwardedKey(documents.normalized, '')
+  if (keyId === undefined) throw unsignedRejection()
+  if (await isOwnForwardedPost(documents.normalized, keyId, deps)) return 'ignored'
+  const activity = parseUnblockedActivity(documents, keyId, deps)
   const arrival = recordRequest(signedRequest, { covered: [] })
-  return verifyUnsigned({ activity, bytes, arrival, headers: request.headers }, deps)
-}
-
-function unsigned(): Rejection {
-  return new Rejection('unsigned', 'Cannot verify activity: there is no Signature header')
-}
-
-function blocked(): Rejection {
-  return new Rejection('forbidden', 'Cannot accept activity: its host is blocked')
+  return verifyByOwnProof({ activity, bytes, arrival, headers: request.headers }, deps)
 }
 
 /**
- * Checks that the body is the signed one. Any other body is not parsed as JSON, but its beginning tells the operator what it claims to be.
+ * Reads the signature of a request. Its time must be in the window, and its key known, or a fetch must be free to find it.
+ * @throws Rejection `unsigned`, `signature_invalid`, `expired`, `rate_limited`
+ */
+function readTimelySignature(request: SignedRequest, { steps, now, windowMs, actors }: VerifySteps): RequestSignature {
+  const signature = readRequestSignature(request)
+  // Until the document is parsed, the key id is all that is known of the sender.
+  steps.claim({ claimed_sender: signature.keyId })
+  signature.checkTimes({ now: now(), windowMs })
+  actors.checkKey(signature.keyId)
+  return signature
+}
+
+/**
+ * Reads the body, which must be the signed one. Any other body is not parsed as JSON, but its beginning tells the operator what it claims to be.
  * @throws Rejection
  */
-function checkBody(proof: RequestProof, bytes: Uint8Array, steps: IntakeSteps): void {
+async function readSignedBody(request: Request, signature: RequestSignature, steps: IntakeSteps): Promise<Uint8Array> {
+  const bytes = await readBody(request, maxBodyBytes)
+  const checkStartedAt = steps.now()
   try {
-    proof.checkBody(bytes)
+    signature.checkBody(bytes)
   } catch (error) {
     steps.claim(peekClaims(bytes))
     throw error
   }
+  steps.note(digestProof, checkStartedAt)
+  return bytes
+}
+
+/** A document as received, and with literal names only. */
+interface ActivityDocuments {
+  readonly sent: unknown
+  readonly normalized: unknown
+}
+
+/** Parses a document, and tells the operator what it claims to be. @throws Rejection `malformed` */
+function parseDocuments(bytes: Uint8Array, steps: IntakeSteps): ActivityDocuments {
+  const sent = parseBoundedJson(bytes, { maxDepth, what: 'activity' })
+  const normalized = normalizeJsonLd(sent)
+  steps.claim(readClaims(normalized))
+  return { sent, normalized }
+}
+
+/** Reads the activity of a signer whose host is not blocked. @throws Rejection `forbidden`, and like `parseActivity` */
+function parseUnblockedActivity(
+  { sent, normalized }: ActivityDocuments,
+  keyId: string,
+  { isBlocked }: Pick<VerifyDeps, 'isBlocked'>,
+): Activity {
+  const activity = parseActivity(normalized, { sent, keyId })
+  if (isBlocked(activity.actor.host)) throw new Rejection('forbidden', 'Cannot accept activity: its host is blocked')
+  return activity
+}
+
+function unsignedRejection(): Rejection {
+  return new Rejection('unsigned', 'Cannot verify activity: there is no Signature header')
 }
 
 /** Reads the sender and the id that an activity claims. */
@@ -151,14 +165,10 @@ async function isOwnForwardedPost(
   { agents, store, origin }: Pick<VerifyDeps, 'agents' | 'store' | 'origin'>,
 ): Promise<boolean> {
   const id = idOf(document)
-  const address = id === undefined || isOnOrigin(keyId, origin) ? undefined : parsePostIri(id, { origin })
-  if (!address || !agents.find(address.agent)) return false
-  const response = await store.findResponse(parsePieceId(address.id).responseId)
-  return response?.agent === address.agent && response.via === 'activitypub'
-}
-
-function signatureOf({ keyId }: RequestProof): CheckedProof {
-  return { kind: 'http-signature', verdict: 'pass', key_id: keyId }
+  const postAddress = id === undefined || isOnOrigin(keyId, origin) ? undefined : parsePostIri(id, { origin })
+  if (!postAddress || !agents.find(postAddress.agent)) return false
+  const response = await store.findResponse(parsePieceId(postAddress.id).responseId)
+  return response?.agent === postAddress.agent && response.via === 'activitypub'
 }
 
 function checkAddressee({ agent }: InboxRequest, agents: VerifyDeps['agents']): void {
@@ -168,35 +178,6 @@ function checkAddressee({ agent }: InboxRequest, agents: VerifyDeps['agents']): 
 function checkMediaType(headers: Headers): void {
   if (isActivityMediaType(headers.get('content-type'))) return
   throw new Rejection('unsupported', 'Cannot read activity: Content-Type is not application/activity+json')
-}
-
-type ActivityFacts = Omit<ProvenActivity, typeof provenBrand | 'keyId' | 'objectKeyId' | 'proofs'>
-
-function prove(
-  facts: ActivityFacts,
-  { scheme, keyId, algorithm, covered }: RequestProof,
-  objectProof: Proof | undefined,
-): ProvenActivity {
-  const proofs: Proof[] = [
-    { kind: 'http-signature', verdict: 'pass', key_id: keyId, scheme, algorithm, covered: covered.join(' ') },
-    digestProof,
-  ]
-  if (objectProof) proofs.push(objectProof)
-  const objectKeyId = objectProof?.verdict === 'pass' ? objectProof.key_id : undefined
-  return { ...facts, keyId, objectKeyId, proofs } as unknown as ProvenActivity
-}
-
-/**
- * Reads the signature of a request. If it has a `Signature-Input`, only RFC 9421 counts, and a signature of the old scheme is ignored.
- * @throws Rejection `unsigned`, `signature_invalid`
- */
-export function readRequestProof(request: SignedRequest): RequestProof {
-  return request.headers.has('signature-input') ? readMessageProof(request) : readCavageProof(request)
-}
-
-/** Returns true if a request has a signature, valid or not. */
-export function isSigned(headers: Headers): boolean {
-  return headers.has('signature') || headers.has('signature-input')
 }
 
 /**

@@ -8,7 +8,7 @@ import { agentIris, instanceActorIri } from '../format/own-iris.ts'
 import type { KeyRing } from '../keys/key-generations.ts'
 import { emptyCollection } from './collections.ts'
 import { answerActivity, asksForActivity, audienceOf } from './negotiation.ts'
-import type { Readers } from './readers.ts'
+import type { ReadAccess } from './read-access.ts'
 import { renderActor, renderInstanceActor } from './render-actor.ts'
 
 /** The paths of an agent. Other protocols add their routes beside them. */
@@ -28,11 +28,11 @@ export function addUnknownAgents(app: Hono, agents: Pick<AgentDirectory, 'find'>
 interface ActorRouteDeps {
   readonly agents: AgentDirectory
   readonly keys: Pick<KeyRing, 'find'>
-  readonly readers: Pick<Readers, 'isSignedOnly' | 'admit'>
+  readonly readAccess: Pick<ReadAccess, 'isSignedOnly' | 'admit'>
   readonly follows: ActivityPubConfig['follows']
 }
 
-export function addActors(app: Hono, { agents, keys, readers, follows }: ActorRouteDeps): void {
+export function addActors(app: Hono, { agents, keys, readAccess, follows }: ActorRouteDeps): void {
   const { origin, domain } = agents
   app.get('/actor', async context =>
     answerActivity(context, renderInstanceActor(domain, await keys.find(instanceActorIri(origin)), origin)),
@@ -47,9 +47,9 @@ export function addActors(app: Hono, { agents, keys, readers, follows }: ActorRo
       return undefined
     }
     const agent = requireAgent(agents, context.req.param('agent'))
-    if (readers.isSignedOnly) await readers.admit(context.req.raw)
+    if (readAccess.isSignedOnly) await readAccess.admit(context.req.raw)
     const document = renderActor(agent, await keys.find(agentIris(origin, agent.name).actor), { origin, follows })
-    return answerActivity(context, document, audienceOf(readers))
+    return answerActivity(context, document, audienceOf(readAccess))
   })
 }
 

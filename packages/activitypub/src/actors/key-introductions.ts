@@ -5,7 +5,7 @@ import type { AgentDirectory } from '@postern/pipeline'
 import { findHost } from '../format/iri.ts'
 import { activityJson } from '../format/media-types.ts'
 import type { ActorKeys, KeyPairs } from '../keys/key-generations.ts'
-import type { SendSigned } from '../keys/sign-rfc9421.ts'
+import type { SendSigned } from '../keys/send-signed.ts'
 import type { JsonMembers } from '../posts/render-post.ts'
 import type { ActorDeps } from './render-actor.ts'
 import { renderActorUpdate } from './render-actor.ts'
@@ -37,8 +37,8 @@ const maxHosts = 20_000
 const introducedTtlMs = 7 * 86_400_000
 
 /** Returns the signing key that peers accept before they know the newest one, or the newest key if there is no other. */
-export function introducingKey({ listed, request }: ActorKeys): KeyPairs['request'] {
-  return listed[1]?.request ?? request
+export function introducingKey({ listedKeys, requestKey }: ActorKeys): KeyPairs['requestKey'] {
+  return listedKeys[1]?.requestKey ?? requestKey
 }
 
 /** Returns the whole host, or the inbox alone if an actor of another host names it. */
@@ -63,14 +63,14 @@ function addressTo(peer: string | undefined, update: JsonMembers): JsonMembers {
 export function createKeyIntroductions({ agents, system, send, gateway }: KeyIntroductionDeps) {
   const introduced = createExpiringMap<true>(maxHosts, () => system.now())
   const share = createSingleFlight<void>()
-  const introductionKey = (to: Recipient, { request }: ActorKeys) => `${request.id} ${destinationOf(to)}`
+  const introductionKey = (to: Recipient, { requestKey }: ActorKeys) => `${requestKey.id} ${destinationOf(to)}`
 
   async function sendIntroduction(to: Recipient, keys: ActorKeys): Promise<void> {
     const { agent, inbox, peer } = to
     const profile = agents.find(agent)
     if (!profile) return
     // The time of the keys is used, so that every retry sends the same document.
-    const update = renderActorUpdate({ agent: profile, keys, gateway, at: keys.madeAt })
+    const update = renderActorUpdate({ agent: profile, keys, gateway, at: keys.createdAt })
     const body = { bytes: Buffer.from(JSON.stringify(addressTo(peer, update))), type: activityJson }
     const { status } = await send({ method: 'POST', url: inbox, body, timeoutMs: postTimeoutMs }, introducingKey(keys))
     // A host that refuses the notice has fetched the actor and so knows the new key. A host that cannot accept the notice now tells us nothing about

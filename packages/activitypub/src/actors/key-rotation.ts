@@ -24,7 +24,7 @@ export function createKeyRotation(deps: KeyRotationDeps): Required<ChannelKeys> 
   return {
     async list() {
       const actorKeys = await Promise.all(findActors(agents).map(actor => keys.find(actor)))
-      return actorKeys.flatMap(({ listed }) => listed.flatMap(describeKeys))
+      return actorKeys.flatMap(({ listedKeys }) => listedKeys.flatMap(describeKeys))
     },
     async rotate(agent, options) {
       const newKeys = await Promise.all(findActors(agents, agent).map(actor => keys.rotate(actor, options)))
@@ -73,21 +73,21 @@ async function planUpdate(name: string, { agents, keys, system, gateway }: KeyRo
   return [{ kind: 'tell', synthetic: syntheticMessage, planned: { deliveries: [], broadcasts } }]
 }
 
-function describeKeys({ request, document, madeAt }: KeyPairs): readonly PublishedKey[] {
+function describeKeys({ requestKey, documentKey, createdAt }: KeyPairs): readonly PublishedKey[] {
   return [
     {
       purpose: 'ActivityPub HTTP signatures',
-      id: request.id,
+      id: requestKey.id,
       algorithm: 'RSA-2048, rsa-sha256',
-      publicKey: request.publicKeyPem,
-      madeAt,
+      publicKey: requestKey.publicKeyPem,
+      madeAt: createdAt,
     },
     {
       purpose: 'ActivityPub object proofs',
-      id: document.id,
+      id: documentKey.id,
       algorithm: 'Ed25519, eddsa-jcs-2022',
-      publicKey: document.publicKeyMultibase,
-      madeAt,
+      publicKey: documentKey.publicKeyMultibase,
+      madeAt: createdAt,
     },
   ]
 }

@@ -4,11 +4,11 @@ import { acceptsType } from '@postern/http'
 import type { Json } from '@postern/message'
 import type { Context } from 'hono'
 import { activityAccept, activityJson, activityJsonUtf8 } from '../format/media-types.ts'
-import type { Readers } from './readers.ts'
+import type { ReadAccess } from './read-access.ts'
 
 type Audience = 'everybody' | 'signers'
 
-export function audienceOf({ isSignedOnly }: Pick<Readers, 'isSignedOnly'>): Audience {
+export function audienceOf({ isSignedOnly }: Pick<ReadAccess, 'isSignedOnly'>): Audience {
   return isSignedOnly ? 'signers' : 'everybody'
 }
 

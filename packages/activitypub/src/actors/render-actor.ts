@@ -50,7 +50,7 @@ export function renderActor(agent: AgentProfile, keys: ActorKeys, { origin, foll
     manuallyApprovesFollowers: follows !== 'open',
     discoverable: agent.isDiscoverable === true,
     indexable: agent.isIndexable === true,
-    published: keys.actorMadeAt,
+    published: keys.actorCreatedAt,
     ...renderProfile(agent),
     ...renderKeys(keys, actor),
   }
@@ -127,15 +127,15 @@ export function renderActorUpdate({ agent, keys, gateway, at }: ActorChange): Js
  * Renders the keys. `publicKey` is one key, never a list: servers that read no lists would believe no key at all (snac:
  * "cannot get pubkey"). Earlier keys are among the Multikeys.
  */
-function renderKeys({ listed }: ActorKeys, owner: string) {
-  const [newest, ...replacedKeys] = listed.map(({ request }) => request)
+function renderKeys({ listedKeys }: ActorKeys, owner: string) {
+  const [newest, ...replacedKeys] = listedKeys.map(({ requestKey }) => requestKey)
   const toMultikey = (id: string, publicKeyMultibase: string) => {
     return { id, type: 'Multikey', controller: owner, publicKeyMultibase }
   }
   return {
     ...(newest && { publicKey: { id: newest.id, owner, publicKeyPem: newest.publicKeyPem } }),
     assertionMethod: [
-      ...listed.map(({ document }) => toMultikey(document.id, document.publicKeyMultibase)),
+      ...listedKeys.map(({ documentKey }) => toMultikey(documentKey.id, documentKey.publicKeyMultibase)),
       ...replacedKeys.map(({ id, publicKeyPem }) => toMultikey(id, formatRsaMultikey(createPublicKey(publicKeyPem)))),
     ],
   }

@@ -3,7 +3,7 @@
 import type { Json } from '@postern/message'
 import { isJsonObject } from '@postern/message'
 import type { Relation, RelationKey, Store } from '@postern/pipeline'
-import type { Lookups, ResolvedDelivery } from '../inbox/activity-kind.ts'
+import type { InboxLookups, ResolvedInboxRequest } from '../inbox/activity-kind.ts'
 import { isUnderstood } from '../inbox/activity-kind.ts'
 import type { Facts } from '../proofs/proven-activity.ts'
 
@@ -11,7 +11,7 @@ import type { Facts } from '../proofs/proven-activity.ts'
  * Creates a store that notes its answers, because follows and earlier activities may be gone when the activity is read
  * again. With `recordedFacts`, it answers from the notes instead.
  */
-export function createFacts(store: Pick<Store, keyof Lookups['store']>, recordedFacts?: Facts) {
+export function createFacts(store: Pick<Store, keyof InboxLookups['store']>, recordedFacts?: Facts) {
   const facts: Record<string, Json> = {}
   async function recordFact<Answer>(
     question: readonly unknown[],
@@ -24,7 +24,7 @@ export function createFacts(store: Pick<Store, keyof Lookups['store']>, recorded
     if (answer !== undefined && !(Array.isArray(answer) && answer.length === 0)) facts[name] = answer as Json
     return answer
   }
-  const recordingStore: Lookups['store'] = {
+  const recordingStore: InboxLookups['store'] = {
     findResponse: id => store.findResponse(id),
     findAuthored: (via, { author, object }) =>
       recordFact(['authored', author, object], () => store.findAuthored(via, { author, object }), []),
@@ -52,14 +52,14 @@ function listRecorded(facts: Facts, peer: string): readonly Relation[] {
 }
 
 /** Stores the recorded facts with the activity. */
-export function withFacts(delivery: ResolvedDelivery, facts: Facts): ResolvedDelivery {
+export function withFacts(delivery: ResolvedInboxRequest, facts: Facts): ResolvedInboxRequest {
   if (!isUnderstood(delivery) || Object.keys(facts).length === 0) return delivery
   const { kind, resolved: resolvedActivity } = delivery
-  const { arrival } = resolvedActivity.named
+  const { arrival } = resolvedActivity.proven
   const arrivalWithFacts = isJsonObject(arrival) ? { ...arrival, facts } : arrival
   return {
     kind,
-    resolved: { ...resolvedActivity, named: { ...resolvedActivity.named, arrival: arrivalWithFacts as Json } },
+    resolved: { ...resolvedActivity, proven: { ...resolvedActivity.proven, arrival: arrivalWithFacts as Json } },
   }
 }
 

@@ -2,12 +2,12 @@
 
 import type { Inbound } from '@postern/pipeline'
 import type { ActivityPubConfig } from '../config.ts'
-import type { InboxDeps, ResolvedDelivery } from '../inbox/activity-kind.ts'
-import { normalizeDelivery, readWithdrawals } from '../normalize.ts'
+import type { InboxDeps, ResolvedInboxRequest } from '../inbox/activity-kind.ts'
+import { normalizeInboxRequest, readWithdrawals } from '../normalize.ts'
 import { createCreatedPosts } from '../peers/document-fetch.ts'
-import { createUnusedLimit, resolveDelivery } from '../resolve.ts'
+import { createUnusedLimit, resolveInboxRequest } from '../resolve.ts'
 import type { InboxRequest } from '../verify.ts'
-import { verifyDelivery } from '../verify.ts'
+import { verifyInboxRequest } from '../verify.ts'
 import type { ChannelDeps } from './deps.ts'
 import { createFacts, withFacts } from './facts.ts'
 
@@ -17,7 +17,10 @@ const hourMs = 3_600_000
 const automatedReplyMs = 3_000
 
 /** Creates the inbound side of the channel. */
-export function createInbound(config: ActivityPubConfig, deps: ChannelDeps): Inbound<InboxRequest, ResolvedDelivery> {
+export function createInbound(
+  config: ActivityPubConfig,
+  deps: ChannelDeps,
+): Inbound<InboxRequest, ResolvedInboxRequest> {
   const { agents, isBlocked, fetchDocument, now } = deps
   const gateway: InboxDeps = {
     agents,
@@ -39,13 +42,13 @@ export function createInbound(config: ActivityPubConfig, deps: ChannelDeps): Inb
     name: 'activitypub',
     async verify(raw, steps) {
       const facts = createFacts(deps.store, raw.facts)
-      const verified = await verifyDelivery(raw, deps, steps)
+      const verified = await verifyInboxRequest(raw, deps, steps)
       const requestDeps = { ...resolveDeps, store: facts.store, agent: raw.agent }
-      const resolved = await resolveDelivery(verified, requestDeps, steps)
+      const resolved = await resolveInboxRequest(verified, requestDeps, steps)
       return withFacts(resolved, facts.list())
     },
-    normalize: normalizeDelivery,
+    normalize: normalizeInboxRequest,
     withdrawals: readWithdrawals,
-    unused: resolved => (resolved !== 'nothing' && 'unused' in resolved ? resolved.unused : undefined),
+    unused: resolved => (resolved !== 'ignored' && 'unused' in resolved ? resolved.unused : undefined),
   }
 }

@@ -4,11 +4,11 @@ import { peerAddress, problemStatusOf } from '@postern/http'
 import type { ChannelContext, Inbound } from '@postern/pipeline'
 import { receive } from '@postern/pipeline'
 import type { Context, Hono } from 'hono'
-import type { ResolvedDelivery } from '../inbox/activity-kind.ts'
+import type { ResolvedInboxRequest } from '../inbox/activity-kind.ts'
 import type { InboxRequest } from '../verify.ts'
 
 interface InboxRouteDeps extends Pick<ChannelContext, 'admission' | 'system' | 'store'> {
-  readonly inbound: Inbound<InboxRequest, ResolvedDelivery>
+  readonly inbound: Inbound<InboxRequest, ResolvedInboxRequest>
 }
 
 /** Adds the inboxes of each agent and the shared one. */

@@ -3,7 +3,7 @@
 import type { ChannelContext, ChannelDiagnostics } from '@postern/pipeline'
 import { createIntakeSteps } from '@postern/pipeline'
 import type { ActivityPubConfig } from '../config.ts'
-import { restoreRequest } from '../signature/request-proof.ts'
+import { restoreRequest } from '../signature/recorded-request.ts'
 import { createChannelDeps } from './deps.ts'
 import { readFacts } from './facts.ts'
 import { createInbound } from './inbound.ts'

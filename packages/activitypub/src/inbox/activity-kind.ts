@@ -38,7 +38,7 @@ export interface Findings {
   /** Those of the agents that the actor has blocked. */
   readonly blockedAgents?: readonly string[]
   /** The current inboxes of an actor that changed. */
-  readonly readdressed?: readonly Readdressed[]
+  readonly inboxChanges?: readonly InboxChange[]
   /** The type of the activity that is undone. */
   readonly undone?: string
 }
@@ -47,7 +47,7 @@ export interface Findings {
 export interface ResolvedActivity extends Findings {
   readonly agents: readonly string[]
   readonly earlierMessages: readonly AuthoredMessage[]
-  readonly named: NamedActivity
+  readonly proven: NamedActivity
   readonly gateway: InboxDeps
 }
 
@@ -64,7 +64,7 @@ export interface InboxDeps {
   readonly quotas: { readonly machines: TurnQuota; readonly people: TurnQuota }
 }
 
-export interface Lookups {
+export interface InboxLookups {
   readonly agents: AgentDirectory
   readonly actors: Pick<RemoteActors, 'find' | 'refresh'>
   readonly store: Pick<Store, 'findAuthored' | 'findResponse' | 'findRelation' | 'listPeerRelations'>
@@ -75,7 +75,7 @@ export interface Lookups {
 /** The handler of one type of activity. It finds the objects that the activity refers to, the messages for agents, and what the author withdraws. */
 export interface ActivityKind {
   /** Finds the objects that the activity refers to. Returns undefined if it refers to nothing here. */
-  find(proven: ProvenActivity, lookups: Lookups): Promise<Findings | undefined>
+  find(proven: ProvenActivity, lookups: InboxLookups): Promise<Findings | undefined>
   /** Returns the messages for the agents. It is pure. */
   read(resolved: ResolvedActivity): readonly Intake[]
   /** Returns the author's withdrawals. It is pure. Absent if activities of this type withdraw nothing. */
@@ -83,25 +83,25 @@ export interface ActivityKind {
 }
 
 /** A follower, or a peer that asks to follow, with its current inboxes. */
-export interface Readdressed {
+export interface InboxChange {
   readonly agent: string
   readonly effect: Extract<RelationEffect, { kind: 'relate' }>
 }
 
 /** The effect of a delivery: nothing, the removal of an actor that is deleted, a line for the operator, or the effect of its type of activity. */
-export type ResolvedDelivery =
-  | 'nothing'
+export type ResolvedInboxRequest =
+  | 'ignored'
   | { readonly gone: string }
   | { readonly unused: UnusedIntake }
-  | UnderstoodDelivery
+  | UnderstoodActivity
 
-interface UnderstoodDelivery {
+interface UnderstoodActivity {
   readonly kind: ActivityKind
   readonly resolved: ResolvedActivity
 }
 
-export function isUnderstood(delivery: ResolvedDelivery): delivery is UnderstoodDelivery {
-  return delivery !== 'nothing' && 'kind' in delivery
+export function isUnderstood(delivery: ResolvedInboxRequest): delivery is UnderstoodActivity {
+  return delivery !== 'ignored' && 'kind' in delivery
 }
 
 /** An agent's post that a peer reacts to. */

@@ -53,13 +53,13 @@ export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSec
   return {
     listTimes,
     async read(actor: string, path: string, generation: number): Promise<KeyPairs> {
-      const ending = await findKeyEnding(store, secretName(path, 'ending', generation), generation)
-      const request = await secret(path, 'main-key', generation)
-      const document = await secret(path, 'ed25519-key', generation)
+      const keyIdSuffix = await findKeyEnding(store, secretName(path, 'ending', generation), generation)
+      const requestKey = await secret(path, 'main-key', generation)
+      const documentKey = await secret(path, 'ed25519-key', generation)
       return {
-        request: toRequestKey(`${actor}#main-key${ending}`, request),
-        document: toDocumentKey(`${actor}#ed25519-key${ending}`, document),
-        madeAt: await secret(path, 'made-at', generation),
+        requestKey: toRequestKey(`${actor}#main-key${keyIdSuffix}`, requestKey),
+        documentKey: toDocumentKey(`${actor}#ed25519-key${keyIdSuffix}`, documentKey),
+        createdAt: await secret(path, 'made-at', generation),
       }
     },
     /** Returns the number of the oldest generation that is not revoked. `count` is the number of generations. */
@@ -108,10 +108,10 @@ export interface DocumentKey extends SigningKey {
 
 /** The keys of one generation. Peers cache the public halves, so the keys are stored before they are published, and survive restarts. */
 export interface KeyPairs {
-  readonly request: RequestKey
-  readonly document: DocumentKey
+  readonly requestKey: RequestKey
+  readonly documentKey: DocumentKey
   /** The time of the generation, ISO 8601 UTC. */
-  readonly madeAt: string
+  readonly createdAt: string
 }
 
 export interface SigningKey {
@@ -122,9 +122,9 @@ export interface SigningKey {
 
 export interface ActorKeys extends KeyPairs {
   /** The keys that the actor lists, newest first: the current keys, and those that signed until lately. */
-  readonly listed: readonly KeyPairs[]
+  readonly listedKeys: readonly KeyPairs[]
   /** The time at which the first keys were made, and with them the actor; ISO 8601 UTC. */
-  readonly actorMadeAt: string
+  readonly actorCreatedAt: string
 }
 
 export interface KeyRing {

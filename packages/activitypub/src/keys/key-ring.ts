@@ -45,9 +45,9 @@ export function createKeyRing({ store, origin, now }: KeyRingDeps): KeyRing {
       .flatMap((_, index) => (isListedGeneration(index) ? [index + 1] : []))
       .slice(-maxListedKeys)
     const pairs = await Promise.all(listedGenerations.map(generation => generations.read(actor, path, generation)))
-    const listed = pairs.reverse()
-    const [current = await generations.read(actor, path, newest)] = listed
-    return { ...current, listed, actorMadeAt: times[0] ?? current.madeAt }
+    const listedKeys = pairs.reverse()
+    const [current = await generations.read(actor, path, newest)] = listedKeys
+    return { ...current, listedKeys, actorCreatedAt: times[0] ?? current.createdAt }
   }
 
   /** Creates the next generation after `previous` has settled, because a search for the next generation must not run while it is created. */

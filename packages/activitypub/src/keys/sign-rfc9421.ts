@@ -1,35 +1,9 @@
 // Signs outgoing HTTP requests by RFC 9421.
-import type { KeyObject } from 'node:crypto'
-import { sign } from 'node:crypto'
-import { promisify } from 'node:util'
-import type { FetchAnswer } from '@postern/message'
 import { buildSignatureBase, formatContentDigest } from '../signature/rfc9421/message-signature.ts'
 import { formatInnerList } from '../signature/rfc9421/structured-field.ts'
 import type { SigningKey } from './key-generations.ts'
-
-export interface RequestToSign extends Pick<OutgoingRequest, 'method' | 'url' | 'body'> {
-  readonly headers?: Readonly<Record<string, string>>
-  /** The timeout of both attempts together, in ms from now. */
-  readonly timeoutMs: number
-  readonly maxBytes?: number
-}
-
-/**
- * Sends a signed request, and sends the same bytes once more with the other scheme if the first was rejected. draft-cavage-12 is the first
- * scheme, because some servers answer 202 to RFC 9421 and drop the message later, when they cannot read it.
- * @throws Unavailable, Undeliverable
- */
-export type SendSigned = (request: RequestToSign, key: SigningKey) => Promise<FetchAnswer>
-
-export const signInThreadpool = promisify<string, Buffer, KeyObject, Buffer>(sign)
-
-export interface OutgoingRequest {
-  readonly method: 'GET' | 'POST'
-  readonly url: string
-  /** The present time, in ms since the epoch. */
-  readonly now: number
-  readonly body?: { readonly bytes: Uint8Array; readonly type: string } | undefined
-}
+import type { OutgoingRequest } from './send-signed.ts'
+import { signInThreadpool } from './send-signed.ts'
 
 /**
  * Returns the headers that sign an outgoing request by RFC 9421, in the one form that Mastodon accepts: one signature with `created`, over

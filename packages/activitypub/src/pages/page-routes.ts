@@ -5,7 +5,7 @@ import type { System } from '@postern/message'
 import { escapeHtml, isoTime, Rejection } from '@postern/message'
 import type { AgentProfile } from '@postern/pipeline'
 import type { Context } from 'hono'
-import type { Readers } from '../actors/readers.ts'
+import type { ReadAccess } from '../actors/read-access.ts'
 import { isOpen } from '../format/visibility.ts'
 import type { PostsDeps } from '../posts/posts.ts'
 import { findPost } from '../posts/posts.ts'
@@ -68,7 +68,7 @@ function escapeXml(value: string): string {
 interface PageRouteDeps {
   readonly posts: PostsDeps
   readonly pages: PageDeps & RecentDeps
-  readonly readers: Readers
+  readonly readAccess: ReadAccess
   readonly system: Pick<System, 'now'>
 }
 
@@ -85,9 +85,9 @@ const feedHeaders = {
 export async function servePostPage(
   context: Context,
   agent: AgentProfile | undefined,
-  { posts, pages, readers }: PageRouteDeps,
+  { posts, pages, readAccess }: PageRouteDeps,
 ): Promise<Response> {
-  await readers.admit(context.req.raw)
+  await readAccess.admit(context.req.raw)
   const post = agent && (await findPost(agent.name, context.req.param('id') ?? '', posts))
   if (!agent || !post || !isOpen(post.visibility)) return answerPage(context, renderMissingPage(false), 404)
   if (post.retractedAt !== undefined) return answerPage(context, renderMissingPage(true), 410)
@@ -100,9 +100,9 @@ export async function servePostPage(
 export async function serveTagPage(
   context: Context,
   agent: AgentProfile | undefined,
-  { pages, readers }: PageRouteDeps,
+  { pages, readAccess }: PageRouteDeps,
 ): Promise<Response> {
-  await readers.admit(context.req.raw)
+  await readAccess.admit(context.req.raw)
   const key = tagKey(context.req.param('tag') ?? '')
   const recent = agent ? await listRecentPosts(agent, maxSearchedPosts, pages) : []
   const posts = recent.filter(({ tags }) => tags.some(tag => tagKey(tag) === key))
@@ -125,10 +125,10 @@ export function answerPage(
 export async function serveFeed(
   context: Context,
   agent: AgentProfile | undefined,
-  { pages, readers, system }: PageRouteDeps,
+  { pages, readAccess, system }: PageRouteDeps,
 ): Promise<Response> {
   if (!agent) throw new Rejection('no_recipient', 'Cannot find feed: there is no such agent')
-  await readers.admit(context.req.raw)
+  await readAccess.admit(context.req.raw)
   const posts = await listRecentPosts(agent, maxFeedPosts, pages)
   const { domain, origin } = pages
   return context.body(renderFeed({ profile: agent, domain, origin }, posts, isoTime(system.now())), 200, feedHeaders)

@@ -14,7 +14,7 @@ import type { JsonObject } from '../format/json-object.ts'
 import { asObject, idOf, idsOf, textOf } from '../format/json-object.ts'
 import { activityAccept, isActivityMediaType } from '../format/media-types.ts'
 import type { KeyRing } from '../keys/key-generations.ts'
-import type { SendSigned } from '../keys/sign-rfc9421.ts'
+import type { SendSigned } from '../keys/send-signed.ts'
 import { limitFetches } from './fetch-limits.ts'
 import type { FetchActorDeps, FetchedDocument, SignerDocuments } from './fetched-document.ts'
 import { createKnownKeySend, signatureRefusedStatus } from './known-key.ts'
@@ -50,12 +50,12 @@ export function createDocumentFetch({
   const sendWithKnownKey = createKnownKeySend(send, now)
 
   async function get(url: string, timeoutMs: number): Promise<FetchAnswer> {
-    const { listed } = await keys.find(instanceActor)
+    const { listedKeys } = await keys.find(instanceActor)
     const headers = { accept: activityAccept }
     const request = { method: 'GET', url, headers, timeoutMs, maxBytes: maxDocumentBytes } as const
     return sendWithKnownKey(
       request,
-      listed.map(({ request }) => request),
+      listedKeys.map(({ requestKey }) => requestKey),
     )
   }
 

@@ -4,7 +4,7 @@ import { createExpiringMap } from '@postern/limits'
 import type { FetchAnswer } from '@postern/message'
 import { findHost } from '../format/iri.ts'
 import type { RequestKey } from '../keys/key-generations.ts'
-import type { RequestToSign, SendSigned } from '../keys/sign-rfc9421.ts'
+import type { RequestToSign, SendSigned } from '../keys/send-signed.ts'
 
 /** The status of a host that checked our signature and did not accept it (Mastodon, GoToSocial, Akkoma). */
 export const signatureRefusedStatus = 401

@@ -1,7 +1,7 @@
 // Proves that the actor of an activity lists the key of its signature.
 import { Rejection, Unavailable, Undeliverable } from '@postern/message'
 import type { Iri } from '../format/iri.ts'
-import type { RequestProof } from '../signature/request-proof.ts'
+import type { RequestSignature } from '../signature/request-signature.ts'
 import type { RemoteActors } from './actor-cache.ts'
 import type { RemoteActor } from './actor-document.ts'
 import { signatureRefusedStatus } from './known-key.ts'
@@ -33,7 +33,7 @@ export async function toPeerFault<Result>(query: () => Promise<Result>): Promise
 interface SignerClaim {
   readonly iri: Iri
   readonly actor: RemoteActor
-  readonly proof: RequestProof
+  readonly signature: RequestSignature
   /** True if `actor` came from the cache. Otherwise its document has just been fetched, and another fetch finds no newer key. */
   readonly wasKnown: boolean
 }
@@ -66,19 +66,19 @@ async function requireActorShownToUs(iri: Iri, actors: Pick<RemoteActors, 'find'
 }
 
 /** Returns true if a document that has just been fetched lists the key, but another key made the signature. */
-function isForged({ actor, proof, wasKnown }: SignerClaim): boolean {
-  return !wasKnown && actor.keys.has(proof.keyId)
+function isForged({ actor, signature, wasKnown }: SignerClaim): boolean {
+  return !wasKnown && actor.keys.has(signature.keyId)
 }
 
-function proveBy(actor: RemoteActor, { proof }: Pick<SignerClaim, 'proof'>): RemoteActor {
-  const fault = findFault({ actor, proof })
+function proveBy(actor: RemoteActor, { signature }: Pick<SignerClaim, 'signature'>): RemoteActor {
+  const fault = findFault({ actor, signature })
   if (fault) throw fault
   return actor
 }
 
-function findFault({ actor, proof }: Pick<SignerClaim, 'actor' | 'proof'>): Rejection | undefined {
-  const key = actor.keys.get(proof.keyId)
+function findFault({ actor, signature }: Pick<SignerClaim, 'actor' | 'signature'>): Rejection | undefined {
+  const key = actor.keys.get(signature.keyId)
   if (!key) return new Rejection('signer_mismatch', "Cannot verify activity: its actor does not list the signer's key")
-  if (proof.isMadeBy(key)) return undefined
+  if (signature.isMadeBy(key)) return undefined
   return new Rejection('signature_invalid', 'Cannot verify activity: signature does not fit')
 }

@@ -11,12 +11,13 @@ import type { RemoteActor } from '../peers/actor-document.ts'
 import type { FindKeyOwner } from '../peers/document-fetch.ts'
 import { findProofKey } from '../peers/proof-key.ts'
 import { findSigner, proveSigner, toPeerFault } from '../peers/signer.ts'
-import type { RequestProof } from '../signature/request-proof.ts'
+import type { RequestSignature } from '../signature/request-signature.ts'
 import { verifyObjectProof } from './object-integrity.ts'
-import type { DeletedActor, ProvenActivity, VerifiedDelivery } from './proven-activity.ts'
+import type { DeletedActor, ReceivedActivity, VerifiedInboxRequest } from './proven-activity.ts'
+import { createProvenActivity } from './proven-activity.ts'
 
 /** The dependencies for finding out who has signed a request. */
-export interface VerifyFetchDeps {
+export interface SignerDeps {
   readonly actors: RemoteActors
   readonly findKeyOwner: FindKeyOwner
   readonly isBlocked: IsBlocked
@@ -30,53 +31,57 @@ export interface VerifyFetchDeps {
 const maxForwardedAgeMs = 86_400_000
 
 /**
- * Verifies an activity that another server forwards. Its HTTP signature proves only the carrier, so the document's own proof (FEP-8b32) must
+ * Verifies an activity that another server forwards. Its HTTP signature proves only the forwarder, so the document's own proof (FEP-8b32) must
  * prove the actor. An old proof is rejected, or anyone with a copy could replay the activity.
  * @throws Rejection, Unavailable
  */
 export async function verifyForwarded(
-  { activity, bytes, arrival }: Pick<ProvenActivity, 'activity' | 'bytes' | 'arrival'>,
-  proof: RequestProof,
-  deps: VerifyFetchDeps & { readonly steps: IntakeSteps },
-): Promise<VerifiedDelivery> {
-  const { steps } = deps
-  const forwarderStartedAt = steps.now()
-  const forwarder = await identifySigner(proof, deps)
-  steps.note({ kind: 'http-signature', verdict: 'none', key_id: proof.keyId }, forwarderStartedAt)
+  received: ReceivedActivity,
+  signature: RequestSignature,
+  deps: SignerDeps & { readonly steps: IntakeSteps },
+): Promise<VerifiedInboxRequest> {
+  const forwarderProof = await identifyForwarder(signature, deps)
+  const { activity, bytes } = received
+  const { actors, steps } = deps
   const proofStartedAt = steps.now()
-  const from = deps.actors.knows(activity.actor) ? 'cache' : 'fetched'
-  const actor = await toPeerFault(() => deps.actors.find(activity.actor))
-  if (!actor) return acceptDeletion(activity, deps.actors)
+  const from = actors.knows(activity.actor) ? 'cache' : 'fetched'
+  const actor = await toPeerFault(() => actors.find(activity.actor))
+  if (!actor) return acceptOnlyDeletion(activity, actors)
   const notBefore = deps.now() - maxForwardedAgeMs
   const objectProof = await verifyObjectProof({ activity, bytes, actor, notBefore }, deps)
   if (objectProof) steps.note(objectProof, proofStartedAt, { from, key: findProofKey(actor, objectProof.key_id) })
-  if (objectProof?.verdict !== 'pass') {
-    const reason = objectProof?.reason ?? 'there is none'
-    throw new Rejection('signer_mismatch', `Cannot verify activity: its own proof does not hold, ${reason}`)
-  }
-  const reason = `it proves only who passes the activity on, ${forwarder.id}`
-  const forwarderProof: Proof = {
-    kind: 'http-signature',
-    verdict: 'none',
-    reason,
-    key_id: proof.keyId,
-    scheme: proof.scheme,
-  }
-  const proofs = [forwarderProof, digestProof, objectProof]
-  const proven = {
-    activity,
+  const passedProof = requirePassed(objectProof, 'signer_mismatch')
+  return createProvenActivity({
+    ...received,
     actor,
-    bytes,
-    arrival,
     receivedAt: deps.now(),
     keyId: undefined,
-    objectKeyId: objectProof.key_id,
-    proofs,
-  }
-  return proven as unknown as ProvenActivity
+    objectKeyId: passedProof.key_id,
+    proofs: [forwarderProof, digestProof, passedProof],
+  })
 }
 
-/** The record of a digest check that the activity has passed. */
+/** Finds the server that forwards an activity, and returns the record of its signature, which proves nothing about the actor. */
+async function identifyForwarder(
+  signature: RequestSignature,
+  deps: SignerDeps & { readonly steps: IntakeSteps },
+): Promise<Proof> {
+  const { scheme, keyId } = signature
+  const startedAt = deps.steps.now()
+  const forwarder = await identifySigner(signature, deps)
+  deps.steps.note({ kind: 'http-signature', verdict: 'none', key_id: keyId }, startedAt)
+  const reason = `it proves only who passes the activity on, ${forwarder.id}`
+  return { kind: 'http-signature', verdict: 'none', reason, key_id: keyId, scheme }
+}
+
+/** Returns a proof that passed. @throws Rejection with `code` for any other */
+export function requirePassed(proof: Proof | undefined, code: 'signer_mismatch' | 'signature_invalid'): Proof {
+  if (proof?.verdict === 'pass') return proof
+  const reason = proof?.reason ?? 'there is none'
+  throw new Rejection(code, `Cannot verify activity: its own proof does not hold, ${reason}`)
+}
+
+/** The record of a passed digest check. */
 export const digestProof: Proof = { kind: 'digest', verdict: 'pass' }
 
 /**
@@ -84,24 +89,24 @@ export const digestProof: Proof = { kind: 'digest', verdict: 'pass' }
  * would repeat it after a 401.
  * @throws Rejection `signature_invalid` for any other activity
  */
-export function acceptDeletion({ type, json, actor }: Activity, actors: RemoteActors): DeletedActor | 'nothing' {
+export function acceptOnlyDeletion({ type, json, actor }: Activity, actors: RemoteActors): DeletedActor | 'ignored' {
   if (type === 'Delete' && idOf(json.object) === actor.href)
-    return actors.isGone(actor) ? { gone: actor.href } : 'nothing'
+    return actors.isGone(actor) ? { gone: actor.href } : 'ignored'
   throw new Rejection('signature_invalid', 'Cannot verify activity: its actor is gone')
 }
 
 /** Finds the signer of a request, regardless of its content, by the key's owner and the owner's document. @throws Rejection, Unavailable */
 export async function identifySigner(
-  proof: RequestProof,
-  { isBlocked, findKeyOwner, actors }: Pick<VerifyFetchDeps, 'isBlocked' | 'findKeyOwner' | 'actors'>,
+  signature: RequestSignature,
+  { isBlocked, findKeyOwner, actors }: Pick<SignerDeps, 'isBlocked' | 'findKeyOwner' | 'actors'>,
 ): Promise<RemoteActor> {
-  const key = readKeyId(proof.keyId)
+  const key = readKeyId(signature.keyId)
   if (isBlocked(key.host)) throw new Rejection('forbidden', 'Cannot accept request: the host that signs it is blocked')
   const iri = await toPeerFault(() => findKeyOwner(key))
   const wasKnown = actors.knows(iri)
   const actor = await findSigner(iri, actors)
   if (!actor) throw new Rejection('signature_invalid', 'Cannot verify request: its signer is gone')
-  return proveSigner({ iri, actor, proof, wasKnown }, actors)
+  return proveSigner({ iri, actor, signature, wasKnown }, actors)
 }
 
 function readKeyId(keyId: string) {

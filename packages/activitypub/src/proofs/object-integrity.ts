@@ -18,7 +18,7 @@ import { asObject, listOf, textOf } from '../format/json-object.ts'
 import type { RemoteActors } from '../peers/actor-cache.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import { ignoreFaults } from '../peers/peer-faults.ts'
-import { isAhead } from '../signature/request-proof.ts'
+import { isAhead } from '../signature/signature-checks.ts'
 
 interface IntegrityClaim {
   readonly activity: Activity

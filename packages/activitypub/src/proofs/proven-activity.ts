@@ -1,32 +1,41 @@
-// Defines the outcome of verifying an activity: a proven one, a deleted actor, or nothing.
+// Defines the outcome of verifying an activity: a proven activity, a deleted actor, or nothing to do.
 import type { Json, Proof } from '@postern/message'
 import type { Activity } from '../format/activity.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 
-export declare const provenBrand: unique symbol
+declare const provenBrand: unique symbol
 
-/** An activity that its actor has proven to be its own. Only `verifyDelivery` creates one. */
-export interface ProvenActivity {
-  readonly [provenBrand]: true
+/** An activity as a request to an inbox brings it. */
+export interface ReceivedActivity {
   readonly activity: Activity
+  readonly bytes: Uint8Array
+  /** The request without its body, for a replay. */
+  readonly arrival: Json
+}
+
+/** An activity that its actor has proven to be its own. */
+export interface ProvenActivity extends ReceivedActivity {
+  readonly [provenBrand]: true
   readonly actor: RemoteActor
   /** The id of the key that made the actor's HTTP signature. Absent if another server forwards the activity and the document proves itself. */
   readonly keyId: string | undefined
   /** The id of the key that made the proof of the document itself. Absent if there is no valid proof. */
   readonly objectKeyId: string | undefined
-  readonly bytes: Uint8Array
-  /** The request without its body, for a replay. */
-  readonly arrival: Json
   readonly proofs: readonly Proof[]
   /** The time of receipt, in ms since the epoch. */
   readonly receivedAt: number
 }
 
+/** Marks an activity as proven. Only the modules of this folder call it, after all their checks. */
+export function createProvenActivity(activity: Omit<ProvenActivity, typeof provenBrand>): ProvenActivity {
+  return activity as ProvenActivity
+}
+
 /**
- * The outcome of the verification. `gone` is the `Delete` of an actor whose origin confirms that it is deleted (410). `nothing` is such a
+ * The outcome of the verification. `gone` is the `Delete` of an actor whose origin confirms that it is deleted (410). `ignored` is such a
  * `Delete` of an actor that cannot be found, so that nobody can prove it, or an own post that a peer sends back.
  */
-export type VerifiedDelivery = ProvenActivity | DeletedActor | 'nothing'
+export type VerifiedInboxRequest = ProvenActivity | DeletedActor | 'ignored'
 
 export interface DeletedActor {
   readonly gone: string

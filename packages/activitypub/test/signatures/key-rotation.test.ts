@@ -237,20 +237,20 @@ test('keys and their rotation survive a restart, and other processes see them', 
     const first = await openRing()
     const other = await openRing()
     const made = await first.ring.find(echo)
-    expect((await other.ring.find(echo)).request.publicKeyPem).toBe(made.request.publicKeyPem)
+    expect((await other.ring.find(echo)).requestKey.publicKeyPem).toBe(made.requestKey.publicKeyPem)
     await first.ring.rotate(echo, { isRevoking: true })
     const rotated = await first.ring.rotate(echo)
-    expect(rotated.listed).toHaveLength(2)
+    expect(rotated.listedKeys).toHaveLength(2)
     system.advance(61_000)
-    expect((await other.ring.find(echo)).request.id).toBe(rotated.request.id)
+    expect((await other.ring.find(echo)).requestKey.id).toBe(rotated.requestKey.id)
     await Promise.all([first.store.close(), other.store.close()])
     const again = await openRing()
     const actorKeys = await again.ring.find(echo)
-    expect(actorKeys.listed.map(({ request }) => request.publicKeyPem)).toEqual(
-      rotated.listed.map(({ request }) => request.publicKeyPem),
+    expect(actorKeys.listedKeys.map(({ requestKey }) => requestKey.publicKeyPem)).toEqual(
+      rotated.listedKeys.map(({ requestKey }) => requestKey.publicKeyPem),
     )
-    expect(actorKeys.document.publicKeyMultibase).toBe(rotated.document.publicKeyMultibase)
-    expect(actorKeys.actorMadeAt).toBe(made.actorMadeAt)
+    expect(actorKeys.documentKey.publicKeyMultibase).toBe(rotated.documentKey.publicKeyMultibase)
+    expect(actorKeys.actorCreatedAt).toBe(made.actorCreatedAt)
     await again.store.close()
   } finally {
     await rm(directory, { recursive: true })

@@ -20,7 +20,7 @@ export const block: ActivityKind = {
       effects: [
         endRelation(resolved, 'follower'),
         endRelation(resolved, 'pending'),
-        { kind: 'relate', relation: 'blocked_by', peer: resolved.named.actor.id, target: null },
+        { kind: 'relate', relation: 'blocked_by', peer: resolved.proven.actor.id, target: null },
       ],
     })),
 }

@@ -13,8 +13,8 @@ export const deletion: ActivityKind = {
     if (object === actor.id) return {}
     return { earlierMessages: await store.findAuthored('activitypub', { author: actor.id, object }) }
   },
-  read: resolved => firstOfEach(resolved.earlierMessages).map(message => tellDeletion(resolved, message)),
-  withdraw({ named: { activity, actor } }) {
+  read: resolved => firstMessagePerAgent(resolved.earlierMessages).map(message => toDeletionIntake(resolved, message)),
+  withdraw({ proven: { activity, actor } }) {
     const object = idOf(activity.json.object)
     if (!object) return []
     return object === actor.id
@@ -23,20 +23,20 @@ export const deletion: ActivityKind = {
   },
 }
 
-function tellDeletion(resolved: ResolvedActivity, message: AuthoredMessage) {
+function toDeletionIntake(resolved: ResolvedActivity, message: AuthoredMessage) {
   return toIntake(resolved, {
     agent: message.agent,
     kind: 'delete',
     parts: eventParts('Deleted the post'),
     in_reply_to: message.object,
     ...inThreadOf(message, message.object),
-    object: resolved.named.activity.id,
+    object: resolved.proven.activity.id,
     target: targetActor(resolved),
   })
 }
 
 /** Returns one stored message for each agent that received the post, so that each agent is told of the deletion once. */
-function firstOfEach(messages: readonly AuthoredMessage[]): readonly AuthoredMessage[] {
-  const given = messages.filter(({ isKept }) => !isKept)
-  return [...new Map(given.toReversed().map(message => [message.agent, message])).values()]
+function firstMessagePerAgent(messages: readonly AuthoredMessage[]): readonly AuthoredMessage[] {
+  const receivedMessages = messages.filter(({ isKept }) => !isKept)
+  return [...new Map(receivedMessages.toReversed().map(message => [message.agent, message])).values()]
 }

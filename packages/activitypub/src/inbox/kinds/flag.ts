@@ -23,7 +23,7 @@ export const flag: ActivityKind = {
     })),
 }
 
-function readReport({ named: { activity } }: ResolvedActivity): readonly Part[] {
+function readReport({ proven: { activity } }: ResolvedActivity): readonly Part[] {
   const { text } = readPostText(textOf(activity.json.content) ?? '')
   const links = idsOf(activity.json.object).flatMap(iri => findWebAddress(iri) ?? [])
   return [

@@ -24,7 +24,7 @@ export const follow: ActivityKind = {
   },
   read(resolved) {
     const [agent = ''] = resolved.agents
-    const inbox = resolved.named.actor.inbox ?? ''
+    const inbox = resolved.proven.actor.inbox ?? ''
     const outcomeOf = outcomes[resolved.isFollowing ? 'open' : resolved.gateway.follows]
     return [
       toIntake(resolved, {
@@ -62,20 +62,20 @@ const outcomes: Readonly<
   }),
 }
 
-function relate({ named }: ResolvedActivity, relation: 'follower' | 'pending', inbox: string): RelationEffect {
-  const { actor, activity, address } = named
+function relate({ proven }: ResolvedActivity, relation: 'follower' | 'pending', inbox: string): RelationEffect {
+  const { actor, activity, address } = proven
   const { sharedInbox } = actor
   const target: Json = { inbox, follow: activity.id, ...(sharedInbox && { sharedInbox }), ...(address && { address }) }
   return { kind: 'relate', relation, peer: actor.id, target }
 }
 
-export function endRelation({ named: { actor } }: ResolvedActivity, relation: 'follower' | 'pending'): RelationEffect {
+export function endRelation({ proven: { actor } }: ResolvedActivity, relation: 'follower' | 'pending'): RelationEffect {
   return { kind: 'unrelate', relation, peer: actor.id }
 }
 
 function answerFollow(
   type: FollowAnswer,
-  { named: { activity, actor }, gateway }: ResolvedActivity,
+  { proven: { activity, actor }, gateway }: ResolvedActivity,
   agent: string,
   inbox: string,
 ): PlannedDelivery {

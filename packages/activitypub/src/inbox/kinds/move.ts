@@ -6,7 +6,7 @@ import { idOf } from '../../format/json-object.ts'
 import { eventParts, keepForAgents } from '../../normalize.ts'
 import type { RemoteActor } from '../../peers/actor-document.ts'
 import { ignoreFaults } from '../../peers/peer-faults.ts'
-import type { ActivityKind, Lookups } from '../activity-kind.ts'
+import type { ActivityKind, InboxLookups } from '../activity-kind.ts'
 
 /**
  * Handles the move of an actor to another account that claims this one (`alsoKnownAs`). The operator sees the move, and a block of an agent moves
@@ -37,7 +37,7 @@ function takeBlockAlong(
   return [{ kind: 'relate', relation: 'blocked_by', peer: movedTo, target: null }]
 }
 
-async function findRelated(peer: string, { agents, store }: Lookups) {
+async function findRelated(peer: string, { agents, store }: InboxLookups) {
   const relations = await store.listPeerRelations({ via: 'activitypub', peer })
   const related = (kind: Relation['relation']) =>
     relations.filter(({ agent, relation }) => relation === kind && agents.find(agent)).map(({ agent }) => agent)
@@ -51,14 +51,14 @@ async function findRelated(peer: string, { agents, store }: Lookups) {
  */
 async function findTarget(
   text: string | undefined,
-  old: string,
-  { actors }: Lookups,
+  oldActorId: string,
+  { actors }: InboxLookups,
 ): Promise<RemoteActor | undefined> {
   if (text === undefined) return undefined
   const iri = parseIri(text, 'the new account')
   // The sender is not at fault if the new account's host does not show the account or is blocked.
   const actor = await ignoreFaults([Undeliverable], () => actors.find(iri))
-  if (!actor || actor.aliases.has(old)) return actor
-  const fresh = await ignoreFaults([Undeliverable], () => actors.refresh(iri))
-  return fresh?.aliases.has(old) ? fresh : undefined
+  if (!actor || actor.aliases.has(oldActorId)) return actor
+  const refreshedActor = await ignoreFaults([Undeliverable], () => actors.refresh(iri))
+  return refreshedActor?.aliases.has(oldActorId) ? refreshedActor : undefined
 }

@@ -14,12 +14,12 @@ function reactionTo(describe: (json: JsonObject) => string): ActivityKind {
       const post = object && (await findOwnPost(object, actor.id, lookups))
       return post ? { post } : undefined
     },
-    read: resolved => tellReaction(resolved, describe(resolved.named.activity.json)),
+    read: resolved => toReactionIntake(resolved, describe(resolved.proven.activity.json)),
   }
 }
 
-function tellReaction(resolved: ResolvedActivity, sentence: string) {
-  const { post, named } = resolved
+function toReactionIntake(resolved: ResolvedActivity, sentence: string) {
+  const { post, proven } = resolved
   if (!post) return []
   return [
     toIntake(resolved, {
@@ -28,8 +28,8 @@ function tellReaction(resolved: ResolvedActivity, sentence: string) {
       parts: eventParts(sentence, { url: post.id, title: 'Post' }),
       in_reply_to: post.id,
       ...inThreadOf(post, post.id),
-      object: named.activity.id,
-      target: { ...targetActor(resolved, post.id), event: named.activity.type },
+      object: proven.activity.id,
+      target: { ...targetActor(resolved, post.id), event: proven.activity.type },
     }),
   ]
 }

@@ -6,7 +6,7 @@ import { findAgentName } from '../../format/own-iris.ts'
 import { readReplyTarget } from '../../format/targets.ts'
 import { draftAct, eventParts, inThreadOf, targetActor, toIntake } from '../../normalize.ts'
 import type { ProvenActivity } from '../../proofs/proven-activity.ts'
-import type { ActivityKind, Findings, Lookups, ResolvedActivity } from '../activity-kind.ts'
+import type { ActivityKind, Findings, InboxLookups, ResolvedActivity } from '../activity-kind.ts'
 import { endRelation } from './follow.ts'
 
 /** Handles the reversal of an earlier activity toward an agent, which is embedded or named by its id. Only stored activities can be undone. */
@@ -18,10 +18,10 @@ export const undo: ActivityKind = {
   },
   read(resolved) {
     const { agents, earlierMessages, undone } = resolved
-    const tell = undone && intakeDrafts.get(undone)
-    if (!tell) return []
+    const toUndoIntake = undone && undoIntakes.get(undone)
+    if (!toUndoIntake) return []
     return agents.map(agent =>
-      tell(
+      toUndoIntake(
         resolved,
         agent,
         earlierMessages.find(message => message.agent === agent),
@@ -42,7 +42,7 @@ function readUndone({ activity, actor }: ProvenActivity) {
 async function findById(
   id: string | undefined,
   { actor }: ProvenActivity,
-  { store }: Lookups,
+  { store }: InboxLookups,
 ): Promise<Findings | undefined> {
   const messages = id ? await store.findAuthored('activitypub', { author: actor.id, object: id }) : []
   const undone = messages[0] && readReplyTarget(messages[0].target).event
@@ -55,7 +55,7 @@ async function findById(
 async function findByRelation(
   { type, object }: NonNullable<ReturnType<typeof readUndone>>,
   { actor }: ProvenActivity,
-  { agents, store }: Lookups,
+  { agents, store }: InboxLookups,
 ): Promise<Findings | undefined> {
   const agent = findAgentName(object ?? '', agents)
   if (!type || !agent) return undefined
@@ -71,17 +71,17 @@ const relationsBy: ReadonlyMap<string, readonly RelationKind[]> = new Map([
   ['Block', ['blocked_by']],
 ])
 
-type Tell = (resolved: ResolvedActivity, agent: string, earlier: AuthoredMessage | undefined) => Intake
+type ToUndoIntake = (resolved: ResolvedActivity, agent: string, earlier: AuthoredMessage | undefined) => Intake
 
-const intakeDrafts: ReadonlyMap<string, Tell> = new Map([
-  ['Follow', tellUnfollow],
-  ['Block', tellUnblock],
-  ['Like', tellTakenBack],
-  ['EmojiReact', tellTakenBack],
-  ['Announce', tellTakenBack],
+const undoIntakes: ReadonlyMap<string, ToUndoIntake> = new Map([
+  ['Follow', toUnfollowIntake],
+  ['Block', toUnblockIntake],
+  ['Like', toReactionRemovalIntake],
+  ['EmojiReact', toReactionRemovalIntake],
+  ['Announce', toReactionRemovalIntake],
 ])
 
-function tellUnfollow(resolved: ResolvedActivity, agent: string, earlier: AuthoredMessage | undefined): Intake {
+function toUnfollowIntake(resolved: ResolvedActivity, agent: string, earlier: AuthoredMessage | undefined): Intake {
   return toIntake(resolved, {
     ...draftAct(resolved, agent),
     kind: 'unfollow',
@@ -91,18 +91,22 @@ function tellUnfollow(resolved: ResolvedActivity, agent: string, earlier: Author
   })
 }
 
-function tellUnblock(resolved: ResolvedActivity, agent: string, earlier: AuthoredMessage | undefined): Intake {
+function toUnblockIntake(resolved: ResolvedActivity, agent: string, earlier: AuthoredMessage | undefined): Intake {
   return toIntake(resolved, {
     ...draftAct(resolved, agent),
     kind: 'message',
     parts: eventParts('Lifts the block'),
     disposition: 'keep',
     flags: ['unblocked'],
-    effects: [{ kind: 'unrelate', relation: 'blocked_by', peer: resolved.named.actor.id }, ...reopen(earlier)],
+    effects: [{ kind: 'unrelate', relation: 'blocked_by', peer: resolved.proven.actor.id }, ...reopen(earlier)],
   })
 }
 
-function tellTakenBack(resolved: ResolvedActivity, agent: string, earlier: AuthoredMessage | undefined): Intake {
+function toReactionRemovalIntake(
+  resolved: ResolvedActivity,
+  agent: string,
+  earlier: AuthoredMessage | undefined,
+): Intake {
   const post = earlier && readReplyTarget(earlier.target).object
   return toIntake(resolved, {
     ...draftAct(resolved, agent),

@@ -7,7 +7,7 @@ import { eventParts, findAddressed, keepForAgents, readPost } from '../../normal
 import type { RemoteActor } from '../../peers/actor-document.ts'
 import { toPeerFault } from '../../peers/signer.ts'
 import type { ProvenActivity } from '../../proofs/proven-activity.ts'
-import type { ActivityKind, Findings, Lookups, Readdressed, ResolvedActivity } from '../activity-kind.ts'
+import type { ActivityKind, Findings, InboxChange, InboxLookups, ResolvedActivity } from '../activity-kind.ts'
 
 /**
  * Handles a changed actor or a changed post. Agents that received the post get an edit. Agents that only the new version addresses get a message,
@@ -19,20 +19,23 @@ export const update: ActivityKind = {
     const { agents, store } = lookups
     const post = asObject(activity.json.object)
     const object = idOf(activity.json.object)
-    if (object === actor.id) return findReaddressed(proven, lookups)
+    if (object === actor.id) return findMovedInboxes(proven, lookups)
     if (!post || !object || !isReadablePost(post)) return undefined
     const messages = await store.findAuthored('activitypub', { author: actor.id, object })
-    const told = messages.map(({ agent }) => agent)
-    return { earlierMessages: messages, agents: [...new Set([...told, ...findAddressed(activity.json, post, agents)])] }
+    const recipients = messages.map(({ agent }) => agent)
+    return {
+      earlierMessages: messages,
+      agents: [...new Set([...recipients, ...findAddressed(activity.json, post, agents)])],
+    }
   },
   read: resolved =>
-    resolved.readdressed
-      ? tellReaddressed(resolved, resolved.readdressed)
+    resolved.inboxChanges
+      ? toInboxChangeIntakes(resolved, resolved.inboxChanges)
       : resolved.agents.map(agent =>
           readPost(
             resolved,
             agent,
-            resolved.earlierMessages.findLast(told => told.agent === agent),
+            resolved.earlierMessages.findLast(message => message.agent === agent),
           ),
         ),
 }
@@ -42,44 +45,44 @@ export const update: ActivityKind = {
  * began to follow. The current ones come from the actor's own document, not from the activity.
  * @throws Rejection `rate_limited`, Unavailable
  */
-async function findReaddressed(
+async function findMovedInboxes(
   { activity, actor }: ProvenActivity,
-  { agents, actors, store, foreignInboxes }: Lookups,
+  { agents, actors, store, foreignInboxes }: InboxLookups,
 ): Promise<Findings | undefined> {
-  const related = await store.listPeerRelations({ via: 'activitypub', peer: actor.id })
-  const relations = related.filter(({ agent, relation }) => agents.find(agent) && isFollowing(relation))
+  const peerRelations = await store.listPeerRelations({ via: 'activitypub', peer: actor.id })
+  const relations = peerRelations.filter(({ agent, relation }) => agents.find(agent) && isFollowing(relation))
   if (relations.length === 0) return undefined
-  const fresh = (await toPeerFault(() => actors.refresh(activity.actor))) ?? actor
-  const moved = relations.filter(relation => isElsewhere(relation, fresh))
-  if (moved.length === 0 || !fresh.inbox) return undefined
-  foreignInboxes.admitFollower(fresh)
-  const readdressed = moved.map(({ agent, relation, target }) => ({
+  const refreshedActor = (await toPeerFault(() => actors.refresh(activity.actor))) ?? actor
+  const movedRelations = relations.filter(relation => hasMoved(relation, refreshedActor))
+  if (movedRelations.length === 0 || !refreshedActor.inbox) return undefined
+  foreignInboxes.admitFollower(refreshedActor)
+  const inboxChanges = movedRelations.map(({ agent, relation, target }) => ({
     agent,
-    effect: { kind: 'relate', relation, peer: actor.id, target: addressTo(fresh, target) } as const,
+    effect: { kind: 'relate', relation, peer: actor.id, target: withInboxes(refreshedActor, target) } as const,
   }))
-  return { agents: [...new Set(moved.map(({ agent }) => agent))], readdressed }
+  return { agents: [...new Set(movedRelations.map(({ agent }) => agent))], inboxChanges }
 }
 
 function isFollowing(relation: Relation['relation']): boolean {
   return relation === 'follower' || relation === 'pending'
 }
 
-function isElsewhere({ target }: Relation, { inbox, sharedInbox }: RemoteActor): boolean {
-  const kept = asObject(target)
-  return textOf(kept?.inbox) !== inbox || textOf(kept?.sharedInbox) !== sharedInbox
+function hasMoved({ target }: Relation, { inbox, sharedInbox }: RemoteActor): boolean {
+  const storedTarget = asObject(target)
+  return textOf(storedTarget?.inbox) !== inbox || textOf(storedTarget?.sharedInbox) !== sharedInbox
 }
 
-function addressTo({ inbox = '', sharedInbox }: RemoteActor, target: Json): Json {
-  const { sharedInbox: _, ...kept } = (target ?? {}) as { readonly [name: string]: Json }
-  return { ...kept, inbox, ...(sharedInbox && { sharedInbox }) }
+function withInboxes({ inbox = '', sharedInbox }: RemoteActor, target: Json): Json {
+  const { sharedInbox: _, ...otherMembers } = (target ?? {}) as { readonly [name: string]: Json }
+  return { ...otherMembers, inbox, ...(sharedInbox && { sharedInbox }) }
 }
 
 /** Tells the operator about new inboxes. The agent has nothing to do with them. */
-function tellReaddressed(resolved: ResolvedActivity, readdressed: readonly Readdressed[]) {
+function toInboxChangeIntakes(resolved: ResolvedActivity, inboxChanges: readonly InboxChange[]) {
   return keepForAgents(resolved, agent => ({
     kind: 'message',
     parts: eventParts('Is reached elsewhere from now on'),
     flags: ['readdressed'],
-    effects: readdressed.filter(each => each.agent === agent).map(({ effect }) => effect),
+    effects: inboxChanges.filter(change => change.agent === agent).map(({ effect }) => effect),
   }))
 }

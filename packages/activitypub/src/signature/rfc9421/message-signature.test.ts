@@ -2,8 +2,8 @@ import { createPublicKey } from 'node:crypto'
 import { Rejection } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { readFixture } from '../../../test/fixtures.ts'
-import { readRequestProof } from '../../verify.ts'
-import type { SignedRequest } from '../request-proof.ts'
+import { readRequestSignature } from '../read-request-signature.ts'
+import type { SignedRequest } from '../request-signature.ts'
 import {
   buildSignatureBase,
   checkContentDigest,
@@ -86,21 +86,21 @@ describe("Mastodon's requests by RFC 9421", () => {
   const key = createPublicKey(mastodon.publicKeyPem)
   const now = Date.parse(mastodon.time)
 
-  test.each(mastodon.requests)('readRequestProof() verifies the $name', ({ method, url, headers }) => {
+  test.each(mastodon.requests)('readRequestSignature() verifies the $name', ({ method, url, headers }) => {
     const { origin, pathname: target } = new URL(url)
     const sent = { method, target, origin, headers: new Headers(headers as Record<string, string>) }
-    const proof = readRequestProof(sent)
+    const proof = readRequestSignature(sent)
     expect(proof).toMatchObject({ scheme: 'rfc9421', keyId: mastodon.keyId })
     expect(() => proof.checkTimes({ now, windowMs: 3_600_000 })).not.toThrow()
     expect(proof.isMadeBy(key)).toBe(true)
-    expect(readRequestProof({ ...sent, origin: 'https://evil.example' }).isMadeBy(key)).toBe(false)
-    expect(readRequestProof({ ...sent, target: '/elsewhere' }).isMadeBy(key)).toBe(false)
+    expect(readRequestSignature({ ...sent, origin: 'https://evil.example' }).isMadeBy(key)).toBe(false)
+    expect(readRequestSignature({ ...sent, target: '/elsewhere' }).isMadeBy(key)).toBe(false)
   })
 
   test('readRequestProof() refuses the same request as expired when it comes later', () => {
     const [{ method, url, headers }] = mastodon.requests as [Mastodon['requests'][0]]
     const sent = { method, target: new URL(url).pathname, origin: new URL(url).origin }
-    const proof = readRequestProof({ ...sent, headers: new Headers(headers as Record<string, string>) })
+    const proof = readRequestSignature({ ...sent, headers: new Headers(headers as Record<string, string>) })
     expect(() => proof.checkTimes({ now: now + 7_200_000, windowMs: 3_600_000 })).toThrow(/before the accepted window/)
   })
 })

@@ -1,19 +1,10 @@
 // Reads and verifies HTTP message signatures (RFC 9421).
 import type { KeyObject } from 'node:crypto'
 import { hash, verify } from 'node:crypto'
-import type { RequestProof, SignatureParameters, SignedRequest } from '../request-proof.ts'
-import {
-  checkExpiry,
-  checkSignedTime,
-  digestAlgorithms,
-  hasContent,
-  hostOf,
-  invalidDigest,
-  invalidSignature,
-  isDigestOf,
-  readField,
-  toMs,
-} from '../request-proof.ts'
+import { digestAlgorithms, invalidDigest, isDigestOf } from '../body-digest.ts'
+import type { RequestSignature, SignatureParameters, SignedRequest } from '../request-signature.ts'
+import { hasContent, hostOf } from '../request-signature.ts'
+import { checkExpiry, checkSignedTime, invalidSignature, readField, toMs } from '../signature-checks.ts'
 import type { FieldParameters, InnerList } from './structured-field.ts'
 import { formatInnerList, parseByteSequences, parseInnerLists } from './structured-field.ts'
 
@@ -24,7 +15,7 @@ interface MessageSignature extends SignatureParameters {
 }
 
 /** Reads the signature of a request. @throws Rejection `signature_invalid` */
-export function readMessageProof(request: SignedRequest): RequestProof {
+export function readMessageSignature(request: SignedRequest): RequestSignature {
   const signature = parseMessageSignature(request.headers)
   checkMessageCoverage(signature, request)
   const { keyId, covered, algorithm, created, expires } = signature

@@ -3,17 +3,16 @@ import { readFileSync } from 'node:fs'
 import { Rejection } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { testKey } from '../../test/keys.ts'
-import { parsePublicKeyPem } from './public-keys.ts'
-import type { SignedRequest } from './request-proof.ts'
+import { checkDigest, formatDigest } from './body-digest.ts'
 import {
   buildSigningString,
   checkAlgorithm,
   checkCoverage,
-  checkDigest,
-  formatDigest,
   isSignedBy,
   parseSignatureHeader,
-} from './request-proof.ts'
+} from './cavage-signature.ts'
+import { parsePublicKeyPem } from './public-keys.ts'
+import type { SignedRequest } from './request-signature.ts'
 
 interface Vectors {
   readonly publicKeyPem: string

@@ -4,15 +4,15 @@ import type { RelationStore } from '@postern/pipeline'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import { ignoreFaults } from '../peers/peer-faults.ts'
 import type { FoundPost } from '../posts/posts.ts'
-import type { VerifyFetchDeps } from '../proofs/forwarded-activity.ts'
+import type { SignerDeps } from '../proofs/forwarded-activity.ts'
 import { identifySigner } from '../proofs/forwarded-activity.ts'
-import { toSignedRequest } from '../signature/request-proof.ts'
-import { isSigned, readRequestProof } from '../verify.ts'
+import { isSigned, readRequestSignature } from '../signature/read-request-signature.ts'
+import { toSignedRequest } from '../signature/request-signature.ts'
 
-export type Readers = ReturnType<typeof createReaders>
+export type ReadAccess = ReturnType<typeof createReadAccess>
 
 /** Creates the checks that decide who may read our documents. */
-export function createReaders(isSignedOnly: boolean, deps: VerifyFetchDeps) {
+export function createReadAccess(isSignedOnly: boolean, deps: SignerDeps) {
   return {
     /** True if documents are shown to signed requests only. */
     isSignedOnly,
@@ -34,11 +34,11 @@ export function createReaders(isSignedOnly: boolean, deps: VerifyFetchDeps) {
  * Finds the actor that requests a document, by a signature of either scheme. Returns undefined if the request has no signature.
  * @throws Rejection, Unavailable
  */
-async function verifySignedFetch(request: Request, deps: VerifyFetchDeps): Promise<RemoteActor | undefined> {
+async function verifySignedFetch(request: Request, deps: SignerDeps): Promise<RemoteActor | undefined> {
   if (!isSigned(request.headers)) return undefined
-  const proof = readRequestProof(toSignedRequest(request, deps.origin))
-  proof.checkTimes({ now: deps.now(), windowMs: deps.windowMs })
-  return identifySigner(proof, deps)
+  const signature = readRequestSignature(toSignedRequest(request, deps.origin))
+  signature.checkTimes({ now: deps.now(), windowMs: deps.windowMs })
+  return identifySigner(signature, deps)
 }
 
 /**

@@ -1,0 +1,50 @@
+// Verifies an activity on a request that its own actor signs.
+import type { Proof } from '@postern/message'
+import type { IntakeSteps } from '@postern/pipeline'
+import { findProofKey } from '../peers/proof-key.ts'
+import { findSigner, proveSigner } from '../peers/signer.ts'
+import type { RequestSignature } from '../signature/request-signature.ts'
+import type { SignerDeps } from './forwarded-activity.ts'
+import { acceptOnlyDeletion, digestProof } from './forwarded-activity.ts'
+import { verifyObjectProof } from './object-integrity.ts'
+import type { ReceivedActivity, VerifiedInboxRequest } from './proven-activity.ts'
+import { createProvenActivity } from './proven-activity.ts'
+
+/**
+ * Verifies that the activity's actor lists the key of the signature, and notes the proof in the document if there is one. The times and the digest
+ * have been checked before.
+ * @throws Rejection `signer_mismatch`, `signature_invalid`; Unavailable
+ */
+export async function verifySigned(
+  received: ReceivedActivity,
+  signature: RequestSignature,
+  deps: SignerDeps & { readonly steps: IntakeSteps },
+): Promise<VerifiedInboxRequest> {
+  const { activity, bytes } = received
+  const { actors, steps } = deps
+  const signerCheckStartedAt = steps.now()
+  const wasKnown = actors.knows(activity.actor)
+  const claimedActor = await findSigner(activity.actor, actors)
+  if (!claimedActor) return acceptOnlyDeletion(activity, actors)
+  const actor = await proveSigner({ iri: activity.actor, actor: claimedActor, signature, wasKnown }, actors)
+  const from = wasKnown && actor === claimedActor ? 'cache' : 'fetched'
+  const { scheme, keyId, algorithm, covered } = signature
+  const httpSignature: Proof = { kind: 'http-signature', verdict: 'pass', key_id: keyId }
+  steps.note(httpSignature, signerCheckStartedAt, { from, key: findProofKey(actor, keyId) })
+  const proofCheckStartedAt = steps.now()
+  const hasProof = activity.json.proof !== undefined
+  const objectProof = hasProof ? await verifyObjectProof({ activity, bytes, actor }, deps) : undefined
+  if (objectProof) steps.note(objectProof, proofCheckStartedAt, { from, key: findProofKey(actor, objectProof.key_id) })
+  return createProvenActivity({
+    ...received,
+    actor,
+    receivedAt: deps.now(),
+    keyId,
+    objectKeyId: objectProof?.verdict === 'pass' ? objectProof.key_id : undefined,
+    proofs: [
+      { ...httpSignature, scheme, algorithm, covered: covered.join(' ') },
+      digestProof,
+      ...(objectProof ? [objectProof] : []),
+    ],
+  })
+}

@@ -1,0 +1,17 @@
+// Reads the signature of a request by the scheme of its headers.
+import { readCavageSignature } from './cavage-signature.ts'
+import type { RequestSignature, SignedRequest } from './request-signature.ts'
+import { readMessageSignature } from './rfc9421/message-signature.ts'
+
+/**
+ * Reads the signature of a request. If it has a `Signature-Input`, only RFC 9421 counts, and a signature of the old scheme is ignored.
+ * @throws Rejection `unsigned`, `signature_invalid`
+ */
+export function readRequestSignature(request: SignedRequest): RequestSignature {
+  return request.headers.has('signature-input') ? readMessageSignature(request) : readCavageSignature(request)
+}
+
+/** Returns true if a request has a signature, valid or not. */
+export function isSigned(headers: Headers): boolean {
+  return headers.has('signature') || headers.has('signature-input')
+}

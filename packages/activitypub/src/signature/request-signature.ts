@@ -1,0 +1,58 @@
+// Defines a request, and its signature of either scheme: draft-cavage-12 or RFC 9421.
+import type { KeyObject } from 'node:crypto'
+import type { TimeWindow } from './signature-checks.ts'
+
+/** The signature of a request. Its syntax and its coverage have been checked. The other checks follow in the order of their cost. */
+export interface RequestSignature {
+  readonly scheme: 'cavage' | 'rfc9421'
+  readonly keyId: string
+  /** The algorithm that the signature names. The type of the key decides which algorithm is used. */
+  readonly algorithm: string | undefined
+  readonly covered: readonly string[]
+  /** Checks the signed times. @throws Rejection `expired`, `signature_invalid` */
+  checkTimes(window: TimeWindow): void
+  /** Checks the digests of the body. @throws Rejection `signature_invalid` */
+  checkBody(body: Uint8Array): void
+  /** Returns true if `key` made the signature. @throws Rejection when a covered component is missing */
+  isMadeBy(key: KeyObject): boolean
+}
+
+/** The parameters that a signature declares, in either scheme: those of a `Signature` header (draft-cavage-12 §2.1). */
+export interface SignatureParameters {
+  readonly keyId: string
+  readonly signature: Uint8Array
+  /** The names of the covered components, in lower case and in signing order. */
+  readonly covered: readonly string[]
+  readonly algorithm: string | undefined
+  /** The time of the signature, in seconds since the epoch. Undefined if it states none. */
+  readonly created: number | undefined
+  readonly expires: number | undefined
+}
+
+/** A request as it was received or, from the view of its origin, as it must have been sent. */
+export interface SignedRequest {
+  readonly method: string
+  /** The path and query as on the request line. */
+  readonly target: string
+  /** The configured public origin. Neither `Host` nor a proxy's header is trusted. */
+  readonly origin: string
+  readonly headers: Headers
+}
+
+/** Returns the host, with its port if any. */
+export function hostOf({ origin }: Pick<SignedRequest, 'origin'>): string {
+  return origin.slice(origin.indexOf('//') + 2)
+}
+
+/** Reads a request. The target is the text of the request line, as far as the server has preserved it. */
+export function toSignedRequest({ method, url, headers }: Request, origin: string): SignedRequest {
+  const path = url.indexOf('/', url.indexOf('//') + 2)
+  const hash = url.indexOf('#')
+  const target = url.slice(path < 0 ? url.length : path, hash < 0 ? url.length : hash) || '/'
+  return { method, target, origin, headers }
+}
+
+/** Returns true if a request with this method may have content, which its signature must then cover. A GET has none. */
+export function hasContent({ method }: Pick<SignedRequest, 'method'>): boolean {
+  return method !== 'GET' && method !== 'HEAD'
+}
