@@ -115,7 +115,7 @@ export function createTables({
   }
   const partialAnswers = createPartialAnswerTable(db, messageTables)
   const { withdrawInterim } = partialAnswers
-  const turns = createTurnTable(db, { leaveTask: taskCancel.cancelUnlessOpen, withdrawInterim })
+  const turns = createTurnTable(db, { cancelTaskUnlessOpen: taskCancel.cancelUnlessOpen, withdrawInterim })
   const tables = { entries, turns, ...messageTables }
   return {
     channels,
@@ -135,8 +135,8 @@ export function createTables({
     lookups: createRecordedFetchTable(db),
     readMessage: createMessageReader(db, files),
     firstMessages,
-    inProcessTurns: inProcessTurns,
-    inProcessDeliveries: inProcessDeliveries,
+    inProcessTurns,
+    inProcessDeliveries,
     forget: createForget(db, tables),
   }
 }

@@ -143,7 +143,7 @@ export class Randomness {
     const ofFediverse = () => this.#pickOne(runs.filter(({ via }) => via === 'activitypub'))
     return {
       lease: async () => {
-        const shares = { most: 3, taken: new Map<string, number>() }
+        const shares = { maxPerGroup: 3, usedByGroup: new Map<string, number>() }
         runs.push(...(await store.leaseTurns({ holder: `w${roll(2)}`, limit: 1 + roll(4), leaseMs, shares })))
       },
       commit: () => runs.length > 0 && this.#commit(runs.splice(roll(runs.length), 1)[0] as Turn),

@@ -16,11 +16,11 @@ export function createTestConsumer<Work extends Ticket, Ticket>(slots = 10): Tes
     holder: 'worker',
     leaseMs: 60_000,
     hasCapacity: () => held.size < slots,
-    beginPoll: () => ({ limit: slots - held.size, shares: { most: slots, taken: new Map() } }),
+    beginPoll: () => ({ limit: slots - held.size, shares: { maxPerGroup: slots, usedByGroup: new Map() } }),
     endPoll() {},
-    hold: ticket => void held.add(ticket),
-    giveUp: work => void held.delete(work),
-    letGo: ticket => void held.delete(ticket),
+    reserveSlot: ticket => void held.add(ticket),
+    undoLease: work => void held.delete(work),
+    releaseSlot: ticket => void held.delete(ticket),
     begin(work, ticket) {
       begun.push(work)
       if (held.delete(ticket)) held.add(work)

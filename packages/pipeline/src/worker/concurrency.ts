@@ -1,9 +1,9 @@
 // Counts the slots of a worker, so that only a limited amount of work runs concurrently.
 export interface SlotOptions<Work extends Held, Held> {
-  /** The most work that runs concurrently. */
+  /** The maximum amount of work that runs concurrently. */
   readonly slots: number
   groupOf(work: Held): string | undefined
-  /** Returns the most work of a group that runs concurrently; default: any number. */
+  /** Returns the maximum amount of concurrent work of a group; default: any number. */
   groupSlots?(group: string): number
   /** Returns true if the work waits, and so uses no slot. When it continues, more work may run than there are slots. */
   isWaiting?(work: Work): boolean
@@ -28,7 +28,7 @@ interface Capacity {
   /** The number of free slots. */
   readonly limit: number
   /** The slots that each group uses. */
-  readonly taken: ReadonlyMap<string, number>
+  readonly usedByGroup: ReadonlyMap<string, number>
 }
 
 /** The result of a poll. */
@@ -36,9 +36,9 @@ export interface PollEnd {
   /** The number of leased items. */
   readonly leased: number
   /** The number of ready items, including those that another worker runs. */
-  readonly seen: number
+  readonly readyCount: number
   /** The slots of each group that other workers use. */
-  readonly elsewhere: ReadonlyMap<string, number>
+  readonly heldByOthers: ReadonlyMap<string, number>
 }
 
 /** The slots of a pool, for a store that leases work before a poll. */
@@ -46,16 +46,16 @@ export interface PoolSlots<Held> {
   /** Returns true if this work may begin now: there is a free slot, and no other work waits for it. */
   hasCapacity(work: Held): boolean
   /**
-   * Begins a poll, which leases all ready work for which there are slots. If `isBeside` is true, other work is leased in the meantime, and the poll
+   * Begins a poll, which leases all ready work for which there are slots. If `isConcurrent` is true, other work is leased in the meantime, and the poll
    * reserves only a part of the free slots until `endPoll`.
    */
-  beginPoll(isBeside?: boolean): Capacity
+  beginPoll(isConcurrent?: boolean): Capacity
   /** Reserves a slot for leased work until it begins. */
-  hold(work: Held): void
+  reserveSlot(work: Held): void
   /** Reports that the lease of this work was undone, so that the next poll finds it. */
-  giveUp(work: Held): void
-  /** Returns the most work of a group that runs concurrently, here and elsewhere; Infinity means any number. */
-  mostOf(group: string): number
+  undoLease(work: Held): void
+  /** Returns the maximum amount of concurrent work of a group, here and in other workers; Infinity means any number. */
+  maxConcurrent(group: string): number
 }
 
 interface Slots<Work extends Held, Held> extends PoolSlots<Held> {
@@ -88,31 +88,31 @@ export function createSlots<Work extends Held, Held>(
   const filled = { running, held: new Set<Held>(), freed: new Set<Work>() }
   const waiting = createWaitingGroups()
   const pollSize = createPollSize()
-  let elsewhere: PollEnd['elsewhere'] = new Map()
+  let heldByOthers: PollEnd['heldByOthers'] = new Map()
 
   const countCapacity = () => countSlots(filled, options)
-  const countFreeOf = (group: string, { taken }: Capacity) => groupSlots(group) - (taken.get(group) ?? 0)
+  const countFreeOf = (group: string, { usedByGroup }: Capacity) => groupSlots(group) - (usedByGroup.get(group) ?? 0)
 
   /** Counts the slots of a group that other workers fill, or may fill before we learn of it. */
   function countOthers(group: string): number {
-    const usedElsewhere = elsewhere.get(group) ?? 0
-    return usedElsewhere > 0 ? usedElsewhere + Math.ceil(groupSlots(group) / 2) : 0
+    const othersHeld = heldByOthers.get(group) ?? 0
+    return othersHeld > 0 ? othersHeld + Math.ceil(groupSlots(group) / 2) : 0
   }
 
   function noteIfFull(group: string | undefined): number {
     const capacity = countCapacity()
-    const ofGroup = group === undefined ? capacity.limit : countFreeOf(group, capacity) - countOthers(group)
-    const free = Math.min(capacity.limit, ofGroup)
+    const freeOfGroup = group === undefined ? capacity.limit : countFreeOf(group, capacity) - countOthers(group)
+    const free = Math.min(capacity.limit, freeOfGroup)
     if (free <= 0) pollSize.widen()
     if (capacity.limit <= 0) waiting.addAll()
-    if (group !== undefined && ofGroup <= 0) waiting.add(group)
+    if (group !== undefined && freeOfGroup <= 0) waiting.add(group)
     return free
   }
 
   return {
     ...createHolding(filled, options, noteIfFull),
     countCapacity,
-    mostOf: groupSlots,
+    maxConcurrent: groupSlots,
     hasWaiting: waiting.has,
     noteIfFull,
     noteFailedPoll: waiting.addAll,
@@ -121,18 +121,18 @@ export function createSlots<Work extends Held, Held>(
       // A poll in progress may fill its slots with work of this group alone.
       return noteIfFull(group) > pollSize.size() && !waiting.has(group)
     },
-    beginPoll(isBeside = false) {
+    beginPoll(isConcurrent = false) {
       const capacity = countCapacity()
       waiting.clear(capacity.limit > 0, group => countFreeOf(group, capacity) > 0)
-      return isBeside ? { ...capacity, limit: pollSize.begin(capacity.limit) } : capacity
+      return isConcurrent ? { ...capacity, limit: pollSize.begin(capacity.limit) } : capacity
     },
-    notePoll({ leased, seen, elsewhere: usedElsewhere }) {
-      elsewhere = usedElsewhere
+    notePoll({ leased, readyCount, heldByOthers: reportedCounts }) {
+      heldByOthers = reportedCounts
       const capacity = countCapacity()
       // A group that is full because of other workers is polled when our own work of the group ends.
-      for (const [group, count] of usedElsewhere) if (countFreeOf(group, capacity) <= count) waiting.add(group)
-      const size = pollSize.end(seen)
-      if (seen >= size) waiting.addAll()
+      for (const [group, count] of reportedCounts) if (countFreeOf(group, capacity) <= count) waiting.add(group)
+      const size = pollSize.end(readyCount)
+      if (readyCount >= size) waiting.addAll()
       return leased >= size
     },
   }
@@ -164,7 +164,7 @@ interface Filled<Work, Held> {
 
 type Holding<Work extends Held, Held> = Pick<
   Slots<Work, Held>,
-  'hold' | 'giveUp' | 'countHeld' | 'release' | 'free' | 'forget'
+  'reserveSlot' | 'undoLease' | 'countHeld' | 'release' | 'free' | 'forget'
 >
 
 function createHolding<Work extends Held, Held>(
@@ -173,11 +173,11 @@ function createHolding<Work extends Held, Held>(
   noteIfFull: (group: string | undefined) => void,
 ): Holding<Work, Held> {
   return {
-    hold(work) {
+    reserveSlot(work) {
       held.add(work)
       noteIfFull(groupOf(work))
     },
-    giveUp: work => void held.delete(work),
+    undoLease: work => void held.delete(work),
     countHeld: () => held.size,
     release: work => held.delete(work),
     free(work) {
@@ -190,31 +190,31 @@ function createHolding<Work extends Held, Held>(
   }
 }
 
-/** The fewest slots of a poll: few enough to leave capacity for other work, and enough to find most ready work. */
-const smallestPoll = 16
+/** The minimum number of slots of a poll: few enough to leave capacity for other work, and enough to find most ready work. */
+const minPollSize = 16
 
 /**
  * Creates the size of polls that leave capacity for other work: twice the number of items that the last poll found. If a poll has used all its slots,
  * the next one gets all free slots.
  */
 function createPollSize() {
-  let next = Number.POSITIVE_INFINITY
+  let nextSize = Number.POSITIVE_INFINITY
   let size = 0
   return {
     /** Returns the size of the poll in progress; 0 if there is none. */
     size: () => size,
     widen(): void {
-      next = Number.POSITIVE_INFINITY
+      nextSize = Number.POSITIVE_INFINITY
     },
     /** Begins a poll and returns its size. It also replaces an aborted poll, which does not end. */
     begin(limit: number): number {
-      size = Math.max(0, Math.min(limit, next))
+      size = Math.max(0, Math.min(limit, nextSize))
       return size
     },
     /** Ends a poll and returns its size; Infinity for a poll without a size, beside which no other work was leased. */
-    end(seen: number): number {
+    end(readyCount: number): number {
       const ended = size === 0 ? Number.POSITIVE_INFINITY : size
-      next = Math.max(smallestPoll, 2 * seen)
+      nextSize = Math.max(minPollSize, 2 * readyCount)
       size = 0
       return ended
     },
@@ -225,14 +225,14 @@ function countSlots<Work extends Held, Held>(
   { running, held, freed }: Filled<Work, Held>,
   { slots, groupOf, isWaiting = () => false, isSlow = () => false, isClosed }: SlotOptions<Work, Held>,
 ): Capacity {
-  const taken = new Map<string, number>()
+  const usedByGroup = new Map<string, number>()
   let busy = 0
   const add = (work: Held, fills = true) => {
     if (fills) busy += 1
     const group = groupOf(work)
-    if (group !== undefined) taken.set(group, (taken.get(group) ?? 0) + 1)
+    if (group !== undefined) usedByGroup.set(group, (usedByGroup.get(group) ?? 0) + 1)
   }
   for (const work of running.keys()) if (!isWaiting(work) && !freed.has(work)) add(work, !isSlow(work))
   for (const work of held) add(work)
-  return { limit: isClosed() ? 0 : slots - busy, taken }
+  return { limit: isClosed() ? 0 : slots - busy, usedByGroup }
 }

@@ -20,7 +20,7 @@ export class HeldWrites {
     if (!this.#isHeld(error)) throw error
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     let running: Promise<void> | undefined
-    const tryOnce = async () => {
+    const tryWrite = async () => {
       try {
         resolve(await write())
       } catch (failure) {
@@ -30,7 +30,7 @@ export class HeldWrites {
       this.#held.delete(attempt)
     }
     const attempt = () => {
-      running ??= tryOnce().finally(() => {
+      running ??= tryWrite().finally(() => {
         running = undefined
       })
       return running

@@ -12,7 +12,7 @@ type Work = Turn | Delivery
  * The longest pause between renewals. A turn loses its lease if somebody cancels, deletes or edits it elsewhere. The notice of that may be lost, and
  * then the worker learns of it at the next renewal.
  */
-const longestPauseMs = 5_000
+const maxPauseMs = 5_000
 
 interface LeaseKeepingDeps {
   readonly store: Pick<Store, 'renew'>
@@ -62,7 +62,7 @@ export function createLeaseKeeping(deps: LeaseKeepingDeps): LeaseKeeping {
   return {
     async keep(stop) {
       while (!stop.aborted) {
-        await system.sleep(Math.min(leaseMs / 3, longestPauseMs), stop)
+        await system.sleep(Math.min(leaseMs / 3, maxPauseMs), stop)
         await renewTogether()
       }
     },

@@ -94,6 +94,6 @@ export async function admitOwn(
   { rules, store }: AdmissionDeps,
   correlationId: string,
 ): Promise<AdmitResult> {
-  const admitted = rules.reduce((left, rule) => rule.admit?.(left) ?? left, readVisibleIntake(intake))
+  const admitted = rules.reduce((current, rule) => rule.admit?.(current) ?? current, readVisibleIntake(intake))
   return store.admit(admitted, correlationId)
 }

@@ -53,13 +53,13 @@ async function trySend(delivery: Delivery, sending: Sending): Promise<Settlement
   const host = findDeliveryGroup(delivery.to)
   const admission = host === undefined ? undefined : await sending.breaker?.admit(host)
   if (admission?.waitUntil !== undefined) return postpone(delivery, admission, sending)
-  let tried: Tried = { health: 'unknown' }
+  let outcome: Tried = { health: 'unknown' }
   try {
     const { settlement, error } = await attemptDelivery(delivery, channel, sending)
-    tried = readHealth(error)
+    outcome = readHealth(error)
     return settlement
   } finally {
-    admission?.report(tried)
+    admission?.report(outcome)
   }
 }
 
@@ -74,7 +74,7 @@ function postpone(
       reason,
       description: sentence,
       attempt,
-      firstAttemptAt: firstAttemptAt,
+      firstAttemptAt,
       now: system.now(),
       random: drawChance(system),
     },
@@ -89,18 +89,18 @@ async function attemptDelivery(
   { system, retry }: Sending,
 ): Promise<{ readonly settlement: Settlement; readonly error?: unknown }> {
   let wire: Settlement['wire']
-  const [at, begun] = [system.now(), performance.now()]
-  const timed = (reply: DeliveryReply) => ({ ...reply, at, ms: Math.round(performance.now() - begun) })
+  const [at, startedMs] = [system.now(), performance.now()]
+  const withTiming = (reply: DeliveryReply) => ({ ...reply, at, ms: Math.round(performance.now() - startedMs) })
   try {
     const prepared = channel.prepare(delivery)
     wire = prepared.wire
     const { note, ...reply } = await prepared.transmit()
-    return { settlement: { state: 'sent', wire, note, attempt: timed(reply) } }
+    return { settlement: { state: 'sent', wire, note, attempt: withTiming(reply) } }
   } catch (error) {
     system.log.warn({ correlation_id: delivery.correlationId, delivery: delivery.id, err: error }, 'delivery failed')
     const { attempt, firstAttemptAt } = delivery
     const failed = { error, attempt, firstAttemptAt, now: system.now(), random: drawChance(system) }
-    return { settlement: { ...settleFailedAttempt(failed, retry), wire, attempt: timed(readReply(error)) }, error }
+    return { settlement: { ...settleFailedAttempt(failed, retry), wire, attempt: withTiming(readReply(error)) }, error }
   }
 }
 

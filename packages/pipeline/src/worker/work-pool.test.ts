@@ -27,7 +27,7 @@ function openLane(work: number[], options: Partial<WorkPoolOptions<number>> = {}
   return { lane, begun, lease, finish: (piece: number) => semaphores.get(piece)?.open() }
 }
 
-const leasedNothing = { leased: 0, seen: 0, elsewhere: new Map() }
+const leasedNothing = { leased: 0, readyCount: 0, heldByOthers: new Map() }
 
 async function settle(): Promise<void> {
   for (let round = 0; round < 5; round += 1) await nextRound()
@@ -231,13 +231,13 @@ describe('createWorkPool()', () => {
     test('has capacity once somebody leases all work, for as many as a group has slots', () => {
       const { lane } = openShared()
       expect(lane.hasCapacity(1)).toBe(false)
-      expect(lane.beginPoll()).toEqual({ limit: 3, taken: new Map() })
+      expect(lane.beginPoll()).toEqual({ limit: 3, usedByGroup: new Map() })
       for (const piece of [1, 2]) {
         expect(lane.hasCapacity(1)).toBe(true)
-        lane.hold(piece)
+        lane.reserveSlot(piece)
       }
       expect([lane.hasCapacity(1), lane.hasCapacity(11)]).toEqual([false, true])
-      lane.hold(11)
+      lane.reserveSlot(11)
       expect(lane.hasCapacity(11)).toBe(false)
     })
 
@@ -245,7 +245,7 @@ describe('createWorkPool()', () => {
       const lease = vi.fn(async () => [])
       const { lane, finish } = openLane([1, 2], { groupOf: () => 'a', groupSlots: () => 1, lease })
       lane.beginPoll()
-      lane.hold(1)
+      lane.reserveSlot(1)
       lane.begin(1)
       expect(lane.hasCapacity(1)).toBe(false)
       // A poll that finds the group full leases no work of the group.
@@ -262,7 +262,7 @@ describe('createWorkPool()', () => {
       const lease = vi.fn(async () => [])
       const { lane, finish } = openLane([1], { lease })
       lane.beginPoll()
-      lane.hold(1)
+      lane.reserveSlot(1)
       lane.begin(1)
       finish(1)
       await settle()
@@ -280,7 +280,7 @@ describe('createWorkPool()', () => {
       expect(lane.beginPoll(true).limit).toBe(16)
       for (const piece of [1, 2, 11, 12]) {
         expect(lane.hasCapacity(piece)).toBe(true)
-        lane.hold(piece)
+        lane.reserveSlot(piece)
         if (piece === 2) expect(lane.hasCapacity(1)).toBe(false)
       }
       expect(lane.hasCapacity(11)).toBe(false)
@@ -293,7 +293,7 @@ describe('createWorkPool()', () => {
         const { limit } = lane.beginPoll(true)
         limits.push(limit)
         const pieces = Array.from({ length: counts.shift() ?? 0 }, (_, at) => limits.length * 100 + at)
-        lane.endPoll({ leased: pieces.length, seen: pieces.length, elsewhere: new Map() })
+        lane.endPoll({ leased: pieces.length, readyCount: pieces.length, heldByOthers: new Map() })
         return pieces
       })
       const { lane } = openLane([], { slots: 100, lease })
@@ -312,7 +312,7 @@ describe('createWorkPool()', () => {
       lane.beginPoll(true)
       lane.endPoll(leasedNothing)
       expect(lane.beginPoll(true).limit).toBe(16)
-      lane.endPoll({ leased: 0, seen: 16, elsewhere: new Map() })
+      lane.endPoll({ leased: 0, readyCount: 16, heldByOthers: new Map() })
       expect(lane.hasCapacity(1)).toBe(false)
       expect(lane.beginPoll(true).limit).toBe(32)
     })
@@ -320,9 +320,9 @@ describe('createWorkPool()', () => {
     test('the pool polls when nothing begins in a slot that it has kept, not when somebody undid a lease', async () => {
       const lease = vi.fn(async () => [])
       const { lane } = openLane([], { slots: 1, lease })
-      for (const end of [lane.giveUp, lane.letGo]) {
+      for (const end of [lane.undoLease, lane.releaseSlot]) {
         lane.beginPoll()
-        lane.hold(1)
+        lane.reserveSlot(1)
         end(1)
         await settle()
       }
@@ -332,9 +332,9 @@ describe('createWorkPool()', () => {
     test('the pool polls when work ends of a group that is full together with others', async () => {
       const lease = vi.fn(async () => [])
       const { lane, finish } = openLane([1], { slots: 9, groupOf: () => 'a', groupSlots: () => 2, lease })
-      lane.hold(1)
+      lane.reserveSlot(1)
       lane.beginPoll(true)
-      lane.endPoll({ leased: 0, seen: 0, elsewhere: new Map([['a', 1]]) })
+      lane.endPoll({ leased: 0, readyCount: 0, heldByOthers: new Map([['a', 1]]) })
       lane.begin(1)
       finish(1)
       await settle()
@@ -345,20 +345,20 @@ describe('createWorkPool()', () => {
       const { lane } = openLane([], { slots: 20 })
       lane.beginPoll(true)
       lane.endPoll(leasedNothing)
-      for (let piece = 0; piece < 20; piece += 1) lane.hold(piece)
-      for (let piece = 0; piece < 18; piece += 1) lane.letGo(piece)
+      for (let piece = 0; piece < 20; piece += 1) lane.reserveSlot(piece)
+      for (let piece = 0; piece < 18; piece += 1) lane.releaseSlot(piece)
       expect(lane.beginPoll(true).limit).toBe(18)
     })
 
     test('where others have work of a group, as much of it begins as leaves half of its slots free', () => {
       const { lane } = openLane([], { slots: 20, groupOf: () => 'a', groupSlots: () => 8 })
       lane.beginPoll(true)
-      lane.endPoll({ leased: 0, seen: 0, elsewhere: new Map([['a', 2]]) })
+      lane.endPoll({ leased: 0, readyCount: 0, heldByOthers: new Map([['a', 2]]) })
       for (const piece of [1, 2]) {
         expect(lane.hasCapacity(1)).toBe(true)
-        lane.hold(piece)
+        lane.reserveSlot(piece)
       }
-      expect([lane.hasCapacity(1), lane.mostOf('a')]).toEqual([false, 8])
+      expect([lane.hasCapacity(1), lane.maxConcurrent('a')]).toEqual([false, 8])
       lane.beginPoll(true)
       lane.endPoll(leasedNothing)
       expect(lane.hasCapacity(1)).toBe(true)
@@ -367,9 +367,9 @@ describe('createWorkPool()', () => {
     test('a slot without its work is free again, and a closed pool has none', () => {
       let isClosed = false
       const { lane } = openLane([], { slots: 1, isClosed: () => isClosed })
-      lane.hold(1)
+      lane.reserveSlot(1)
       expect(lane.beginPoll().limit).toBe(0)
-      lane.letGo(1)
+      lane.releaseSlot(1)
       expect(lane.beginPoll().limit).toBe(1)
       isClosed = true
       expect(lane.hasCapacity(1)).toBe(false)
@@ -377,7 +377,7 @@ describe('createWorkPool()', () => {
 
     test('drains work that has not begun, too', async () => {
       const { lane, begun, finish } = openLane([1])
-      lane.hold(1)
+      lane.reserveSlot(1)
       let isDrained = false
       const drained = lane.drain().then(() => {
         isDrained = true
@@ -413,7 +413,7 @@ describe('createWorkPool()', () => {
       lane.beginPoll()
       lane.wake()
       await settle()
-      lane.hold(1)
+      lane.reserveSlot(1)
       lane.begin(1)
       finish(1)
       await settle()

@@ -5,9 +5,9 @@ import { createSlots } from './concurrency.ts'
 /** The options of a pool. `Held` is the part of the work that is known while a slot is reserved for it. */
 export interface WorkPoolOptions<Work extends Held, Held = Work> extends SlotOptions<Work, Held> {
   /**
-   * Leases up to `limit` pieces of ready work, and no more of each group than it has slots; `taken` has the number of its filled slots.
+   * Leases up to `limit` pieces of ready work, and no more of each group than it has slots; `usedByGroup` has the numbers of filled slots.
    */
-  lease(limit: number, taken: ReadonlyMap<string, number>): Promise<readonly Work[]>
+  lease(limit: number, usedByGroup: ReadonlyMap<string, number>): Promise<readonly Work[]>
   run(work: Work): Promise<void>
   /**
    * True if no other pool's work counts in its slots. A poll then finds all ready work, so another one follows only for a full group or a wake-up.
@@ -20,7 +20,7 @@ export interface WorkPool<Work extends Held, Held = Work> extends PoolSlots<Held
   /** Ends the poll that `beginPoll` began. Slots stay reserved for all leased work. */
   endPoll(end: PollEnd): void
   /** Frees a reserved slot in which no work begins, so that waiting work can use it. */
-  letGo(work: Held): void
+  releaseSlot(work: Held): void
   /** Polls for work soon; cheap to call often. */
   wake(): void
   readonly running: ReadonlyMap<Work, Promise<void>>
@@ -28,8 +28,8 @@ export interface WorkPool<Work extends Held, Held = Work> extends PoolSlots<Held
   freeSlot(work: Work): void
   /** Polls for work that waits for the slot of this slow work, if there may be any. */
   noteSlow(work: Work): void
-  /** Begins leased work. `held` is the work for which a slot was reserved; default: the work itself. */
-  begin(work: Work, held?: Held): void
+  /** Begins leased work. `ticket` is the work for which a slot was reserved; default: the work itself. */
+  begin(work: Work, ticket?: Held): void
   /** Resolves once no work runs and no lease in progress can start any. It is for closed pools. */
   drain(): Promise<void>
 }
@@ -44,10 +44,10 @@ export function createWorkPool<Work extends Held, Held = Work>(
 
   /** Polls once. @returns true if another poll may find more */
   async function poll(): Promise<boolean> {
-    const { limit, taken } = options.countsAlone ? slots.beginPoll() : slots.countCapacity()
+    const { limit, usedByGroup } = options.countsAlone ? slots.beginPoll() : slots.countCapacity()
     if (limit <= 0) return false
     hasMore = false
-    const leased = await options.lease(limit, taken).catch(error => {
+    const leased = await options.lease(limit, usedByGroup).catch(error => {
       slots.noteFailedPoll()
       options.onError(error)
       return []
@@ -62,8 +62,8 @@ export function createWorkPool<Work extends Held, Held = Work>(
     if (slots.hasWaiting(options.groupOf(work))) wake()
   }
 
-  function begin(work: Work, held: Held = work): void {
-    const isCounted = slots.release(held)
+  function begin(work: Work, ticket: Held = work): void {
+    const isCounted = slots.release(ticket)
     const finished = options
       .run(work)
       .catch(options.onError)
@@ -84,7 +84,7 @@ export function createWorkPool<Work extends Held, Held = Work>(
     endPoll(end) {
       hasMore = slots.notePoll(end)
     },
-    letGo(work) {
+    releaseSlot(work) {
       if (slots.release(work)) wakeIfWaiting(work)
     },
     freeSlot(work) {
@@ -103,7 +103,7 @@ interface Draining {
 
 async function drain({ running, untilFilled, countHeld }: Draining): Promise<void> {
   while (untilFilled() || running.size > 0 || countHeld() > 0) {
-    await Promise.all([untilFilled(), ...running.values(), countHeld() > 0 && soon()])
+    await Promise.all([untilFilled(), ...running.values(), countHeld() > 0 && sleepBriefly()])
   }
 }
 
@@ -140,17 +140,17 @@ function createFilling(poll: () => Promise<boolean>) {
 }
 
 /** Changes the count of a key by one. It deletes a key whose count is 0. */
-export function addTo<Key>(counts: Map<Key, number>, key: Key, by: 1 | -1): void {
-  const now = (counts.get(key) ?? 0) + by
-  if (now > 0) counts.set(key, now)
+export function addToCount<Key>(counts: Map<Key, number>, key: Key, change: 1 | -1): void {
+  const count = (counts.get(key) ?? 0) + change
+  if (count > 0) counts.set(key, count)
   else counts.delete(key)
 }
 
-const soonMs = 10
+const drainPollMs = 10
 
-function soon(): Promise<void> {
+function sleepBriefly(): Promise<void> {
   return new Promise(resolve => {
-    setTimeout(resolve, soonMs).unref()
+    setTimeout(resolve, drainPollMs).unref()
   })
 }
 
@@ -162,15 +162,15 @@ type RunOneByOne = <Result>(key: string, work: () => Promise<Result>) => Promise
  * for it.
  */
 export function createOneByOne(): RunOneByOne {
-  const last = new Map<string, Promise<unknown>>()
+  const latestByKey = new Map<string, Promise<unknown>>()
   return async function runOneByOne(key, work) {
-    const before = last.get(key)
-    const run = before ? before.then(work, work) : work()
-    last.set(key, run)
+    const earlier = latestByKey.get(key)
+    const run = earlier ? earlier.then(work, work) : work()
+    latestByKey.set(key, run)
     try {
       return await run
     } finally {
-      if (last.get(key) === run) last.delete(key)
+      if (latestByKey.get(key) === run) latestByKey.delete(key)
     }
   }
 }

@@ -34,8 +34,8 @@ import { createWaitingTurns } from './turns/waiting-turns.ts'
 import type { WorkPool } from './work-pool.ts'
 import { createWorkPool } from './work-pool.ts'
 
-/** The longest sleep between two looks at the clock, in ms, because a retry may be scheduled during the sleep. */
-const longestNapMs = 1_000
+/** The longest sleep between two checks of the clock, in ms, because a retry may be scheduled during the sleep. */
+const maxSleepMs = 1_000
 
 export interface Worker {
   /** Resolves once the turns of this agent that run now have ended. */
@@ -111,7 +111,7 @@ async function watchClock({ store, system, pools, stopping }: Running): Promise<
   while (!stopping.aborted) {
     for (const pool of pools.all) pool.wake()
     const due = await store.nextDue().catch(() => undefined)
-    const wait = due === undefined ? longestNapMs : Math.min(longestNapMs, Math.max(50, due - system.now()))
+    const wait = due === undefined ? maxSleepMs : Math.min(maxSleepMs, Math.max(50, due - system.now()))
     await system.sleep(wait, stopping)
   }
 }
@@ -211,45 +211,49 @@ function createTurnPool(
   })
   function noteAnswered(turn: Turn): void {
     // An agent with one turn at a time keeps its slot, so that its next turn finds the stored result of this one.
-    if (mostOf(turn.agent) > 1) turns.freeSlot(turn)
+    if (maxTurnsOf(turn.agent) > 1) turns.freeSlot(turn)
   }
   const workContext = { ...turnContext, results, waiting, noteAnswered }
   const contextOf = ({ stored }: Turn) => (stored ? waitForMessage(workContext, stored) : workContext)
-  const turnShares = { most: turnsPerAgent, mostOf: turnsOf }
-  const mostOf = (agent: string) => turnsOf?.get(agent) ?? turnsPerAgent
+  const turnLimits = { maxPerGroup: turnsPerAgent, maxByGroup: turnsOf }
+  const maxTurnsOf = (agent: string) => turnsOf?.get(agent) ?? turnsPerAgent
   const turns: WorkPool<Turn, TurnTicket> = createWorkPool<Turn, TurnTicket>({
     ...shared(deps),
     slots: turnSlots,
     isWaiting: turn => paused.has(turn) || isolation.isQueued(turn),
     groupOf: turn => turn.agent,
-    groupSlots: agent => Math.max(0, mostOf(agent) - turnsElsewhere(agent)),
-    lease: async (limit, taken) =>
+    groupSlots: agent => Math.max(0, maxTurnsOf(agent) - turnsElsewhere(agent)),
+    lease: async (limit, usedByGroup) =>
       isolation.isClosed
         ? []
-        : lease(deps, request => store.leaseTurns({ ...request, consumer, shares: { ...turnShares, taken } }), limit),
+        : lease(
+            deps,
+            request => store.leaseTurns({ ...request, consumer, shares: { ...turnLimits, usedByGroup } }),
+            limit,
+          ),
     run: turn => isolation.run(turn, () => lost.run(turn, signal => workTurn(turn, contextOf(turn), signal))),
   })
   const hasCapacity: TurnConsumer['hasCapacity'] = ticket => !isolation.isClosed && turns.hasCapacity(ticket)
   const continuesAdmission: TurnConsumer['continuesAdmission'] = ({ agent }) =>
     turnContext.findAgent(agent)?.continuesAdmission === true
-  const consumer = { ...createConsumer(turns, options, turnShares), hasCapacity, continuesAdmission }
+  const consumer = { ...createConsumer(turns, options, turnLimits), hasCapacity, continuesAdmission }
   store.setTurnConsumer?.(consumer)
   const countTurns = (agent: string) =>
     [...turns.running.keys()].filter(turn => turn.agent === agent && !paused.has(turn)).length
   return { turns, countTurns }
 }
 
-/** Creates the consumer by which the store uses a pool. `bounds` limits the concurrent work of a group. */
+/** Creates the consumer by which the store uses a pool. `limits` bounds the concurrent work of a group. */
 function createConsumer<Work extends Held, Held>(
   pool: WorkPool<Work, Held>,
   { holder, leaseMs }: Pick<WorkerOptions, 'holder' | 'leaseMs'>,
-  bounds: Omit<NonNullable<LeaseRequest['shares']>, 'taken'>,
+  limits: Omit<NonNullable<LeaseRequest['shares']>, 'usedByGroup'>,
 ) {
   return {
     ...{ holder, leaseMs, ...pool },
-    beginPoll(isBeside: boolean) {
-      const { limit, taken } = pool.beginPoll(isBeside)
-      return { limit, shares: { ...bounds, taken } }
+    beginPoll(isConcurrent: boolean) {
+      const { limit, usedByGroup } = pool.beginPoll(isConcurrent)
+      return { limit, shares: { ...limits, usedByGroup } }
     },
   }
 }
@@ -269,11 +273,11 @@ function createDeliveryPool(deps: PoolDeps, { rank, slots }: DeliveryPoolOptions
   const { turnContext, results, options } = deps
   const { store } = turnContext
   const sending = { ...deps.sending, results }
-  const most = options.deliveriesPerHost
-  const large = Math.ceil(slots / largeShare)
-  const ofCaller = Math.max(1, Math.floor(large / callerGroups))
-  const mostOf = new Map([[mailGroup, Math.max(most, large)]])
-  for (let at = 0; at < callerGroups; at += 1) mostOf.set(`${callerGroupPrefix}${at}`, ofCaller)
+  const maxPerHost = options.deliveriesPerHost
+  const mailSlots = Math.ceil(slots / largeShare)
+  const callerGroupSlots = Math.max(1, Math.floor(mailSlots / callerGroups))
+  const maxByGroup = new Map([[mailGroup, Math.max(maxPerHost, mailSlots)]])
+  for (let at = 0; at < callerGroups; at += 1) maxByGroup.set(`${callerGroupPrefix}${at}`, callerGroupSlots)
   const slow = new Set<Delivery>()
   /** Sends a delivery. If the host is slow, the delivery uses a socket but no slot, so that other hosts need not wait for one that hangs. */
   async function sendBesideSlow(delivery: Delivery): Promise<void> {
@@ -293,18 +297,24 @@ function createDeliveryPool(deps: PoolDeps, { rank, slots }: DeliveryPoolOptions
     ...shared(deps),
     slots,
     groupOf: rememberGroups(findShareGroup),
-    groupSlots: group => mostOf.get(group) ?? most,
+    groupSlots: group => maxByGroup.get(group) ?? maxPerHost,
     isSlow: delivery => slow.has(delivery),
     countsAlone: true,
-    lease: (limit, taken) =>
+    lease: (limit, usedByGroup) =>
       lease(
         deps,
-        request => store.leaseDeliveries({ ...request, rank, consumer, shares: { most, mostOf, taken } }),
+        request =>
+          store.leaseDeliveries({
+            ...request,
+            rank,
+            consumer,
+            shares: { maxPerGroup: maxPerHost, maxByGroup, usedByGroup },
+          }),
         limit,
       ),
     run: sendBesideSlow,
   })
-  const consumer = createConsumer(deliveries, options, { most, mostOf })
+  const consumer = createConsumer(deliveries, options, { maxPerGroup: maxPerHost, maxByGroup })
   if (rank === 'answer') store.setDeliveryConsumer?.(consumer)
   return deliveries
 }

@@ -186,9 +186,9 @@ function createNewAdmission(
 
   function queueTurn(batch: Batch, draft: MessageDraft, { message, assigned, task, slot, now }: NewTurn): void {
     const { agent } = draft.intake
-    const lease = slot && { holder: slot.consumer.holder, until: now + slot.consumer.leaseMs }
+    const lease = slot && { holder: slot.consumer.holder, expiresAt: now + slot.consumer.leaseMs }
     const { thread } = assigned
-    tables.turns.queue(batch, { message, agent, thread, task, now, lease, ...standingOf(draft) })
+    tables.turns.enqueue(batch, { message, agent, thread, task, now, lease, ...standingOf(draft) })
     const noted = { message, ...assigned, isOfTask: task !== undefined }
     if (slot) tables.inProcessTurns.begin(batch, slot, { draft, noted })
     else addFirstMessage(batch, draft, noted)
@@ -285,7 +285,7 @@ type TakeEffect = (batch: Batch, decision: Partial<RelationDecision>, cause: Cau
 function createEffectTaking(db: Sql, tables: EffectDeps): TakeEffect {
   const applyEffect = createEffects(db, tables)
   return (batch, { deliveries = [], effects = [] }, cause) => {
-    tables.deliveries.queue(batch, deliveries, { ...cause, response: undefined })
+    tables.deliveries.enqueue(batch, deliveries, { ...cause, response: undefined })
     for (const effect of effects) {
       // This is the only effect of ordinary messages.
       if (effect.kind === 'unrelate') endRelation(tables.relations, effect, cause)
@@ -314,12 +314,12 @@ function scopeOf({ message: { kind = 'message' } }: Intake, isTurn: boolean): St
 }
 
 /** Returns the queue mode of a turn and the digest of its author and object. An edit has no queue mode. */
-function standingOf({ intake, queuePosition }: MessageDraft): Pick<QueuedTurn, 'lane' | 'words'> {
+function standingOf({ intake, queuePosition }: MessageDraft): Pick<QueuedTurn, 'queuePosition' | 'authorshipDigest'> {
   const { kind = 'message', policy_resolution } = intake.message
   if (kind !== 'message' && kind !== 'edit') return {}
   // A decision gets an answer of its own.
   const isInOrder = kind === 'edit' || policy_resolution !== undefined
-  return { words: digestAuthorship(intake), lane: isInOrder ? undefined : queuePosition }
+  return { authorshipDigest: digestAuthorship(intake), queuePosition: isInOrder ? undefined : queuePosition }
 }
 
 interface MessageInsert extends AssignedThread {

@@ -112,7 +112,7 @@ export function createEditTable(db: Sql, { blobs, turns, responses }: EditDeps):
       turns.restart(batch, words, now)
       // The edit has other readers than the messages with which it was merged.
       const speaker = draft.queuePosition?.speaker ?? null
-      if (words.speaker !== null && speaker !== words.speaker) turns.setApart(batch, words, { speaker, now })
+      if (words.speaker !== null && speaker !== words.speaker) turns.assignSpeaker(batch, words, { speaker, now })
     },
   }
 }

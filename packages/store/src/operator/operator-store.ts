@@ -12,7 +12,7 @@ import type {
 import type { ReadMessage } from '../messages/read-message.ts'
 import type { ProofKeyTable } from '../peers/proof-keys.ts'
 import { createTurnReader } from '../queue/turns/read-turn.ts'
-import { appendAttempt, formatAttempt } from '../queue/turns/turn-attempts.ts'
+import { appendAttemptSql, formatAttempt } from '../queue/turns/turn-attempts.ts'
 import { readAfterWait } from '../sql/engine-defaults.ts'
 import { formatJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
@@ -177,7 +177,7 @@ interface TraceDeps {
 /** Creates the readings and notes of everything to which the record of a message refers. */
 function createTraceStore({ db, writeLightly }: StoreContext, tables: TraceDeps, deliveries: DeliveryList): TraceStore {
   const insertAttempt = db.prepare(
-    `UPDATE turns SET trace = ${appendAttempt('?1')} WHERE message = ?2 AND EXISTS (SELECT 1 FROM messages
+    `UPDATE turns SET trace = ${appendAttemptSql('?1')} WHERE message = ?2 AND EXISTS (SELECT 1 FROM messages
        WHERE seq = ?2 AND kind = 'message' AND forgotten_at IS NULL)`,
   )
   const readTurn = createTurnReader(db, tables)

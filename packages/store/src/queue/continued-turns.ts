@@ -86,7 +86,7 @@ function endStored({ stored, answer }: ContinuedTurn): void {
 function endUndone(continued: ContinuedTurn, { message }: Turn): void {
   const { stored, answer } = continued
   continued.isOpen = false
-  const lost = new LeaseLost(`the message of turn ${message} was not stored`)
-  stored.reject(lost)
-  answer?.ended.reject(lost)
+  const leaseLost = new LeaseLost(`the message of turn ${message} was not stored`)
+  stored.reject(leaseLost)
+  answer?.ended.reject(leaseLost)
 }

@@ -11,11 +11,11 @@ export interface Slot<Work, Consumer = unknown> {
 
 /** The result of a poll. */
 export interface LeasedWork<Work> {
-  readonly works: readonly Work[]
-  /** The number of items that were ready, with those that others keep busy. */
-  readonly seen: number
-  /** Numbers of items that others hold, by group. */
-  readonly elsewhere: ReadonlyMap<string, number>
+  readonly work: readonly Work[]
+  /** The number of items that were ready, including those that other workers run. */
+  readonly readyCount: number
+  /** The numbers of items that other workers hold, by group. */
+  readonly heldByOthers: ReadonlyMap<string, number>
 }
 
 /** The request of a poll. `consumer` is set for the worker of this process. A worker that replaces another one has the same name. */
@@ -27,7 +27,7 @@ export interface InProcessQueue<Work, Ticket, Consumer> {
   keepSlot(batch: Batch, ticket: Ticket): Slot<Work, Consumer> | undefined
   /** Returns how much a worker may lease now, because it may have begun other work since its request. */
   limitRequest(batch: Batch, request: PollRequest<Consumer>): Pick<LeaseRequest, 'limit' | 'shares'>
-  /** Tells the worker of the leased work. */
+  /** Reserves slots for the leased work and ends the poll. */
   hold(batch: Batch, request: PollRequest<Consumer>, leased: LeasedWork<Work>): void
 }
 
@@ -37,11 +37,11 @@ export function createInProcessQueue<Work extends Ticket, Ticket, Consumer exten
   let consumer: Consumer | undefined
 
   function takeSlot({ atEnd }: Batch, ticket: Ticket): Slot<Work, Consumer> | undefined {
-    const asked = consumer
-    if (!asked?.hasCapacity(ticket)) return undefined
-    asked.hold(ticket)
-    atEnd.push(() => asked.letGo(ticket))
-    return { consumer: asked, begin: work => asked.begin(work, ticket) }
+    const current = consumer
+    if (!current?.hasCapacity(ticket)) return undefined
+    current.reserveSlot(ticket)
+    atEnd.push(() => current.releaseSlot(ticket))
+    return { consumer: current, begin: work => current.begin(work, ticket) }
   }
 
   return {
@@ -52,14 +52,14 @@ export function createInProcessQueue<Work extends Ticket, Ticket, Consumer exten
       return batch.leasesNew ? batch.once(() => takeSlot(batch, ticket)) : undefined
     },
     limitRequest(batch, request) {
-      const { consumer: asked } = request
-      return asked ? batch.once(() => asked.beginPoll(!isSoleWriter)) : request
+      const { consumer: requester } = request
+      return requester ? batch.once(() => requester.beginPoll(!isSoleWriter)) : request
     },
-    hold(batch, { consumer: asked }, { works, seen, elsewhere }) {
-      if (!asked) return
-      for (const work of works) asked.hold(work)
-      asked.endPoll({ leased: works.length, seen, elsewhere })
-      batch.ifUndone.push(() => works.forEach(asked.giveUp))
+    hold(batch, { consumer: requester }, { work, readyCount, heldByOthers }) {
+      if (!requester) return
+      for (const item of work) requester.reserveSlot(item)
+      requester.endPoll({ leased: work.length, readyCount, heldByOthers })
+      batch.ifUndone.push(() => work.forEach(requester.undoLease))
     },
   }
 }

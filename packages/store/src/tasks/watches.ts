@@ -30,7 +30,7 @@ export interface WatchTable {
   notify(batch: Batch, task: number, cause: NewDelivery): void
 }
 
-export function createWatchTable(db: Sql, deliveries: Pick<DeliveryTable, 'queue'>): WatchTable {
+export function createWatchTable(db: Sql, deliveries: Pick<DeliveryTable, 'enqueue'>): WatchTable {
   const countOthers = db.prepare<{ others: number }>(
     'SELECT count(*) AS others FROM push_subscriptions WHERE task_id = ? AND id <> ?',
   )
@@ -56,7 +56,7 @@ export function createWatchTable(db: Sql, deliveries: Pick<DeliveryTable, 'queue
         to: destination,
         target: toTarget(watchedTask, id),
       }))
-      deliveries.queue(batch, plannedPushes, cause)
+      deliveries.enqueue(batch, plannedPushes, cause)
     },
   }
 }

@@ -50,17 +50,17 @@ export interface WorkConsumer<Work extends Ticket, Ticket> extends Pick<LeaseReq
   /** Returns true if this work may begin now. Returns false also if it would overtake work that waits for a slot. */
   hasCapacity(ticket: Ticket): boolean
   /**
-   * Returns the limits of a poll at the time of the lease, because the worker may have begun other work since it asked. `isBeside` is true if other
+   * Returns the current limits of a poll, because the worker may have begun other work since it asked. `isConcurrent` is true if other
    * transactions may lease work for this worker before `endPoll`.
    */
-  beginPoll(isBeside: boolean): Required<Pick<LeaseRequest, 'limit' | 'shares'>>
+  beginPoll(isConcurrent: boolean): Required<Pick<LeaseRequest, 'limit' | 'shares'>>
   endPoll(end: PollEnd): void
   /** Reserves a slot for a ticket. */
-  hold(ticket: Ticket): void
+  reserveSlot(ticket: Ticket): void
   /** Frees the slot of a ticket that led to no work. */
-  letGo(ticket: Ticket): void
+  releaseSlot(ticket: Ticket): void
   /** Reports that a lease was undone, so that the next poll finds the work. */
-  giveUp(work: Work): void
+  undoLease(work: Work): void
   /** Begins work that was stored together with its lease and is durable now. Its slot was reserved for `ticket`. */
   begin(work: Work, ticket: Ticket): void
 }
@@ -68,8 +68,8 @@ export interface WorkConsumer<Work extends Ticket, Ticket> extends Pick<LeaseReq
 /** The result of a poll: the amounts of leased work, of ready work (even if another worker has it), and of work that others run, by group. */
 interface PollEnd {
   readonly leased: number
-  readonly seen: number
-  readonly elsewhere: ReadonlyMap<string, number>
+  readonly readyCount: number
+  readonly heldByOthers: ReadonlyMap<string, number>
 }
 
 /** A turn, or a message that becomes one. */
@@ -82,7 +82,7 @@ export interface TurnConsumer extends WorkConsumer<Turn, TurnTicket> {
    */
   continuesAdmission?(ticket: TurnTicket): boolean
   /** Returns the number of turns of this agent that may run concurrently, here and elsewhere; Infinity means any number. */
-  mostOf(agent: string): number
+  maxConcurrent(agent: string): number
 }
 
 /** A delivery, or a planned one. */
@@ -91,7 +91,7 @@ export type DeliveryTicket = Pick<Delivery, 'to' | 'target'>
 export type DeliveryConsumer = WorkConsumer<Delivery, DeliveryTicket>
 
 /**
- * The queue from which workers lease work and to which they return its result. Turns of one thread run in order, or in the mode of the `lane` of
+ * The queue from which workers lease work and to which they return its result. Turns of one thread run in order, or by the queue mode of
  * their messages. Deliveries to one destination in one thread go in order. An edit of a message whose turn is open causes no turn of its own: it
  * changes the content of that turn and aborts it if it runs, so that it runs again (`maxAborts` times; after that the edit follows the turn).
  * Every change that makes work ready notifies `work`. A committed turn notifies `message:<n>` with `{ kind: 'settled' }`. If the turn belongs to a

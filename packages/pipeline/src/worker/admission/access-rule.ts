@@ -21,13 +21,13 @@ export function createAccessRule(findAccess: FindAccess, answersCalls: (via: Cha
     name: 'access',
     admit(intake) {
       const access = findAccess(intake.agent)
-      return !access || mayAccess(intake.message.sender, access) ? intake : turnAway(intake, answersCalls)
+      return !access || mayAccess(intake.message.sender, access) ? intake : refuseOrKeep(intake, answersCalls)
     },
   }
 }
 
 /** Refuses a message, or keeps it from the agent. @throws Rejection `forbidden` */
-function turnAway(intake: Intake, answersCalls: (via: ChannelName) => boolean): Intake {
+function refuseOrKeep(intake: Intake, answersCalls: (via: ChannelName) => boolean): Intake {
   if (answersCalls(intake.message.received_via)) {
     throw new Rejection('forbidden', 'Cannot take message: its sender may not speak to this agent')
   }
@@ -54,21 +54,21 @@ type DecisionStore = Pick<Store, 'findRequirement' | 'findMessage' | 'resolveReq
 
 /** Creates decisions that respect the agents' access lists: once a person may no longer speak to an agent, no decision on their message counts. */
 export function createRequirementDecisions(store: DecisionStore, findAccess: FindAccess): RequirementDecisions {
-  async function isTurnedAway(requirement: RequirementRecord | undefined): Promise<boolean> {
+  async function isExcluded(requirement: RequirementRecord | undefined): Promise<boolean> {
     const access = requirement && findAccess(requirement.agent)
-    const asked = access && (await store.findMessage(`#${requirement.message}`))
-    return access !== undefined && asked !== undefined && !mayAccess(asked.message.sender, access)
+    const askingMessage = access && (await store.findMessage(`#${requirement.message}`))
+    return access !== undefined && askingMessage !== undefined && !mayAccess(askingMessage.message.sender, access)
   }
 
   return {
     async resolveRequirement(decision, correlationId) {
       const requirement = await store.findRequirement({ digest: decision.digest })
-      if (await isTurnedAway(requirement)) return { outcome: 'refused', reason: 'expired', requirement }
+      if (await isExcluded(requirement)) return { outcome: 'refused', reason: 'expired', requirement }
       return store.resolveRequirement(decision, correlationId)
     },
     async endOverdue(id, correlationId) {
-      const isToldNothing = await isTurnedAway(await store.findRequirement({ id }))
-      return store.endOverdue(id, isToldNothing ? undefined : correlationId)
+      const isSilent = await isExcluded(await store.findRequirement({ id }))
+      return store.endOverdue(id, isSilent ? undefined : correlationId)
     },
   }
 }

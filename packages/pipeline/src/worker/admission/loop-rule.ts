@@ -12,7 +12,7 @@ export const loopMemoryMs = 7 * 24 * 3_600_000
 const hourMs = 3_600_000
 
 /** The facts about a message that the loop guard needs. */
-interface LoopTurn {
+interface LoopCandidate {
   readonly isFromAgent: boolean
   readonly text: string
 }
@@ -20,24 +20,24 @@ interface LoopTurn {
 /** The store's look-ups for the guard, each newest first, of the last `loopMemoryMs`. */
 export interface LoopMemory {
   /** Returns true for each of the thread's messages that came from an agent, false for the others. */
-  readSenders(most: number): readonly boolean[]
+  readSenders(limit: number): readonly boolean[]
   /** Returns the texts of the thread's messages. */
-  readTexts(most: number): readonly string[]
+  readTexts(limit: number): readonly string[]
 }
 
 type LoopSign = 'no_person' | 'same_words'
 
 /** Finds the sign of a loop, even a slow one: agents among themselves for too long, or the same text repeatedly. It reads no more than it needs. */
-export function findLoop(incoming: LoopTurn, memory: LoopMemory, limits: LoopLimits): LoopSign | undefined {
+export function findLoop(incoming: LoopCandidate, memory: LoopMemory, limits: LoopLimits): LoopSign | undefined {
   const { isFromAgent, text } = incoming
-  const { turnsWithoutPerson: most, similarTurns } = limits
+  const { turnsWithoutPerson: maxTurns, similarTurns } = limits
   if (isFromAgent) {
-    const senders = memory.readSenders(most)
-    if (senders.length >= most && senders.every(Boolean)) return 'no_person'
+    const senders = memory.readSenders(maxTurns)
+    if (senders.length >= maxTurns && senders.every(Boolean)) return 'no_person'
   }
   if (!canCompare(text, { isFromAgent })) return undefined
-  const needed = isFromAgent ? similarTurns : 2 * similarTurns
-  const isSame = countSimilar(text, memory.readTexts(needed), { isFromAgent }) >= needed
+  const similarNeeded = isFromAgent ? similarTurns : 2 * similarTurns
+  const isSame = countSimilar(text, memory.readTexts(similarNeeded), { isFromAgent }) >= similarNeeded
   return isSame ? 'same_words' : undefined
 }
 

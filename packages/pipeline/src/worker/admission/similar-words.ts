@@ -1,17 +1,17 @@
 // Compares texts by their triples of words.
 
 /** The length of the beginning of a text that is compared, in UTF-16 code units. */
-const maxCompared = 4_000
+const maxComparedChars = 4_000
 
 /** The share of common word triples from which two texts count as the same. */
 const threshold = 0.8
 
-/** The fewest words of a person's text that is compared, because people often repeat short texts such as "yes" and "status". */
-const fewestWords = 8
+/** The minimum number of words of a person's text that is compared, because people often repeat short texts such as "yes" and "status". */
+const minWords = 8
 
 /** Returns true if a text has enough words to be compared. */
 export function canCompare(text: string, { isFromAgent }: { readonly isFromAgent: boolean }): boolean {
-  return readShingles(text).size >= (isFromAgent ? 1 : fewestWords)
+  return readShingles(text).size >= (isFromAgent ? 1 : minWords)
 }
 
 /**
@@ -23,16 +23,16 @@ export function countSimilar(
   earlier: readonly string[],
   { isFromAgent }: { readonly isFromAgent: boolean },
 ): number {
-  const said = readShingles(text)
+  const shingles = readShingles(text)
   const share = isFromAgent ? shareOfSmaller : shareOfBoth
-  const differs = earlier.findIndex(other => share(said, readShingles(other)) < threshold)
+  const differs = earlier.findIndex(earlierText => share(shingles, readShingles(earlierText)) < threshold)
   return differs < 0 ? earlier.length : differs
 }
 
 /** Returns the triples of words of a text, or the words themselves if there are fewer than three. */
 function readShingles(text: string): ReadonlySet<string> {
   const words = text
-    .slice(0, maxCompared)
+    .slice(0, maxComparedChars)
     .toLowerCase()
     .replace(/@[^\s@]+@[^\s@]+/g, ' ')
     .replace(/\p{N}+/gu, '0')

@@ -11,17 +11,17 @@ const profileAddresses: ReadonlySet<string> = new Set(['url', 'avatar', 'provide
  * flag `invisible_characters` if there were any. Ids, addresses and evidence change only in that all text becomes well formed; raw bytes stay
  * unchanged. Pure.
  */
-export function readVisibleIntake(given: Intake): Intake {
-  const intake = toWellFormed(given)
+export function readVisibleIntake(rawIntake: Intake): Intake {
+  const intake = toWellFormed(rawIntake)
   const { message, flags = [] } = intake
   const parts = readVisibleParts(message.parts)
   const sender = readVisibleSender(message.sender)
   if (parts.removed + sender.removed === 0 && parts.isSame) return intake
-  const noticed = parts.removed + sender.removed > 0 && !flags.includes(invisibleFlag) ? [invisibleFlag] : []
+  const addedFlags = parts.removed + sender.removed > 0 && !flags.includes(invisibleFlag) ? [invisibleFlag] : []
   return {
     ...intake,
     message: { ...message, sender: sender.value, parts: [...parts.value] },
-    ...(noticed.length > 0 && { flags: [...flags, ...noticed] }),
+    ...(addedFlags.length > 0 && { flags: [...flags, ...addedFlags] }),
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { System } from '@postern/message'
 import { Unavailable, Undeliverable } from '@postern/message'
-import { addTo } from '../work-pool.ts'
+import { addToCount } from '../work-pool.ts'
 import type { BreakerPolicy, HostReason, HostState, Moment, Tried } from './host-health.ts'
 import {
   findBreakerPolicy,
@@ -57,10 +57,10 @@ export function createBreaker(
   }
 
   function begin(host: string): Admission {
-    addTo(running, host, 1)
+    addToCount(running, host, 1)
     return {
       report(tried) {
-        addTo(running, host, -1)
+        addToCount(running, host, -1)
         const state = states.get(host)
         // There is no record of a host that answers and asks for no pause.
         if (state || tried.health !== 'lives' || tried.askedMs !== undefined) learn(host, tried, state)

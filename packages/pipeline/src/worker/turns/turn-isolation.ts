@@ -55,10 +55,10 @@ export class TurnIsolation {
 
   run(turn: Turn, work: () => Promise<void>): Promise<void> {
     if (!this.#deps.isSuspect(turn)) return this.#runBeside(turn, work)
-    const done = Promise.withResolvers<void>()
+    const finished = Promise.withResolvers<void>()
     this.#queued.add(turn)
-    void this.#runOneByOne('suspects', () => this.#runApart(turn, work, done))
-    return done.promise
+    void this.#runOneByOne('suspects', () => this.#runApart(turn, work, finished))
+    return finished.promise
   }
 
   async #runBeside(turn: Turn, work: () => Promise<void>): Promise<void> {
@@ -67,25 +67,25 @@ export class TurnIsolation {
   }
 
   /** Runs the next suspect and resolves once another one may run; `done` settles with the turn. */
-  async #runApart(turn: Turn, work: () => Promise<void>, done: PromiseWithResolvers<void>): Promise<void> {
+  async #runApart(turn: Turn, work: () => Promise<void>, finished: PromiseWithResolvers<void>): Promise<void> {
     const { system, abandoned, isWaiting, noteAlone, onOpen } = this.#deps
     this.#isClosed = true
-    const since = system.now()
+    const startedAt = system.now()
     try {
       await this.#until(() => [...this.#running].every(isWaiting), maxAloneMs)
       if (!abandoned.aborted) await noteAlone(turn)
       this.#queued.delete(turn)
-      this.#track(turn, work).then(done.resolve, done.reject)
+      this.#track(turn, work).then(finished.resolve, finished.reject)
       await this.#until(() => !this.#running.has(turn) || isWaiting(turn), maxAloneMs)
     } catch (error) {
-      done.reject(error)
+      finished.reject(error)
     } finally {
       this.#queued.delete(turn)
       this.#isClosed = false
       this.noteChange()
       onOpen()
     }
-    if (this.#queued.size > 0) await this.#until(() => false, system.now() - since)
+    if (this.#queued.size > 0) await this.#until(() => false, system.now() - startedAt)
   }
 
   async #track(turn: Turn, work: () => Promise<void>): Promise<void> {
@@ -101,11 +101,11 @@ export class TurnIsolation {
   async #until(isTrue: () => boolean, maxMs: number): Promise<void> {
     const { system, abandoned } = this.#deps
     const over = new AbortController()
-    let isLate = false
-    const late = system.sleep(maxMs, AbortSignal.any([over.signal, abandoned])).then(() => {
-      isLate = true
+    let isTimedOut = false
+    const timeout = system.sleep(maxMs, AbortSignal.any([over.signal, abandoned])).then(() => {
+      isTimedOut = true
     })
-    while (!isTrue() && !isLate && !abandoned.aborted) await Promise.race([this.#changed.promise, late])
+    while (!isTrue() && !isTimedOut && !abandoned.aborted) await Promise.race([this.#changed.promise, timeout])
     over.abort()
   }
 }

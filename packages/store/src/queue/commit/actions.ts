@@ -24,9 +24,9 @@ function draftAction(act: PlannedAction): ActionDraft {
   return { act, partialAnswer: act.kind === 'post' ? draftPartialAnswer(act.answer, act.answer.response) : undefined }
 }
 
-type Write<K extends Kind> = (batch: Batch, act: ActionOf<K>, draft: ActionDraft, moment: Moment) => void
+type Write<K extends Kind> = (batch: Batch, act: ActionOf<K>, draft: ActionDraft, context: ActionContext) => void
 
-interface Moment {
+interface ActionContext {
   readonly correlationId: string
   readonly now: number
 }
@@ -42,7 +42,7 @@ export interface ActionWriterDeps {
 
 export function createActionWriting(db: Sql, tables: ActionWriterDeps): ActionWriting {
   const admitSyntheticMessage = createSyntheticAdmission(db, tables)
-  const findStanding = (id: string) => {
+  const findUnretracted = (id: string) => {
     const position = tables.responses.findPosition(id)
     return position?.retracted_at === null ? position : undefined
   }
@@ -72,13 +72,13 @@ export function createActionWriting(db: Sql, tables: ActionWriterDeps): ActionWr
       tables.partialAnswers.send(batch, planned, { message, thread, response: undefined, agent, channel: via, now })
     },
     edit(batch, { response, blobs = [], planned }, _, { now }) {
-      const position = findStanding(response.id)
+      const position = findUnretracted(response.id)
       if (!position) return
       tables.partialAnswers.reword(batch, position, { response, blobs }, now)
       tables.partialAnswers.send(batch, planned, sendOf(position, now))
     },
     delete(batch, { response, planned }, _, { now }) {
-      const position = findStanding(response)
+      const position = findUnretracted(response)
       if (!position) return
       tables.partialAnswers.retract(batch, position, now)
       tables.partialAnswers.send(batch, planned, sendOf(position, now))
@@ -105,7 +105,7 @@ function createSyntheticAdmission(db: Sql, { threads, turns }: Pick<ActionWriter
     const { thread } = position
     const message = insertMessage(draft, { thread, task: undefined, scope: 'kept', at: now })
     threads.addNames(position, nameScopeOf(intake), { message, id: intake.message.id, aliases: [] })
-    turns.noteAnswered(batch, { message, agent: intake.agent, thread, task: undefined, now })
+    turns.addAnswered(batch, { message, agent: intake.agent, thread, task: undefined, now })
     return { message, ...position }
   }
 }

@@ -14,7 +14,7 @@ export interface AnswerColumns {
   readonly state: MessageState
   readonly taskState: TaskState
   readonly answer: Answer
-  readonly said: PartialAnswerDraft | undefined
+  readonly partialAnswer: PartialAnswerDraft | undefined
   readonly acts: readonly ActionDraft[]
   readonly notes: readonly NoteDraft[]
   readonly agentState: string | undefined
@@ -28,7 +28,7 @@ export function draftAnswer(answer: Answer, address: string, actions: Pick<Actio
     state: stateAfter(answer),
     taskState: response?.status ?? (answer.error === undefined ? 'completed' : 'failed'),
     answer,
-    said: response && draftPartialAnswer(answer, response),
+    partialAnswer: response && draftPartialAnswer(answer, response),
     acts: acts.map(actions.draft),
     notes: notes.map(note => draftNote(note, address)),
     agentState: state === undefined ? undefined : formatJson(state),

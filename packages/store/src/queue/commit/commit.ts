@@ -20,7 +20,7 @@ import type { AnswerColumns } from './answer-draft.ts'
 import { blobsOf, draftAnswer } from './answer-draft.ts'
 import { listCommitConflicts, mayJoinAdmission } from './commit-conflicts.ts'
 import type { TurnRow } from './end-turn.ts'
-import { createTurnEnding, tellSettled } from './end-turn.ts'
+import { createTurnEnding, notifySettled } from './end-turn.ts'
 import { createTaskFinishing, finishMergedTasks } from './finish-task.ts'
 import type { PartialAnswerDraft, PartialAnswerTable } from './partial-answers.ts'
 import { draftPartialAnswer } from './partial-answers.ts'
@@ -43,7 +43,7 @@ export function createCommit(
   tables: TurnCommitDeps,
   actions: ActionWriting,
 ): Pick<WorkStore, 'commit' | 'say' | 'act'> {
-  const findHeld = db.prepare<TurnRow>(
+  const findLeased = db.prepare<TurnRow>(
     'SELECT thread_id, task_id FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
   const personal = createPersonalWriter(db)
@@ -57,7 +57,7 @@ export function createCommit(
   }
 
   function sayDraft(batch: Batch, turn: Turn, draft: PartialAnswerDraft): number {
-    const row = findHeld.get(turn.message, turn.token)
+    const row = findLeased.get(turn.message, turn.token)
     if (!row) return 0
     tables.partialAnswers.say(batch, draft, draft.answer, positionOf(turn, row, now()))
     return 1
@@ -77,10 +77,10 @@ export function createCommit(
     },
     async say(turn, answer) {
       const draft = draftPartialAnswer(answer, answer.response)
-      const said = await writeWith(blobsOf(answer), () =>
+      const changes = await writeWith(blobsOf(answer), () =>
         write(batch => sayDraft(batch, turn, draft), { conflictKeys: () => listCommitConflicts(turn, answer) }),
       )
-      refuseLostLease(said, `turn ${turn.message}`)
+      refuseLostLease(changes, `turn ${turn.message}`)
     },
     async act(acts, correlationId) {
       const drafts = acts.map(actions.draft)
@@ -115,7 +115,7 @@ function createDraftCommit(
     const position = positionOf(turn, ended, at)
     const { answer } = draft
     keepNotes(tables.notes, batch, draft, position)
-    const response = tables.partialAnswers.say(batch, draft.said, answer, position)
+    const response = tables.partialAnswers.say(batch, draft.partialAnswer, answer, position)
     if (answer.requirements?.length) {
       tables.requirements.issue(batch, answer.requirements, position)
       noteChange(batch, 'requirement', position.message)
@@ -127,7 +127,7 @@ function createDraftCommit(
     const readTask = finishTask(batch, draft, { ...end, isWatched: ended.is_watched === 1 })
     finishMergedTasks(batch, draft, { ...end, merged: ended.merged }, tables)
     if (ended.is_awaited) tables.turns.promoteNext(batch, position.thread, at)
-    tellSettled(batch, turn, { state: draft.state, merged: ended.merged, readTask })
+    notifySettled(batch, turn, { state: draft.state, merged: ended.merged, readTask })
     return 'committed'
   }
 }

@@ -5,7 +5,7 @@ import type { Batch } from '../../transaction/batch.ts'
 import { noteChange } from '../../transaction/notices.ts'
 import { moveTotals } from '../../transaction/totals.ts'
 import type { MergedTurn } from '../turns/merge-turns.ts'
-import { appendAttempt } from '../turns/turn-attempts.ts'
+import { appendAttemptSql } from '../turns/turn-attempts.ts'
 import type { AnswerColumns } from './answer-draft.ts'
 
 /** Thread and task of a turn. */
@@ -29,7 +29,7 @@ interface EndedTurn extends EndedRow {
 /** Prepares the end of a leased turn and of the turns that were merged into it. */
 export function createTurnEnding(db: Sql): (turn: Turn, draft: AnswerColumns, at: number) => EndedTurn | undefined {
   const end = db.prepare<EndedRow>(
-    `UPDATE turns SET state = ?1, due_at = NULL, lease_owner = NULL, ended_at = ?2, error = ?3, trace = ${appendAttempt('?4')}
+    `UPDATE turns SET state = ?1, due_at = NULL, lease_owner = NULL, ended_at = ?2, error = ?3, trace = ${appendAttemptSql('?4')}
      WHERE message = ?5 AND lease_token = ?6 AND lease_owner IS NOT NULL RETURNING thread_id, task_id, EXISTS (SELECT 1 FROM turns o
        WHERE o.thread_id = turns.thread_id AND o.ended_at IS NULL AND o.message <> turns.message) AS is_awaited,
        EXISTS (SELECT 1 FROM push_subscriptions WHERE task_id = turns.task_id) AS is_watched`,
@@ -51,7 +51,7 @@ export interface SettledTurn extends Pick<EndedTurn, 'merged'> {
 }
 
 /** Notifies listeners and operators of the end of a turn. */
-export function tellSettled(batch: Batch, turn: Turn, { state, merged, readTask }: SettledTurn): void {
+export function notifySettled(batch: Batch, turn: Turn, { state, merged, readTask }: SettledTurn): void {
   moveTotals(batch, 1 + merged.length, ['messages.working', `messages.${state}`])
   for (const { message } of merged) {
     noteChange(batch, 'turn', message)

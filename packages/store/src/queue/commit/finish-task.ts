@@ -27,14 +27,14 @@ export function createTaskFinishing(db: Sql, { tasks, watches }: TaskFinishingDe
   const toRecord = createTaskRecorder(db)
   return (
     batch: Batch,
-    { answer, said, taskState }: AnswerColumns,
+    { answer, partialAnswer, taskState }: AnswerColumns,
     { isWatched, ...cause }: TaskEnd,
   ): SettledTurn['readTask'] => {
     const { task, response, now: at } = cause
     if (task === undefined) return undefined
     const readRow = tasks.finish(task, taskState, response, at)
     if (isWatched) watches.notify(batch, task, cause)
-    if (!said || answer.isRevision) return undefined
+    if (!partialAnswer || answer.isRevision) return undefined
     return () => {
       const row = readRow()
       return row && toRecord(row, answer.response)
@@ -57,8 +57,8 @@ export function finishMergedTasks(
   { tasks, watches }: TaskFinishingDeps,
 ): void {
   const state = endedStates.has(taskState) ? taskState : 'completed'
-  const lastOf = new Map(merged.map(({ task_id, message }) => [task_id, message]))
-  for (const [task, message] of lastOf) {
+  const lastMessages = new Map(merged.map(({ task_id, message }) => [task_id, message]))
+  for (const [task, message] of lastMessages) {
     if (task === null || task === end.task) continue
     tasks.finish(task, state, end.response, end.now)
     watches.notify(batch, task, { ...end, message })

@@ -45,26 +45,27 @@ export function createPartialAnswerTable(db: Sql, tables: PartialAnswerDeps): Pa
   function insertOrReword(
     batch: Batch,
     draft: PartialAnswerDraft,
-    given: number | undefined,
+    existingSeq: number | undefined,
     position: PartialAnswerPosition,
   ): number {
     const { response, withdrawal, blobs: newBlobs = [] } = draft.answer
-    if (given === undefined || !response) return insertResponse(batch, draft, position, tables)
-    const words = { response, withdrawal, blobs: newBlobs }
-    rewording.reword(batch, { seq: given, message: position.message }, words, position.now)
-    return given
+    if (existingSeq === undefined || !response) return insertResponse(batch, draft, position, tables)
+    const content = { response, withdrawal, blobs: newBlobs }
+    rewording.reword(batch, { seq: existingSeq, message: position.message }, content, position.now)
+    return existingSeq
   }
 
   const table: PartialAnswerTable = {
     say(batch, draft, answer, position) {
-      const given = answer.isRevision ? responses.findExisting(position.message) : undefined
+      const existing = answer.isRevision ? responses.findExisting(position.message) : undefined
       // A partial answer that was deleted during its turn stays deleted.
-      if (given && given.retracted_at !== null) return given.seq
-      if (given && !draft) table.withdrawInterim(batch, position.message, position.now)
-      const response = draft && insertOrReword(batch, draft, given?.seq, position)
+      if (existing && existing.retracted_at !== null) return existing.seq
+      if (existing && !draft) table.withdrawInterim(batch, position.message, position.now)
+      const response = draft && insertOrReword(batch, draft, existing?.seq, position)
       const { answeredMessage } = position
-      const atHand = draft && !given && answeredMessage ? { ...answeredMessage, response: draft.response } : undefined
-      table.send(batch, answer, { ...position, response, atHand })
+      const inMemory =
+        draft && !existing && answeredMessage ? { ...answeredMessage, response: draft.response } : undefined
+      table.send(batch, answer, { ...position, response, inMemory })
       return response
     },
     ...rewording,
@@ -76,9 +77,9 @@ export function createPartialAnswerTable(db: Sql, tables: PartialAnswerDeps): Pa
       table.send(batch, interim.withdrawal, { message, response, thread, agent, channel, now })
     },
     send(batch, planned, cause) {
-      deliveries.queue(batch, planned.deliveries, cause)
-      for (const each of planned.broadcasts ?? []) {
-        broadcast(each, cause)
+      deliveries.enqueue(batch, planned.deliveries, cause)
+      for (const broadcastPlan of planned.broadcasts ?? []) {
+        broadcast(broadcastPlan, cause)
         batch.readyWork.add('broadcasts')
       }
     },

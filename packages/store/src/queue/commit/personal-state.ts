@@ -20,7 +20,7 @@ export function createPersonalWriter(db: Sql): PersonalWriter {
        WHERE EXISTS (SELECT 1 FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2))
      ON CONFLICT (agent, person) DO UPDATE SET state = excluded.state`,
   )
-  const setAside = db.prepare(
+  const markGatewayReply = db.prepare(
     "UPDATE messages SET scope = 'gateway_reply' WHERE thread_id = ? AND coalesce(answers, seq) = ? AND scope = 'conversation'",
   )
   return {
@@ -32,7 +32,7 @@ export function createPersonalWriter(db: Sql): PersonalWriter {
     },
     write({ agent, message }, thread, { personState, isGatewayReply }) {
       if (personState) writeState.run(agent, personState.person, formatJson(personState.state))
-      if (isGatewayReply) setAside.run(thread, message)
+      if (isGatewayReply) markGatewayReply.run(thread, message)
     },
   }
 }

@@ -12,7 +12,7 @@ import { runParts } from '../../transaction/batch.ts'
 import type { DeliveryTable, OpenDelivery } from '../deliveries/delivery-table.ts'
 
 /** The new content of an answer. */
-interface Words extends Pick<Answer, 'withdrawal'> {
+interface NewContent extends Pick<Answer, 'withdrawal'> {
   readonly response: NormalizedResponse
   readonly blobs?: readonly Blob[] | undefined
 }
@@ -20,7 +20,7 @@ interface Words extends Pick<Answer, 'withdrawal'> {
 /** Revises and deletes responses of agents. The members run synchronously, inside a write. */
 export interface Rewording {
   /** Replaces the content of a response and sends nothing. */
-  reword(batch: Batch, position: Pick<ResponsePosition, 'seq' | 'message'>, words: Words, now: number): void
+  reword(batch: Batch, position: Pick<ResponsePosition, 'seq' | 'message'>, content: NewContent, now: number): void
   /** Deletes the content of a response and ends its open deliveries. */
   retract(batch: Batch, position: Pick<ResponsePosition, 'seq' | 'message'>, now: number): void
 }
@@ -33,11 +33,11 @@ export interface RewordingDeps {
 }
 
 export function createRewording(db: Sql, { notes, responses, blobs, deliveries }: RewordingDeps): Rewording {
-  const bookChange = createTaskShares(db)
+  const countChange = createTaskShares(db)
   const stopSending = createSendingStop(db, deliveries)
   return {
     reword(batch, { seq, message }, { response, withdrawal, blobs: newBlobs = [] }, now) {
-      bookChange(batch, message, () => {
+      countChange(batch, message, () => {
         responses.revise(seq, draftResponse(response, { withdrawal }), now)
         blobs.insertAll(newBlobs, message)
         blobs.releaseUnnamed(batch, message, seq)
@@ -45,7 +45,7 @@ export function createRewording(db: Sql, { notes, responses, blobs, deliveries }
     },
     retract(batch, { seq, message }, now) {
       stopSending(batch, { seq, message }, now)
-      bookChange(batch, message, () => {
+      countChange(batch, message, () => {
         notes.remove(batch, message)
         responses.retract(seq, now)
         blobs.releaseUnnamed(batch, message, seq)

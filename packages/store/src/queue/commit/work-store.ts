@@ -53,8 +53,8 @@ export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): W
     ...createBroadcasts(context, tables),
     ...createSettle(context, tables),
     ...listConsumerSetters(tables),
-    async keepFiles(turn, kept) {
-      await fileKeeping.keepFiles(turn, kept)
+    async keepFiles(turn, files) {
+      await fileKeeping.keepFiles(turn, files)
       dropStoredReader(turn.content)
     },
     renew: (work, leaseMs) => ('content' in work ? renewTurn(work, leaseMs) : renewDelivery(work, leaseMs)),

@@ -42,7 +42,7 @@ export function createBroadcasts(
   const findOpen = db.prepare<CauseRow>(
     'SELECT message, response_seq, thread_id, after_id FROM broadcasts WHERE id = ? AND ended_at IS NULL',
   )
-  const move = db.prepare('UPDATE broadcasts SET after_id = ?, due_at = max(due_at, ?) WHERE id = ?')
+  const advance = db.prepare('UPDATE broadcasts SET after_id = ?, due_at = max(due_at, ?) WHERE id = ?')
   const end = db.prepare(
     'UPDATE broadcasts SET after_id = ?, due_at = NULL, lease_owner = NULL, ended_at = ? WHERE id = ?',
   )
@@ -64,13 +64,21 @@ export function createBroadcasts(
         // Another worker has continued the broadcast, or the agent has deleted the post.
         if (!cause || cause.after_id > after) return 0
         const { message, response_seq, thread_id: thread } = cause
-        const news = listNew(id, planned)
+        const newDeliveries = listNew(id, planned)
         const response = response_seq ?? undefined
-        deliveries.queue(batch, news, { message, response, thread, agent, channel: via, now: now(), broadcast: id })
+        deliveries.enqueue(batch, newDeliveries, {
+          message,
+          response,
+          thread,
+          agent,
+          channel: via,
+          now: now(),
+          broadcast: id,
+        })
         if (isDone) {
           end.run(after, now(), id)
           batch.readyWork.add('broadcasts')
-        } else move.run(after, now() + 60_000, id)
+        } else advance.run(after, now() + 60_000, id)
         return 1
       })
       refuseLostLease(expand, `broadcast ${id}`)

@@ -17,20 +17,20 @@ interface DestinationOrder {
   readonly destination: string
 }
 
-/** The table of deliveries. Of the open deliveries to one destination in one thread one may go, and the others wait for it. */
+/** The table of deliveries. One open delivery to each destination in a thread may go, and the others wait for it. */
 export interface DeliveryTable {
-  queue(batch: Batch, planned: readonly PlannedDelivery[], cause: NewDelivery): void
+  enqueue(batch: Batch, planned: readonly PlannedDelivery[], cause: NewDelivery): void
   /** Makes the first waiting delivery to a destination due, unless another one is. Call it when a delivery has ended or is due again. */
-  promoteNext(batch: Batch, lane: DestinationOrder, now: number): void
+  promoteNext(batch: Batch, order: DestinationOrder, now: number): void
   /**
-   * Gives an open delivery up. No attempt follows, and a running attempt cannot settle it. The next delivery to its destination is due at once, or
+   * Gives up an open delivery. No attempt follows, and a running attempt cannot settle it. The next delivery to its destination is due at once, or
    * when that attempt or its lease has ended, because a withdrawal must not reach the peer before the content that it withdraws.
    */
   giveUp(batch: Batch, open: OpenDelivery, cause: EndCause, now: number): void
   /** Ends an open delivery at once, because its row is about to be deleted. */
   end(batch: Batch, open: OpenDelivery, cause: EndCause, now: number): void
   /** Ends a delivery that was given up when its last attempt is over. */
-  endTried(batch: Batch, tried: Omit<OpenDelivery, 'state'>, now: number): void
+  endGivenUp(batch: Batch, delivery: Omit<OpenDelivery, 'state'>, now: number): void
 }
 
 /** The cause for which a delivery ends unsent, for programs and for the operator. */
@@ -49,11 +49,11 @@ export interface OpenDelivery {
 
 interface DeliveryTableDeps {
   readonly relations: Pick<RelationTable, 'has'>
-  readonly inProcessDeliveries: Pick<InProcessDeliveries, 'keepSlot' | 'unsure'>
+  readonly inProcessDeliveries: Pick<InProcessDeliveries, 'keepSlot' | 'inDoubt'>
 }
 
-/** The most deliveries of one answer that are leased at once. A poll reads an answer to more destinations only once. */
-const mostLeased = 8
+/** The maximum number of deliveries of one answer that are leased at once. For more destinations a poll is cheaper, because it reads the answer only once. */
+const maxLeasedPerAnswer = 8
 
 export function createDeliveryTable(db: Sql, { relations, inProcessDeliveries }: DeliveryTableDeps): DeliveryTable {
   const insert = prepareInserts(db)
@@ -67,7 +67,7 @@ export function createDeliveryTable(db: Sql, { relations, inProcessDeliveries }:
   const endOpen = db.prepare(
     "UPDATE deliveries SET state = 'dead', due_at = NULL, lease_owner = NULL, ended_at = ?, last_error = ?, reason = ? WHERE number = ?",
   )
-  const withdrawTried = db.prepare(
+  const withdrawLeased = db.prepare(
     `UPDATE deliveries SET state = 'dead', withdrawn_at = ?1, last_error = ?2, reason = ?3
      WHERE number = ?4 AND lease_owner IS NOT NULL AND due_at > ?1`,
   )
@@ -82,7 +82,7 @@ export function createDeliveryTable(db: Sql, { relations, inProcessDeliveries }:
   function insertOne(batch: Batch, planned: PlannedDelivery, cause: NewDelivery): void {
     const state: NewState = isBlocking(planned, cause) ? 'dead' : planned.pulled ? 'sent' : 'queued'
     addToTotal(batch, `deliveries.${state}`)
-    const slot = state === 'queued' && cause.atHand && inProcessDeliveries.keepSlot(batch, planned)
+    const slot = state === 'queued' && cause.inMemory && inProcessDeliveries.keepSlot(batch, planned)
     if (slot) insertLeased(batch, { planned, cause, slot })
     else insertUnleased(batch, columnValues(planned, cause), state)
   }
@@ -97,17 +97,17 @@ export function createDeliveryTable(db: Sql, { relations, inProcessDeliveries }:
     promoteNext(batch, { thread: thread_id, destination }, now)
   }
   return {
-    queue(batch, planned, { atHand, ...cause }) {
-      const few = planned.length <= mostLeased ? { ...cause, atHand } : cause
-      for (const each of planned) insertOne(batch, each, few)
+    enqueue(batch, planned, { inMemory, ...cause }) {
+      const insertCause = planned.length <= maxLeasedPerAnswer ? { ...cause, inMemory } : cause
+      for (const plannedDelivery of planned) insertOne(batch, plannedDelivery, insertCause)
     },
     promoteNext,
     giveUp(batch, open, cause, now) {
-      if (withdrawTried.run(now, cause.error, cause.reason, open.number).changes > 0) noteDead(batch, open)
+      if (withdrawLeased.run(now, cause.error, cause.reason, open.number).changes > 0) noteDead(batch, open)
       else end(batch, open, cause, now)
     },
     end,
-    endTried(batch, { number, thread_id, destination }, now) {
+    endGivenUp(batch, { number, thread_id, destination }, now) {
       endWithdrawn.run(number)
       noteChange(batch, 'delivery', number)
       promoteNext(batch, { thread: thread_id, destination }, now)

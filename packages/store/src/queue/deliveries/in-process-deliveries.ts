@@ -2,10 +2,10 @@
 import type { Delivery, DeliveryConsumer, DeliveryTicket, WorkStore } from '@postern/pipeline'
 import type { Ownership } from '../../sql/ownership.ts'
 import type { Sql } from '../../sql/sql.ts'
+import type { InDoubtLeases } from '../in-doubt-leases.ts'
+import { createInDoubtLeases } from '../in-doubt-leases.ts'
 import type { InProcessQueue, Slot } from '../in-process-queue.ts'
 import { createInProcessQueue } from '../in-process-queue.ts'
-import type { UnsureLeases } from '../unsure-leases.ts'
-import { createUnsureLeases } from '../unsure-leases.ts'
 
 type AnswerQueue = InProcessQueue<Delivery, DeliveryTicket, DeliveryConsumer>
 
@@ -15,8 +15,8 @@ export type DeliverySlot = Slot<Delivery, DeliveryConsumer>
 export interface InProcessDeliveries
   extends Pick<WorkStore, 'setDeliveryConsumer'>,
     Pick<AnswerQueue, 'keepSlot' | 'limitRequest' | 'hold'> {
-  /** Leases that may have been written with an answer, for the next poll. */
-  readonly unsure: UnsureLeases
+  /** Leases that may have been stored with an answer, for the next poll. */
+  readonly inDoubt: InDoubtLeases
 }
 
 export function createInProcessDeliveries(db: Sql, { isSoleWriter }: Ownership): InProcessDeliveries {
@@ -24,6 +24,6 @@ export function createInProcessDeliveries(db: Sql, { isSoleWriter }: Ownership):
   return {
     ...((isSoleWriter || db.prepareCheck) && { setDeliveryConsumer: setConsumer }),
     ...slots,
-    unsure: createUnsureLeases(db, { table: 'deliveries', number: 'response_seq' }),
+    inDoubt: createInDoubtLeases(db, { table: 'deliveries', idColumn: 'response_seq' }),
   }
 }

@@ -19,7 +19,7 @@ interface LeasedDelivery {
  * Prepares the insert of a delivery with its lease. If earlier deliveries to its destination are open, it is inserted without a lease and waits for
  * them.
  */
-export function createLeasedInsert(db: Sql, { unsure }: Pick<InProcessDeliveries, 'unsure'>) {
+export function createLeasedInsert(db: Sql, { inDoubt }: Pick<InProcessDeliveries, 'inDoubt'>) {
   const insert = prepareReturning<{ number: number; lease_owner: string | null }>(
     db,
     `INSERT INTO deliveries (${newColumns}, state, due_at, lease_owner, lease_token, attempt)
@@ -36,16 +36,16 @@ export function createLeasedInsert(db: Sql, { unsure }: Pick<InProcessDeliveries
       if (row?.lease_owner) slot.begin(toNewDelivery(row.number, planned, cause))
     })
     if (cause.response !== undefined) {
-      const lease = { number: cause.response, token: 1, holder, until: cause.now + leaseMs }
-      batch.ifUnsure.push(() => unsure.add(lease))
+      const lease = { number: cause.response, token: 1, holder, expiresAt: cause.now + leaseMs }
+      batch.ifUnsure.push(() => inDoubt.add(lease))
     }
   }
 }
 
 function toNewDelivery(number: number, { to, target }: PlannedDelivery, cause: NewDelivery): Delivery {
-  const { atHand, now, channel: via, agent, thread } = cause
-  if (!atHand) throw new Error('a delivery without its words')
-  const { readMessage, correlationId, response } = atHand
+  const { inMemory, now, channel: via, agent, thread } = cause
+  if (!inMemory) throw new Error('a leased delivery needs its answer in memory')
+  const { readMessage, correlationId, response } = inMemory
   const position = { id: String(number), token: 1, attempt: 1, queuedAt: now, via, agent, thread, to }
   return {
     ...position,

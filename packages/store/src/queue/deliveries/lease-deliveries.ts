@@ -6,10 +6,10 @@ import type { ResponseTable } from '../../messages/responses.ts'
 import { rowLocksOf } from '../../sql/engine-defaults.ts'
 import { formatJson } from '../../sql/json-columns.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
+import type { InDoubtPoll } from '../in-doubt-leases.ts'
+import { createInDoubtLeases } from '../in-doubt-leases.ts'
+import { leaseByShares } from '../lease-by-shares.ts'
 import { refuseLostLease } from '../lost-lease.ts'
-import { takeShares } from '../take-shares.ts'
-import type { UnsurePoll } from '../unsure-leases.ts'
-import { createUnsureLeases } from '../unsure-leases.ts'
 import type { DeliveryTable } from './delivery-table.ts'
 import type { DueDelivery } from './due-deliveries.ts'
 import { prepareDue } from './due-deliveries.ts'
@@ -18,10 +18,10 @@ import { createBroadcastReader, readDeliveries } from './read-deliveries.ts'
 
 /** Tables that leasing deliveries needs. */
 export interface DeliveryLeaseDeps {
-  readonly deliveries: Pick<DeliveryTable, 'endTried'>
+  readonly deliveries: Pick<DeliveryTable, 'endGivenUp'>
   readonly readMessage: ReadMessage
   readonly responses: ResponseTable
-  readonly inProcessDeliveries: Pick<InProcessDeliveries, 'limitRequest' | 'hold' | 'unsure'>
+  readonly inProcessDeliveries: Pick<InProcessDeliveries, 'limitRequest' | 'hold' | 'inDoubt'>
 }
 
 /** Creates the leasing of deliveries, in the order in which they are due. */
@@ -33,50 +33,50 @@ export function createDeliveryLeases(
   const endLapsed = createLapsedEnding(context, tables)
   const findDue = { answer: prepareDue(db, 'broadcast IS NULL'), broadcast: prepareDue(db, 'broadcast IS NOT NULL') }
   const readBroadcast = createBroadcastReader(db)
-  // Both ranks may poll in one transaction. With leases of their own neither gives back what the other has just leased.
-  const unsureOf = {
-    answer: createUnsureLeases(db, { table: 'deliveries', number: 'number' }),
-    broadcast: createUnsureLeases(db, { table: 'deliveries', number: 'number' }),
+  // Both ranks may poll in one transaction. With leases of their own neither releases what the other has just leased.
+  const inDoubtOf = {
+    answer: createInDoubtLeases(db, { table: 'deliveries', idColumn: 'number' }),
+    broadcast: createInDoubtLeases(db, { table: 'deliveries', idColumn: 'number' }),
   }
   const claim = db.prepare(
     'UPDATE deliveries SET due_at = ?, lease_token = lease_token + 1, attempt = attempt + 1, lease_owner = ? WHERE number = ?',
   )
   const { inProcessDeliveries } = tables
-  const lease = (request: Parameters<WorkStore['leaseDeliveries']>[0], answersPoll?: UnsurePoll) =>
-    unsureOf[request.rank].watch(poll =>
+  const lease = (request: Parameters<WorkStore['leaseDeliveries']>[0], answersPoll?: InDoubtPoll) =>
+    inDoubtOf[request.rank].track(poll =>
       writeLast(batch => {
         const { rank, holder, leaseMs } = request
         const { limit, shares } = inProcessDeliveries.limitRequest(batch, request)
         const at = now()
-        poll.giveBack(batch, at)
-        answersPoll?.giveBack(batch, at)
-        if (limit <= 0) return { works: [], lapsed: [] }
+        poll.release(batch, at)
+        answersPoll?.release(batch, at)
+        if (limit <= 0) return { work: [], lapsed: [] }
         const lapsed: DueDelivery[] = []
-        const { taken, seen, elsewhere } = takeShares(
+        const { rows, readyCount, heldByOthers } = leaseByShares(
           { limit, shares },
           {
             find: (full, missing) => findDue[rank].all(at, formatJson(full), missing),
             claim({ number, lease_token }) {
               claim.run(at + leaseMs, holder, number)
-              poll.note({ number, token: lease_token + 1, holder, until: at + leaseMs })
+              poll.recordLease({ number, token: lease_token + 1, holder, expiresAt: at + leaseMs })
             },
             groupOf: ({ host }) => host,
             isBusy: row => row.withdrawn_at !== null && lapsed.push(row) > 0,
           },
         )
-        const works = readDeliveries(taken, { ...tables, db, readBroadcast })
-        inProcessDeliveries.hold(batch, request, { works, seen, elsewhere })
-        return { works, lapsed }
+        const work = readDeliveries(rows, { ...tables, db, readBroadcast })
+        inProcessDeliveries.hold(batch, request, { work, readyCount, heldByOthers })
+        return { work, lapsed }
       }),
     )
   return {
     async leaseDeliveries(request) {
-      const isOfAnswers = request.rank === 'answer'
-      const leased = isOfAnswers ? inProcessDeliveries.unsure.watch(poll => lease(request, poll)) : lease(request)
-      const { works, lapsed } = await leased
+      const isForAnswers = request.rank === 'answer'
+      const leased = isForAnswers ? inProcessDeliveries.inDoubt.track(poll => lease(request, poll)) : lease(request)
+      const { work, lapsed } = await leased
       // The next poll tries again after an error here. The caller gets its leased work even then.
       if (lapsed.length > 0) await endLapsed(lapsed).catch(() => undefined)
-      return works
+      return work
     },
     renewDelivery: createRenewal(context),
   }
@@ -110,7 +110,7 @@ function createLapsedEnding(
   return lapsed =>
     write(
       batch => {
-        for (const each of lapsed) if (isLapsed.get(each.number, now())) deliveries.endTried(batch, each, now())
+        for (const each of lapsed) if (isLapsed.get(each.number, now())) deliveries.endGivenUp(batch, each, now())
       },
       {
         conflictKeys: () =>

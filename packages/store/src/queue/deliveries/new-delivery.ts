@@ -17,11 +17,11 @@ export interface NewDelivery {
   /** The broadcast to which the delivery belongs. */
   readonly broadcast?: number | undefined
   /** The message and its answer, if they are in memory. */
-  readonly atHand?: DeliveryWords | undefined
+  readonly inMemory?: AnswerInMemory | undefined
 }
 
 /** A message and its answer in memory. */
-interface DeliveryWords extends AnsweredMessage {
+interface AnswerInMemory extends AnsweredMessage {
   readonly response: ResponseDraft
 }
 
@@ -31,6 +31,6 @@ export const newColumns = 'message, response_seq, thread_id, destination, target
 /** Formats a new delivery as the values of `newColumns`. */
 export function columnValues({ to, target, peer }: PlannedDelivery, cause: NewDelivery) {
   const { message, response = null, thread, now, broadcast = null } = cause
-  const host = findShareGroup({ to, target }) ?? null
-  return [message, response, thread, to, formatJson(target), now, peer ?? null, host, broadcast] as const
+  const group = findShareGroup({ to, target }) ?? null
+  return [message, response, thread, to, formatJson(target), now, peer ?? null, group, broadcast] as const
 }

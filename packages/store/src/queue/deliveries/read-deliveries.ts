@@ -39,7 +39,7 @@ export function readDeliveries(
     due.map(({ message }) => message),
     readMessage,
   )
-  const said = readEach(
+  const responsesBySeq = readEach(
     due.map(({ response_seq }) => response_seq),
     responses.read,
   )
@@ -49,7 +49,7 @@ export function readDeliveries(
   )
   return due.map(row => {
     const broadcast = row.broadcast === null ? undefined : broadcasts.get(row.broadcast)
-    const answer = row.response_seq === null ? undefined : said.get(row.response_seq)
+    const answer = row.response_seq === null ? undefined : responsesBySeq.get(row.response_seq)
     const message = messages.get(row.message) as StoredMessage
     return { ...toDelivery(row, message), ...answer, ...(broadcast !== undefined && { broadcast }) }
   })

@@ -33,7 +33,7 @@ interface Outcome {
   /** The number of attempts to subtract, because they do not count. */
   readonly uncounted: 0 | 1
   /** The time of the attempt or postponement that makes the delivery wait; null if the delivery has ended. */
-  readonly triedAt: number | null
+  readonly waitsSince: number | null
 }
 
 /** Creates the transaction that stores the result of an attempt. The next delivery to the same destination follows an ended one. */
@@ -48,28 +48,29 @@ export function createSettle(
   )
   const record = createRecorder(db)
   const recordAttempt = createAttemptRecorder(db)
-  // Deliveries that follow an unsent one wait because of it, so their time to give up begins, too.
+  // Deliveries that follow an unsent one wait because of it, so their time limit begins, too.
   const beginWaiting = db.prepare(
     'UPDATE deliveries SET tried_at = ? WHERE thread_id = ? AND destination = ? AND ended_at IS NULL AND tried_at IS NULL',
   )
 
   function settleDelivery(batch: Batch, delivery: Delivery, settlement: Settlement): number {
-    const held = findHeld.get(Number(delivery.id), delivery.token)
-    if (!held) return 0
+    const leased = findHeld.get(Number(delivery.id), delivery.token)
+    if (!leased) return 0
     const at = now()
-    if (held.withdrawn_at !== null) {
+    if (leased.withdrawn_at !== null) {
       recordAttempt(delivery, settlement)
-      deliveries.endTried(batch, { ...held, number: Number(delivery.id) }, at)
+      deliveries.endGivenUp(batch, { ...leased, number: Number(delivery.id) }, at)
       return 0
     }
     record(Number(delivery.id), toOutcome(settlement, at), settlement.wire)
     recordAttempt(delivery, settlement)
-    moveTotal(batch, `deliveries.${held.state}`, `deliveries.${settlement.state}`)
+    moveTotal(batch, `deliveries.${leased.state}`, `deliveries.${settlement.state}`)
     noteChange(batch, 'delivery', Number(delivery.id))
-    if (held.is_awaited) deliveries.promoteNext(batch, { thread: held.thread_id, destination: held.destination }, at)
+    if (leased.is_awaited)
+      deliveries.promoteNext(batch, { thread: leased.thread_id, destination: leased.destination }, at)
     // A later time is announced, too, because a worker that waits for the next due time has to poll again.
     if (settlement.state === 'later') {
-      beginWaiting.run(at, held.thread_id, held.destination)
+      beginWaiting.run(at, leased.thread_id, leased.destination)
       batch.readyWork.add('deliveries')
     }
     return 1
@@ -100,7 +101,7 @@ function toOutcome(settlement: Settlement, now: number): Outcome {
     reason: settlement.state === 'sent' ? null : settlement.reason,
     note: settlement.state === 'sent' ? (settlement.note ?? null) : null,
     uncounted: settlement.state === 'later' && settlement.uncounted ? 1 : 0,
-    triedAt: isLater ? now : null,
+    waitsSince: isLater ? now : null,
   }
 }
 
@@ -109,8 +110,8 @@ function createRecorder(db: Sql): (number: number, outcome: Outcome, wire: Settl
     `UPDATE deliveries SET state = ?, due_at = ?, ended_at = ?, last_error = coalesce(?, last_error), reason = ?, note = ?,
        wire = coalesce(?, wire), attempt = attempt - ?, tried_at = coalesce(tried_at, CAST(? AS INTEGER)), lease_owner = NULL WHERE number = ?`,
   )
-  return (number, { state, dueAt, endedAt, error, reason, note, uncounted, triedAt }, wire) => {
-    const written = wire === undefined ? null : formatJson(wire)
-    update.run(state, dueAt, endedAt, error, reason, note, written, uncounted, triedAt, number)
+  return (number, { state, dueAt, endedAt, error, reason, note, uncounted, waitsSince }, wire) => {
+    const wireJson = wire === undefined ? null : formatJson(wire)
+    update.run(state, dueAt, endedAt, error, reason, note, wireJson, uncounted, waitsSince, number)
   }
 }

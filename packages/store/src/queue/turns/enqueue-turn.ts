@@ -15,18 +15,18 @@ interface NewTurn {
 
 /** A turn that joins the queue of its thread. */
 export interface QueuedTurn extends NewTurn {
-  readonly lane?: QueuePosition | undefined
+  readonly queuePosition?: QueuePosition | undefined
   /** The digest of the message's author and object, by which an edit finds the turn. */
-  readonly words?: string | undefined
+  readonly authorshipDigest?: string | undefined
   /** The lease of a turn that begins at once. Such a turn is the first of its thread. */
-  readonly lease?: { readonly holder: string; readonly until: number } | undefined
+  readonly lease?: { readonly holder: string; readonly expiresAt: number } | undefined
 }
 
 /** Adds turns to the queue. */
 export interface TurnQueue {
-  queue(batch: Batch, turn: QueuedTurn): void
-  /** Inserts the ended turn of an event for which the agent has already spoken. */
-  noteAnswered(batch: Batch, turn: NewTurn): void
+  enqueue(batch: Batch, turn: QueuedTurn): void
+  /** Inserts a turn that is already answered, for an event to which the agent has responded. */
+  addAnswered(batch: Batch, turn: NewTurn): void
 }
 
 interface TurnQueueDeps {
@@ -44,42 +44,44 @@ export function createTurnQueue(db: Sql, { interrupt, promoteNext }: TurnQueueDe
     `INSERT INTO turns (message, thread_id, task_id, agent, state, authorship, due_at, lease_owner, lease_token, attempt, crash_count)
      VALUES (?, ?, ?, ?, 'working', ?, ?, ?, 1, 1, 1)`,
   )
-  const waitAgain = db.prepare(
+  const resetTask = db.prepare(
     `UPDATE tasks SET state = 'submitted' WHERE id = ?1 AND state = 'working' AND NOT EXISTS
        (SELECT 1 FROM turns WHERE task_id = ?1 AND ended_at IS NULL AND lease_owner IS NOT NULL)`,
   )
   /** Promotes the newer turn after an interruption, and puts its task back to `submitted`. */
   function promoteNewer(batch: Batch, { thread, task, now }: Pick<NewTurn, 'thread' | 'task' | 'now'>): void {
     promoteNext(batch, thread, now)
-    if (task !== undefined) waitAgain.run(task)
+    if (task !== undefined) resetTask.run(task)
   }
   const insertAnswered = db.prepare(
     "INSERT INTO turns (message, thread_id, agent, state, ended_at) VALUES (?, ?, ?, 'answered', ?)",
   )
   return {
-    queue(batch, { message, agent, thread, task, now, lane, words, lease }) {
+    enqueue(batch, { message, agent, thread, task, now, queuePosition, authorshipDigest, lease }) {
       if (lease) {
-        insertLeased.run(message, thread, task ?? null, agent, words ?? null, lease.until, lease.holder)
+        insertLeased.run(message, thread, task ?? null, agent, authorshipDigest ?? null, lease.expiresAt, lease.holder)
         addToTotal(batch, 'messages.working')
         noteChange(batch, 'turn', message)
         return
       }
       const interrupted =
-        lane?.mode === 'interrupt' ? interrupt(batch, { thread, task, speaker: lane.speaker }, now) : undefined
-      const readyAt = lane?.windowMs ? now + lane.windowMs : null
+        queuePosition?.mode === 'interrupt'
+          ? interrupt(batch, { thread, task, speaker: queuePosition.speaker }, now)
+          : undefined
+      const readyAt = queuePosition?.windowMs ? now + queuePosition.windowMs : null
       const columns = [
-        lane?.mode ?? null,
-        lane?.speaker ?? null,
+        queuePosition?.mode ?? null,
+        queuePosition?.speaker ?? null,
         readyAt,
-        interrupted?.aborts ?? 0,
-        words ?? null,
+        interrupted?.abortCount ?? 0,
+        authorshipDigest ?? null,
       ] as const
       insert.run(message, thread, task ?? null, now, agent, ...columns)
       addToTotal(batch, 'messages.received')
       batch.readyWork.add('turns')
       if (interrupted) promoteNewer(batch, { thread, task, now })
     },
-    noteAnswered(batch, { message, agent, thread, now }) {
+    addAnswered(batch, { message, agent, thread, now }) {
       insertAnswered.run(message, thread, agent, now)
       addToTotal(batch, 'messages.answered')
     },
@@ -87,11 +89,11 @@ export function createTurnQueue(db: Sql, { interrupt, promoteNext }: TurnQueueDe
 }
 
 /** A speaker in a thread, or in a task of a thread. */
-interface SpeakerLine {
+interface SpeakerScope {
   readonly thread: number
   readonly task: number | undefined
   readonly speaker: string
 }
 
-/** Ends the open turns of a speaker for their newer message. It returns undefined if there was none. A turn that was aborted often enough runs on. */
-export type Interrupt = (batch: Batch, line: SpeakerLine, now: number) => { readonly aborts: number } | undefined
+/** Ends the open turns of a speaker for their newer message. Returns undefined if there was none. A turn that was aborted `maxAborts` times is not interrupted. */
+export type Interrupt = (batch: Batch, scope: SpeakerScope, now: number) => { readonly abortCount: number } | undefined

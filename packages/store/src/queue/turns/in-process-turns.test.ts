@@ -35,7 +35,7 @@ function openStore(path = ':memory:', exclusive = false) {
 async function openWorker({ slots = 10, path = ':memory:' } = {}) {
   const store = await openStore(path, true)
   const { begun, held, ...test } = createTestConsumer<Turn, TurnTicket>(slots)
-  const consumer: TurnConsumer = { ...test.consumer, mostOf: () => slots }
+  const consumer: TurnConsumer = { ...test.consumer, maxConcurrent: () => slots }
   store.setTurnConsumer?.(consumer)
   return { store, begun, held, consumer }
 }
@@ -108,7 +108,7 @@ test('a poll counts the turns that began of an agent since its worker asked', as
   const { store, begun, consumer } = await openWorker({ slots: 2 })
   await Promise.all(['m1', 'm2', 'm3'].map(id => store.admit(sketchIntake(id), 'c')))
   expect(begun).toHaveLength(2)
-  const asked = { limit: 10, shares: { most: 2, taken: new Map() } }
+  const asked = { limit: 10, shares: { maxPerGroup: 2, usedByGroup: new Map() } }
   expect(await store.leaseTurns({ ...pollOf('worker'), consumer: { ...consumer, beginPoll: () => asked } })).toEqual([])
   await store.close()
 })

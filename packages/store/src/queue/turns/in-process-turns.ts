@@ -9,28 +9,28 @@ import type { Batch } from '../../transaction/batch.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 import type { ContinuedTurns } from '../continued-turns.ts'
 import { createContinuedTurns } from '../continued-turns.ts'
+import type { InDoubtLease, InDoubtLeases } from '../in-doubt-leases.ts'
+import { createInDoubtLeases } from '../in-doubt-leases.ts'
 import type { InProcessQueue, LeasedWork, PollRequest, Slot } from '../in-process-queue.ts'
 import { createInProcessQueue } from '../in-process-queue.ts'
-import type { UnsureLease, UnsureLeases } from '../unsure-leases.ts'
-import { createUnsureLeases } from '../unsure-leases.ts'
-import { createShareCheck, toSharer } from './held-turns.ts'
+import { createShareCheck, toShareLimits } from './held-turns.ts'
 
 export type TurnSlot = Slot<Turn, TurnConsumer>
 
 export interface InProcessTurns
   extends Pick<WorkStore, 'setTurnConsumer'>,
     Pick<InProcessQueue<Turn, TurnTicket, TurnConsumer>, 'limitRequest'> {
-  /** Leases that may have been written, for the next poll. */
-  readonly unsure: UnsureLeases
+  /** Leases that may have been stored, for the next poll. */
+  readonly inDoubt: InDoubtLeases
   /** Turns that began within the transactions of their messages. */
   readonly continued: Pick<ContinuedTurns, 'join' | 'afterStored'>
-  /** Lets no turn begin before its message is durable until this time, ms. */
-  holdContinuations(until: number): void
+  /** Prevents turns from beginning before their messages are durable, until this time, ms. */
+  holdContinuations(endsAt: number): void
   /** Keeps a slot for the turn of a message, if it can be inserted with its lease. `thread` is undefined for a message that begins one. */
   keepSlot(batch: Batch, draft: MessageDraft, thread: number | undefined): TurnSlot | undefined
   /** Begins a turn that was inserted with its lease: within its transaction, if the agent allows that, or when the transaction is durable. */
   begin(batch: Batch, slot: TurnSlot, first: { readonly draft: MessageDraft; readonly noted: NotedMessage }): void
-  /** Tells the worker of the turns that it has leased, and returns them. */
+  /** Reserves slots for the leased turns, ends the poll and returns the turns. */
   hold(batch: Batch, request: PollRequest<TurnConsumer>, leased: LeasedWork<Turn>): readonly Turn[]
 }
 
@@ -42,7 +42,7 @@ export function createInProcessTurns({
   const { setConsumer, keepSlot, limitRequest, hold } = createInProcessQueue<Turn, TurnTicket, TurnConsumer>({
     isSoleWriter,
   })
-  const unsure = createUnsureLeases(db, { table: 'turns', number: 'message' })
+  const inDoubt = createInDoubtLeases(db, { table: 'turns', idColumn: 'message' })
   const checkShare = createShareCheck({ db, now })
   const continued = createContinuedTurns()
   let heldUntil = Number.NEGATIVE_INFINITY
@@ -55,11 +55,11 @@ export function createInProcessTurns({
   return {
     // Other gateways may lease, too, so a check counts their turns.
     ...((isSoleWriter || db.prepareCheck) && { setTurnConsumer: setConsumer }),
-    unsure,
+    inDoubt,
     continued,
     limitRequest,
-    holdContinuations(until) {
-      heldUntil = until
+    holdContinuations(endsAt) {
+      heldUntil = endsAt
     },
     keepSlot(batch, draft, thread) {
       if (thread !== undefined || !isPlain(draft)) return undefined
@@ -71,14 +71,14 @@ export function createInProcessTurns({
       else batch.begins.push(() => begin(turn))
       if (isSoleWriter) return
       checkShare(batch, consumer, turn.agent)
-      const lease = toLease(turn, { holder: consumer.holder, until: now() + consumer.leaseMs })
-      batch.ifUnsure.push(() => unsure.add(lease))
+      const lease = toLease(turn, { holder: consumer.holder, expiresAt: now() + consumer.leaseMs })
+      batch.ifUnsure.push(() => inDoubt.add(lease))
     },
     hold(batch, request, leased) {
       hold(batch, request, leased)
-      const sharer = request.consumer ?? toSharer(request)
-      for (const agent of new Set(leased.works.map(turn => turn.agent))) checkShare(batch, sharer, agent)
-      return leased.works
+      const limits = request.consumer ?? toShareLimits(request)
+      for (const agent of new Set(leased.work.map(turn => turn.agent))) checkShare(batch, limits, agent)
+      return leased.work
     },
   }
 }
@@ -90,9 +90,9 @@ function toFirstTurn({ number, ...stored }: StoredMessage): Turn {
 
 export function toLease(
   { message, token }: Pick<Turn, 'message' | 'token'>,
-  { holder, until }: Pick<UnsureLease, 'holder' | 'until'>,
-): UnsureLease {
-  return { number: message, token, holder, until }
+  { holder, expiresAt }: Pick<InDoubtLease, 'holder' | 'expiresAt'>,
+): InDoubtLease {
+  return { number: message, token, holder, expiresAt }
 }
 
 /** Returns true if the turn of a message has no queue mode and the message is small enough to keep. */

@@ -11,19 +11,19 @@ interface Interruptible extends OpenTurn {
   readonly abort_count: number
 }
 
-/** Parts of the turn table that an interruption needs. */
+/** The operations on turns and tasks that an interruption needs. */
 export interface InterruptionDeps {
   /** Ends a task whose turn a newer message has ended, unless another of its turns is open. */
-  readonly leaveTask: (batch: Batch, task: number, now: number) => void
+  readonly cancelTaskUnlessOpen: (batch: Batch, task: number, now: number) => void
   readonly cancel: CancelTurn
 }
 
-export function createInterruption(db: Sql, { cancel, leaveTask }: InterruptionDeps): Interrupt {
-  const ownerOf = (task: string) => `coalesce((SELECT owner FROM tasks WHERE id = ${task}), '')`
+export function createInterruption(db: Sql, { cancel, cancelTaskUnlessOpen }: InterruptionDeps): Interrupt {
+  const ownerSql = (task: string) => `coalesce((SELECT owner FROM tasks WHERE id = ${task}), '')`
   // A speaker has at most two such turns, because each newer one ends those that wait.
   const findOpen = db.prepare<Interruptible>(
     `SELECT message, thread_id, state, merged_into, task_id, lease_owner, abort_count FROM turns INDEXED BY turns_speaker
-     WHERE thread_id = ? AND speaker = ? AND ended_at IS NULL AND mode = 'interrupt' AND ${ownerOf('turns.task_id')} = ${ownerOf('?')} ORDER BY message`,
+     WHERE thread_id = ? AND speaker = ? AND ended_at IS NULL AND mode = 'interrupt' AND ${ownerSql('turns.task_id')} = ${ownerSql('?')} ORDER BY message`,
   )
   return (batch, { thread, task, speaker }, now) => {
     const open = findOpen
@@ -32,10 +32,10 @@ export function createInterruption(db: Sql, { cancel, leaveTask }: InterruptionD
     for (const turn of open) cancel(batch, turn, now, 'interrupted')
     if (open.length === 0) return undefined
     // The task of the newer message continues.
-    for (const left of new Set(open.map(({ task_id }) => task_id)))
-      if (left !== null && left !== task) leaveTask(batch, left, now)
+    for (const leftTask of new Set(open.map(({ task_id }) => task_id)))
+      if (leftTask !== null && leftTask !== task) cancelTaskUnlessOpen(batch, leftTask, now)
     return {
-      aborts: Math.max(...open.map(({ lease_owner, abort_count }) => abort_count + (lease_owner === null ? 0 : 1))),
+      abortCount: Math.max(...open.map(({ lease_owner, abort_count }) => abort_count + (lease_owner === null ? 0 : 1))),
     }
   }
 }

@@ -10,17 +10,17 @@ import type { Batch } from '../../transaction/batch.ts'
 import { noteChange } from '../../transaction/notices.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 import { moveTotal, moveTotals } from '../../transaction/totals.ts'
+import { leaseByShares } from '../lease-by-shares.ts'
 import { refuseLostLease } from '../lost-lease.ts'
-import { takeShares } from '../take-shares.ts'
-import { createHeldCounter } from './held-turns.ts'
+import { createLeasedTurnCounter } from './held-turns.ts'
 import type { InProcessTurns } from './in-process-turns.ts'
 import { toLease } from './in-process-turns.ts'
-import type { TakenRow } from './merge-turns.ts'
-import { createTurnMerging, takenColumns } from './merge-turns.ts'
+import type { LeasableTurn } from './merge-turns.ts'
+import { createTurnMerging, leasableColumns } from './merge-turns.ts'
 import { toTurn } from './read-turn.ts'
-import { appendAttempt, formatAttempt } from './turn-attempts.ts'
+import { appendAttemptSql, formatAttempt } from './turn-attempts.ts'
 
-interface DueTurn extends TakenRow {
+interface DueTurn extends LeasableTurn {
   /** 1 unless the turn may be merged or interrupted while another transaction changes its thread. */
   readonly is_free: 0 | 1
 }
@@ -29,7 +29,7 @@ export interface TurnLeaseDeps {
   readonly tasks: { setWorking(task: number, now: number): void }
   readonly readMessage: ReadMessage
   readonly firstMessages: Pick<FirstMessages, 'find'>
-  readonly inProcessTurns: Pick<InProcessTurns, 'limitRequest' | 'hold' | 'unsure'>
+  readonly inProcessTurns: Pick<InProcessTurns, 'limitRequest' | 'hold' | 'inDoubt'>
 }
 
 /** Creates the leasing of turns, in the order in which they are due, and their release. */
@@ -43,38 +43,47 @@ export function createTurnLeases(
   const renew = db.prepare(
     'UPDATE turns SET due_at = ? WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
-  const countHeld = createHeldCounter(db)
+  const countLeased = createLeasedTurnCounter(db)
   const claimTurn = createTurnClaim(db, tables)
   const listDue = createDueLister(db, now)
-  const { unsure } = tables.inProcessTurns
+  const { inDoubt } = tables.inProcessTurns
 
   return {
     leaseTurns: request =>
-      unsure.watch(poll =>
+      inDoubt.track(poll =>
         writeLast(batch => {
           const { holder, leaseMs } = request
           const { limit, shares } = tables.inProcessTurns.limitRequest(batch, request)
-          poll.giveBack(batch, now())
+          poll.release(batch, now())
           if (limit <= 0) return []
-          const until = now() + leaseMs
+          const expiresAt = now() + leaseMs
           const claimed: ClaimedTurn[] = []
-          const { elsewhere, seen } = takeShares(
+          const { heldByOthers, readyCount } = leaseByShares(
             { limit, shares },
             {
               find: listDue,
               findFirst:
-                shares && (full => readBatch(db, [() => listDue(full, limit), () => countHeld(holder, now())])),
+                shares && (full => readBatch(db, [() => listDue(full, limit), () => countLeased(holder, now())])),
               claim(row) {
-                const taken = claimTurn(batch, row, { holder, until, now: now() })
-                claimed.push(taken)
-                poll.note(toLease({ message: taken.due.message, token: taken.due.lease_token + 1 }, { holder, until }))
+                const claimedTurn = claimTurn(batch, row, { holder, expiresAt, now: now() })
+                claimed.push(claimedTurn)
+                poll.recordLease(
+                  toLease(
+                    { message: claimedTurn.due.message, token: claimedTurn.due.lease_token + 1 },
+                    { holder, expiresAt },
+                  ),
+                )
               },
               groupOf: ({ agent }) => agent,
               isBusy: row => row.is_free === 0,
             },
           )
-          const readings = claimed.map(taken => () => readClaimed(tables, batch, taken))
-          return tables.inProcessTurns.hold(batch, request, { works: readBatch(db, readings), seen, elsewhere })
+          const readings = claimed.map(claimedTurn => () => readClaimed(tables, batch, claimedTurn))
+          return tables.inProcessTurns.hold(batch, request, {
+            work: readBatch(db, readings),
+            readyCount,
+            heldByOthers,
+          })
         }),
       ),
     noteWaiting: createWaitNoting(db, writeLightly),
@@ -115,12 +124,12 @@ function createAloneNoting({ db, write }: StoreContext): WorkStore['noteAlone'] 
 
 type ListDue = (full: readonly string[], limit: number) => readonly DueTurn[]
 
-/** Prepares the query for due turns. `full` lists agents whose turns are not wanted. */
+/** Prepares the query for due turns. `full` lists agents whose share is full. */
 function createDueLister(db: Sql, now: () => number): ListDue {
   const { skipLocked, isFree } = rowLocksOf(db)
   const findDue = db.prepare<DueTurn>(
-    `SELECT ${takenColumns}, CASE WHEN mode IS NULL OR ${isFree('thread_id')} THEN 1 ELSE 0 END AS is_free FROM (
-       SELECT ${takenColumns} FROM turns WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?))
+    `SELECT ${leasableColumns}, CASE WHEN mode IS NULL OR ${isFree('thread_id')} THEN 1 ELSE 0 END AS is_free FROM (
+       SELECT ${leasableColumns} FROM turns WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?))
        ORDER BY due_at LIMIT +? ${skipLocked}) AS due`,
   )
   return (full, limit) => findDue.all(now(), formatJson(full), limit)
@@ -129,7 +138,7 @@ function createDueLister(db: Sql, now: () => number): ListDue {
 /**
  * Returns true for a turn that was never leased and whose message was not edited. Messages of merged turns may have been edited without a revision.
  */
-function isUntouched({ lease_token, revision, mode }: TakenRow): boolean {
+function isUntouched({ lease_token, revision, mode }: LeasableTurn): boolean {
   return lease_token === 0 && revision === 0 && mode !== 'merge'
 }
 
@@ -139,19 +148,19 @@ function readClaimed(tables: TurnLeaseDeps, batch: Batch, { due, merged }: Claim
 }
 
 interface ClaimedTurn {
-  readonly due: TakenRow
+  readonly due: LeasableTurn
   readonly merged: readonly number[]
 }
 
 interface Claim {
   readonly holder: string
-  readonly until: number
+  readonly expiresAt: number
   readonly now: number
 }
 
 /** Prepares the lease of a due turn, together with the turns that are merged into it. */
 function createTurnClaim(db: Sql, { tasks }: Pick<TurnLeaseDeps, 'tasks'>) {
-  const { mergeFollowers: gather, listMerged } = createTurnMerging(db)
+  const { mergeFollowers, listMerged } = createTurnMerging(db)
   const claim = db.prepare(
     `UPDATE turns SET state = 'working', due_at = ?, lease_token = lease_token + 1, attempt = attempt + 1, lease_owner = ?,
        crash_count = CASE WHEN crash_count = 0 THEN 1 ELSE crash_count END, is_waiting = 0 WHERE message = ?`,
@@ -159,10 +168,10 @@ function createTurnClaim(db: Sql, { tasks }: Pick<TurnLeaseDeps, 'tasks'>) {
   const claimMerged = db.prepare(
     "UPDATE turns SET state = 'working' WHERE merged_into = ? AND ended_at IS NULL AND state = 'received'",
   )
-  return (batch: Batch, row: DueTurn, { holder, until, now }: Claim): ClaimedTurn => {
-    const due = gather(batch, row)
+  return (batch: Batch, row: DueTurn, { holder, expiresAt, now }: Claim): ClaimedTurn => {
+    const due = mergeFollowers(batch, row)
     const { message } = due
-    claim.run(until, holder, message)
+    claim.run(expiresAt, holder, message)
     moveTotal(batch, `messages.${due.state}`, 'messages.working')
     noteChange(batch, 'turn', message)
     const merged = due.mode === 'merge' ? listMerged(message) : []
@@ -175,25 +184,33 @@ function createTurnClaim(db: Sql, { tasks }: Pick<TurnLeaseDeps, 'tasks'>) {
 }
 
 function createRelease({ db, write, now }: StoreContext): WorkStore['release'] {
-  const giveBack = db.prepare(
+  const releaseLease = db.prepare(
     `UPDATE turns SET state = 'received', due_at = ?1, attempt = attempt - ?2, crash_count = 0, lease_owner = NULL, error = coalesce(?3, error),
-       trace = ${appendAttempt('?4')}, tried_at = coalesce(tried_at, CAST(?7 AS INTEGER)) WHERE message = ?5 AND lease_token = ?6 AND lease_owner IS NOT NULL`,
+       trace = ${appendAttemptSql('?4')}, tried_at = coalesce(tried_at, CAST(?7 AS INTEGER)) WHERE message = ?5 AND lease_token = ?6 AND lease_owner IS NOT NULL`,
   )
-  // Turns that follow this one wait because of it, so their time to give up begins, too.
+  // Turns that follow this one wait because of it, so their time limit begins, too.
   const beginWaiting = db.prepare(
     'UPDATE turns SET tried_at = ? WHERE thread_id = ? AND ended_at IS NULL AND tried_at IS NULL',
   )
-  const giveBackMerged = db.prepare(
+  const releaseMerged = db.prepare(
     "UPDATE turns SET state = 'received' WHERE merged_into = ? AND ended_at IS NULL AND state = 'working'",
   )
   return async ({ message, token, thread }, { dueAt, error, uncounted, attempt }) => {
-    const tried = formatAttempt(attempt)
+    const attemptLine = formatAttempt(attempt)
     const firstAttemptAt = uncounted ? null : now()
-    const giveBackTurn = (batch: Batch) => {
-      const { changes } = giveBack.run(dueAt, uncounted ? 1 : 0, error ?? null, tried, message, token, firstAttemptAt)
+    const releaseTurn = (batch: Batch) => {
+      const { changes } = releaseLease.run(
+        dueAt,
+        uncounted ? 1 : 0,
+        error ?? null,
+        attemptLine,
+        message,
+        token,
+        firstAttemptAt,
+      )
       if (changes > 0) {
         if (firstAttemptAt !== null) beginWaiting.run(firstAttemptAt, thread)
-        const merged = giveBackMerged.run(message).changes
+        const merged = releaseMerged.run(message).changes
         moveTotals(batch, 1 + merged, ['messages.working', 'messages.received'])
         noteChange(batch, 'turn', message)
       }
@@ -201,7 +218,7 @@ function createRelease({ db, write, now }: StoreContext): WorkStore['release'] {
       batch.readyWork.add('turns')
       return changes
     }
-    const given = await write(giveBackTurn, { conflictKeys: () => [threadConflict(thread)] })
-    refuseLostLease(given, `turn ${message}`)
+    const released = await write(releaseTurn, { conflictKeys: () => [threadConflict(thread)] })
+    refuseLostLease(released, `turn ${message}`)
   }
 }

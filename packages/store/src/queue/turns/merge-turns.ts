@@ -6,11 +6,11 @@ import type { Batch } from '../../transaction/batch.ts'
 import { moveTotal } from '../../transaction/totals.ts'
 
 /** Columns of `TakenRow`. */
-export const takenColumns =
+export const leasableColumns =
   'message, agent, thread_id, task_id, state, lease_token, attempt, tried_at, crash_count, mode, speaker, revision'
 
 /** The row of a turn that is about to be leased. */
-export interface TakenRow {
+export interface LeasableTurn {
   readonly message: number
   readonly agent: string
   readonly thread_id: number
@@ -25,7 +25,7 @@ export interface TakenRow {
   readonly revision: number
 }
 
-interface Follower extends TakenRow {
+interface Follower extends LeasableTurn {
   readonly size: number
   /** The owner of the turn's task. */
   readonly owner: string | null
@@ -43,14 +43,14 @@ interface TurnMerging {
    * Merges a due turn that nobody has begun with the turns of the same speaker directly after it, within `mergeBounds`. Returns the last of them,
    * which stands for all.
    */
-  mergeFollowers(batch: Batch, due: TakenRow): TakenRow
+  mergeFollowers(batch: Batch, due: LeasableTurn): LeasableTurn
   /** Lists the turns that are merged into a turn, the oldest first. */
   listMerged(message: number): readonly MergedTurn[]
 }
 
 export function createTurnMerging(db: Sql): TurnMerging {
-  const findLine = db.prepare<Follower>(
-    `SELECT ${takenColumns}, (SELECT octet_length(m.content) FROM messages m WHERE m.seq = turns.message) AS size,
+  const listFollowers = db.prepare<Follower>(
+    `SELECT ${leasableColumns}, (SELECT octet_length(m.content) FROM messages m WHERE m.seq = turns.message) AS size,
        (SELECT k.owner FROM tasks k WHERE k.id = turns.task_id) AS owner
      FROM turns INDEXED BY turns_open WHERE thread_id = ? AND ended_at IS NULL AND message >= ? ORDER BY message LIMIT ${mergeBounds.messages}`,
   )
@@ -61,10 +61,10 @@ export function createTurnMerging(db: Sql): TurnMerging {
   return {
     mergeFollowers(batch, due) {
       if (due.mode !== 'merge' || due.lease_token > 0) return due
-      const together = takeMergeable(findLine.all(due.thread_id, due.message))
-      const last = together.at(-1)
+      const mergeable = takeMergeable(listFollowers.all(due.thread_id, due.message))
+      const last = mergeable.at(-1)
       if (!last || last.message === due.message) return due
-      for (const { message, state } of together.slice(0, -1)) {
+      for (const { message, state } of mergeable.slice(0, -1)) {
         merge.run(last.message, message)
         moveTotal(batch, `messages.${state}`, 'messages.working')
       }
@@ -75,15 +75,15 @@ export function createTurnMerging(db: Sql): TurnMerging {
 }
 
 /** Returns the first turn and those after it that can be merged with it. */
-function takeMergeable(line: readonly Follower[]): readonly Follower[] {
-  const [first] = line
+function takeMergeable(openTurns: readonly Follower[]): readonly Follower[] {
+  const [first] = openTurns
   if (!first) return []
   let bytes = 0
-  const end = line.findIndex((turn, at) => {
+  const end = openTurns.findIndex((turn, at) => {
     bytes += turn.size
     return at > 0 && (!isMergeable(turn, first) || bytes > mergeBounds.bytes)
   })
-  return end === -1 ? line : line.slice(0, end)
+  return end === -1 ? openTurns : openTurns.slice(0, end)
 }
 
 /** Returns true if a turn can be merged with the first one. Their tasks may differ but have the same owner. */

@@ -3,8 +3,8 @@ import type { TurnAborted } from '@postern/message'
 import type { MessageState } from '@postern/pipeline'
 import type { Batch } from '../../transaction/batch.ts'
 
-/** Reasons for which a turn ends without an answer. With `removed` its rows are deleted, and its partial answers with them. */
-export type EndingReason = Exclude<TurnAborted['kind'], 'shutting_down' | 'edited'> | 'removed'
+/** The reasons to end a turn without an answer. `removed` also deletes its rows and its partial answers. */
+export type CancelReason = Exclude<TurnAborted['kind'], 'shutting_down' | 'edited'> | 'removed'
 
 /** The row of a turn that has not ended. */
 export interface OpenTurn {
@@ -17,4 +17,4 @@ export interface OpenTurn {
 export const openTurnColumns = 'message, thread_id, state, merged_into'
 
 /** Ends an open turn, even one that a worker holds. The caller still has to promote the next turn of the thread. */
-export type CancelTurn = (batch: Batch, turn: OpenTurn, now: number, reason?: EndingReason) => void
+export type CancelTurn = (batch: Batch, turn: OpenTurn, now: number, reason?: CancelReason) => void

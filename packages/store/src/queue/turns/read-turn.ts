@@ -9,7 +9,7 @@ interface TurnReaderDeps {
 }
 
 /** The row of a turn before its attempt. */
-interface TakenTurn {
+interface UnleasedTurn {
   readonly message: number
   readonly lease_token: number
   readonly attempt: number
@@ -18,7 +18,7 @@ interface TakenTurn {
   readonly revision: number
 }
 
-interface TurnWords {
+interface TurnMessages {
   /** Earlier messages that the turn also answers, oldest first. */
   readonly merged: readonly number[]
   /** The message of the turn, if it began its thread and is in memory. */
@@ -26,10 +26,10 @@ interface TurnWords {
 }
 
 /** Builds the turn for its worker. */
-export function toTurn({ readMessage }: TurnReaderDeps, due: TakenTurn, { merged, first }: TurnWords): Turn {
+export function toTurn({ readMessage }: TurnReaderDeps, due: UnleasedTurn, { merged, first }: TurnMessages): Turn {
   const { message, lease_token: token, attempt, tried_at, crash_count: crashes, revision } = due
   const { agent, via, content, thread, target, flags, correlationId, task } = first ?? readMessage(message)
-  const held = {
+  const lease = {
     message,
     token: token + 1,
     attempt: attempt + 1,
@@ -37,7 +37,7 @@ export function toTurn({ readMessage }: TurnReaderDeps, due: TakenTurn, { merged
     crashes,
   }
   const turn = {
-    ...held,
+    ...lease,
     agent,
     via,
     thread,
@@ -60,7 +60,7 @@ export function toTurn({ readMessage }: TurnReaderDeps, due: TakenTurn, { merged
   }
 }
 
-interface TurnRow extends TakenTurn {
+interface TurnRow extends UnleasedTurn {
   readonly merged_into: number | null
 }
 

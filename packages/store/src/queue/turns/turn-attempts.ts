@@ -2,12 +2,12 @@
 import type { TurnAttempt } from '@postern/message'
 import { formatJson, parseJson } from '../../sql/json-columns.ts'
 
-/** The most bytes of a turn's attempts. The next attempt then replaces all of them, because the newest ones show why the turn does not end. */
-const fullBytes = 12 * 1024
+/** The size of stored attempts above which the next attempt replaces them. The newest attempts show why the turn does not end. */
+const attemptsResetBytes = 12 * 1024
 
-/** Formats the column `trace` with one more attempt as SQL. `added` is the numbered parameter with the result of `formatAttempt`. */
-export function appendAttempt(added: string): string {
-  return `CASE WHEN octet_length(coalesce(trace, '')) > ${fullBytes} THEN '' ELSE coalesce(trace, '') END || ${added}`
+/** Formats the column `trace` with one more attempt as SQL. `parameter` is the numbered parameter with the result of `formatAttempt`. */
+export function appendAttemptSql(parameter: string): string {
+  return `CASE WHEN octet_length(coalesce(trace, '')) > ${attemptsResetBytes} THEN '' ELSE coalesce(trace, '') END || ${parameter}`
 }
 
 /** Formats an attempt as one line of JSON, which is empty without an attempt. */

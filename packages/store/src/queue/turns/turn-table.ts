@@ -9,7 +9,7 @@ import type { TurnQueue } from './enqueue-turn.ts'
 import { createTurnQueue } from './enqueue-turn.ts'
 import type { InterruptionDeps } from './interrupt-turns.ts'
 import { createInterruption } from './interrupt-turns.ts'
-import type { CancelTurn, EndingReason, OpenTurn } from './open-turn.ts'
+import type { CancelReason, CancelTurn, OpenTurn } from './open-turn.ts'
 import { openTurnColumns } from './open-turn.ts'
 import { createPromotion } from './promote-turn.ts'
 import { createLeaseRevocation } from './revoke-lease.ts'
@@ -22,14 +22,14 @@ export interface TurnTable extends TurnQueue {
    * Ends the turn of a message if it is open, and makes the next turn of its thread ready. Other messages that its answer would have covered are
    * still answered.
    */
-  cancelOf(batch: Batch, message: number, now: number, reason?: EndingReason): void
+  cancelOf(batch: Batch, message: number, now: number, reason?: CancelReason): void
   /** Interrupts the worker of an open turn whose message was edited, and makes the turn ready again at once. */
   restart(batch: Batch, turn: OpenTurn, now: number): void
   /** Assigns a waiting turn to another speaker. Turns that were merged with it get answers of their own. */
-  setApart(batch: Batch, turn: OpenTurn, to: { readonly speaker: string | null; readonly now: number }): void
+  assignSpeaker(batch: Batch, turn: OpenTurn, to: { readonly speaker: string | null; readonly now: number }): void
 }
 
-interface TurnTableDeps extends Pick<InterruptionDeps, 'leaveTask'> {
+interface TurnTableDeps extends Pick<InterruptionDeps, 'cancelTaskUnlessOpen'> {
   /** Withdraws the partial answers of a message's turn. */
   readonly withdrawInterim: (batch: Batch, message: number, now: number) => void
 }
@@ -40,36 +40,36 @@ interface Ending {
   readonly kind: TurnAborted['kind']
 }
 
-const endings: Readonly<Record<EndingReason, Ending>> = {
+const endings: Readonly<Record<CancelReason, Ending>> = {
   canceled: { state: 'failed', error: 'canceled', kind: 'canceled' },
   deleted: { state: 'failed', error: 'canceled', kind: 'deleted' },
   removed: { state: 'failed', error: 'canceled', kind: 'deleted' },
   interrupted: { state: 'ignored', error: 'interrupted by a newer message', kind: 'interrupted' },
 }
 
-export function createTurnTable(db: Sql, { leaveTask, withdrawInterim }: TurnTableDeps): TurnTable {
+export function createTurnTable(db: Sql, { cancelTaskUnlessOpen, withdrawInterim }: TurnTableDeps): TurnTable {
   const findOpen = db.prepare<OpenTurn>(`SELECT ${openTurnColumns} FROM turns WHERE message = ? AND ended_at IS NULL`)
   const end = db.prepare(
     `UPDATE turns SET state = ?, error = ?, due_at = NULL, lease_owner = NULL, merged_into = NULL, ended_at = ? WHERE message = ?`,
   )
-  const dissolve = db.prepare(
+  const unmerge = db.prepare(
     "UPDATE turns SET merged_into = NULL, state = 'received' WHERE merged_into = ? AND ended_at IS NULL RETURNING message",
   )
-  const respeak = db.prepare('UPDATE turns SET speaker = ? WHERE message = ?')
-  const putBack = db.prepare('UPDATE turns SET due_at = NULL WHERE message = ? AND lease_owner IS NULL')
+  const setSpeaker = db.prepare('UPDATE turns SET speaker = ? WHERE message = ?')
+  const clearDue = db.prepare('UPDATE turns SET due_at = NULL WHERE message = ? AND lease_owner IS NULL')
   const revokeLease = createLeaseRevocation(db)
   const promoteNext = createPromotion(db)
 
   const cancel: CancelTurn = (batch, { message, state }, now, reason = 'canceled') => {
     const ending = endings[reason]
-    for (const _ of dissolve.all(message)) moveTotal(batch, `messages.${state}`, 'messages.received')
+    for (const _ of unmerge.all(message)) moveTotal(batch, `messages.${state}`, 'messages.received')
     end.run(ending.state, ending.error, now, message)
     if (reason !== 'removed') withdrawInterim(batch, message, now)
     moveTotal(batch, `messages.${state}`, `messages.${ending.state}`)
     noteChange(batch, 'turn', message)
     batch.notices.push({ topic: `message:${message}`, payload: { kind: ending.kind } })
   }
-  const interrupt = createInterruption(db, { cancel, leaveTask })
+  const interrupt = createInterruption(db, { cancel, cancelTaskUnlessOpen })
   const restart: TurnTable['restart'] = (batch, { message, merged_into }, now) =>
     revokeLease(batch, merged_into ?? message, now)
 
@@ -84,11 +84,11 @@ export function createTurnTable(db: Sql, { leaveTask, withdrawInterim }: TurnTab
       promoteNext(batch, turn.thread_id, now)
     },
     restart,
-    setApart(batch, { message, thread_id, merged_into }, { speaker, now }) {
+    assignSpeaker(batch, { message, thread_id, merged_into }, { speaker, now }) {
       const leader = merged_into ?? message
-      respeak.run(speaker, message)
-      if (dissolve.all(leader).length === 0) return
-      putBack.run(leader)
+      setSpeaker.run(speaker, message)
+      if (unmerge.all(leader).length === 0) return
+      clearDue.run(leader)
       promoteNext(batch, thread_id, now)
     },
   }

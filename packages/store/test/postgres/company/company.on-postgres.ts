@@ -130,7 +130,7 @@ describe('stores that write to one database at a time', () => {
       { agent: 'tasks', turns: '20' },
     ])
     for (let round = 0; round < 10; round += 1) {
-      const shares = { most: 4, taken: new Map() }
+      const shares = { maxPerGroup: 4, usedByGroup: new Map() }
       const leased = await Promise.all(
         stores.map((store, at) => store.leaseTurns({ ...request, holder: `worker ${at}`, shares })),
       )
@@ -163,7 +163,7 @@ async function tellStory(stores: readonly GatewayStore[], sender: number): Promi
 async function answerAll(store: GatewayStore, holder: string, isOver: () => boolean): Promise<readonly string[]> {
   const ids: string[] = []
   while (!isOver()) {
-    const turns = await store.leaseTurns({ ...request, holder, shares: { most: 32, taken: new Map() } })
+    const turns = await store.leaseTurns({ ...request, holder, shares: { maxPerGroup: 32, usedByGroup: new Map() } })
     const commit = async (turn: Turn) => {
       await store.commit(turn, sketchAnswer(turn, 'hello'))
       ids.push(turn.content.id)

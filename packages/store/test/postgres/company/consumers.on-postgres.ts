@@ -51,17 +51,17 @@ function startTestWorker(store: GatewayStore, { holder = 'worker', most = 10, is
     holder,
     leaseMs,
     hasCapacity: () => slots.size + polling < most,
-    mostOf: () => most,
+    maxConcurrent: () => most,
     beginPoll() {
       polling = Math.ceil((most - slots.size) / 2)
-      return { limit: polling, shares: { most, taken: new Map([['echo', slots.size]]) } }
+      return { limit: polling, shares: { maxPerGroup: most, usedByGroup: new Map([['echo', slots.size]]) } }
     },
     endPoll() {
       polling = 0
     },
-    hold: ticket => void slots.add(ticket),
-    giveUp: turn => void slots.delete(turn),
-    letGo: ticket => void slots.delete(ticket),
+    reserveSlot: ticket => void slots.add(ticket),
+    undoLease: turn => void slots.delete(turn),
+    releaseSlot: ticket => void slots.delete(ticket),
     begin(turn, ticket) {
       slots.delete(ticket)
       begun.push(turn)
@@ -307,7 +307,7 @@ test('a poll that takes nothing of what is due keeps no other gateway from it', 
   expect(held).toBeDefined()
   for (let round = 0; round < 100; round += 1) {
     // The poll finds the second turn, and that the agent has as many as it may.
-    expect(await other.leaseTurns({ ...pollOf('two'), shares: { most: 1, taken: new Map() } })).toEqual([])
+    expect(await other.leaseTurns({ ...pollOf('two'), shares: { maxPerGroup: 1, usedByGroup: new Map() } })).toEqual([])
     const [turn] = await store.leaseTurns(pollOf('one'))
     expect(turn?.content.id, `round ${round}`).toBe('m2')
     if (turn) await store.release(turn, { dueAt: 0, uncounted: true })

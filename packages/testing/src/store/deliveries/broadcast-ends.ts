@@ -120,7 +120,7 @@ function describeRanks(open: OpenStore): void {
         holder: 'worker',
         limit: 9,
         leaseMs,
-        shares: { most: 1, taken: new Map([['one.test', 1]]) },
+        shares: { maxPerGroup: 1, usedByGroup: new Map([['one.test', 1]]) },
         rank: 'broadcast',
       } as const
       expect((await store.leaseDeliveries(request)).map(({ to }) => to)).toEqual(['https://two.test/inbox'])

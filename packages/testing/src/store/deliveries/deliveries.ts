@@ -200,7 +200,7 @@ function describeGroups(open: OpenStore): void {
       const ports = [1, 2, 3, 4].map(at => `https://push.test:${at}/inbox`)
       for (const [at, to] of [...mailboxes, ...ports, 'https://peer.test/inbox'].entries())
         await answerTo(store, `m${at}`, `t${at}`, [to])
-      const shares = { most: 2, mostOf: new Map([[mailGroup, 3]]), taken: new Map() }
+      const shares = { maxPerGroup: 2, maxByGroup: new Map([[mailGroup, 3]]), usedByGroup: new Map() }
       const leased = await store.leaseDeliveries({ holder: 'w', limit: 100, leaseMs, rank: 'answer', shares })
       expect(leased.map(({ to }) => to)).toEqual([
         ...mailboxes.slice(0, 3),

@@ -45,7 +45,7 @@ export function describeWatches(open: OpenStore): void {
         [groupOf('ann'), 2],
         [groupOf('bob'), 3],
       ])
-      const shares = { most: 8, mostOf: maxOf, taken: new Map() }
+      const shares = { maxPerGroup: 8, maxByGroup: maxOf, usedByGroup: new Map() }
       const deliveries = await store.leaseDeliveries({
         holder: 'w',
         limit: 100,

@@ -21,14 +21,14 @@ function runAtOnce(store: Store, handle: (turn: Turn) => unknown): readonly Turn
   const consumer: TurnConsumer = {
     holder: 'worker',
     leaseMs: 60_000,
-    mostOf: () => Number.POSITIVE_INFINITY,
+    maxConcurrent: () => Number.POSITIVE_INFINITY,
     hasCapacity: () => true,
     continuesAdmission: () => true,
-    beginPoll: () => ({ limit: 10, shares: { most: 10, taken: new Map() } }),
+    beginPoll: () => ({ limit: 10, shares: { maxPerGroup: 10, usedByGroup: new Map() } }),
     endPoll() {},
-    hold() {},
-    letGo() {},
-    giveUp() {},
+    reserveSlot() {},
+    releaseSlot() {},
+    undoLease() {},
     begin(turn) {
       begun.push(turn)
       void handle(turn)

@@ -142,7 +142,11 @@ function describeInterrupting(open: OpenStore): void {
 }
 
 function describeShares(open: OpenStore): void {
-  const request = { limit: 9, leaseMs, shares: { most: 9, mostOf: new Map([['echo', 2]]), taken: new Map() } }
+  const request = {
+    limit: 9,
+    leaseMs,
+    shares: { maxPerGroup: 9, maxByGroup: new Map([['echo', 2]]), usedByGroup: new Map() },
+  }
   test(
     'an agent with a limit of its own never has more running turns, for all workers together',
     withStore(open, async ({ store, advance }) => {

@@ -188,7 +188,10 @@ function describeBusyAgents(open: OpenStore): void {
       await store.admit(sketchIntake('m1'), 'c')
       const { message } = await store.admit({ ...sketchIntake('m2'), agent: 'help' }, 'c')
       const request = { holder: 'w', limit: 9, leaseMs }
-      const agentShares = (agents: Record<string, number>) => ({ most: 2, taken: new Map(Object.entries(agents)) })
+      const agentShares = (agents: Record<string, number>) => ({
+        maxPerGroup: 2,
+        usedByGroup: new Map(Object.entries(agents)),
+      })
       expect(await store.leaseTurns({ ...request, shares: agentShares({ echo: 2, help: 2 }) })).toEqual([])
       expect(await store.leaseTurns({ ...request, shares: agentShares({ echo: 2, help: 1 }) })).toMatchObject([
         { message, agent: 'help' },
@@ -201,7 +204,7 @@ function describeBusyAgents(open: OpenStore): void {
     withStore(open, async ({ store }) => {
       for (const id of ['m1', 'm2', 'm3', 'm4']) await store.admit(sketchIntake(id), 'c')
       await store.admit({ ...sketchIntake('m5'), agent: 'help' }, 'c')
-      const shares = { most: 2, taken: new Map([['echo', 1]]) }
+      const shares = { maxPerGroup: 2, usedByGroup: new Map([['echo', 1]]) }
       const turns = await store.leaseTurns({ holder: 'w', limit: 3, leaseMs, shares })
       expect(turns.map(({ agent }) => agent)).toEqual(['echo', 'help'])
     }),

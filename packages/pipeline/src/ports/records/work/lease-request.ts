@@ -10,14 +10,14 @@ export interface LeaseRequest {
 }
 
 /**
- * The work of one agent (for turns) or destination host (for deliveries) that may run concurrently, and that already runs here. Turns that other
- * holders run also count, except those that wait for another agent.
+ * The limits of concurrent work by group, and the slots that the worker uses already. The group of a turn is its agent, that of a delivery is its
+ * destination host. Turns that other holders run also count, except those that wait for another agent.
  */
 interface Shares {
-  readonly most: number
-  /** The limits that differ from `most`, by agent or host. */
-  readonly mostOf?: ReadonlyMap<string, number> | undefined
-  readonly taken: ReadonlyMap<string, number>
+  readonly maxPerGroup: number
+  /** The limits that differ from `maxPerGroup`. */
+  readonly maxByGroup?: ReadonlyMap<string, number> | undefined
+  readonly usedByGroup: ReadonlyMap<string, number>
 }
 
 /** The rank of a delivery: answers precede broadcasts. */
