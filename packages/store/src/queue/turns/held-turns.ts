@@ -38,7 +38,7 @@ type ShareCheck = (batch: Batch, limits: ShareLimits, agent: string) => void
  * this gateway, while it holds the lock of the agent. A count in memory could be older than another transaction of this process.
  */
 export function createShareCheck({ db, now }: Pick<StoreContext, 'db' | 'now'>): ShareCheck {
-  const check = prepareCheck(db, `SELECT count(*) <= ?2 AS is_within_limit ${leasedTurnsSql} AND agent = ?3`)
+  const check = prepareCheck(db, `SELECT count(*) <= ?2 AS is_so ${leasedTurnsSql} AND agent = ?3`)
   return (batch, limits, agent) => {
     const maxTurns = limits.maxConcurrent(agent)
     if (!batch.hasCompany || !Number.isFinite(maxTurns)) return
