@@ -7,11 +7,11 @@ import type { FetchFile } from '@postern/pipeline'
 import type { ChannelSlice } from '../config/channel-slices.ts'
 
 /** The number of bytes that the gateway fetches from one host per day, because a stranger’s post must not fill the disk. */
-const maxBytesOfHost = 256 * 1024 * 1024
+const maxDailyBytes = 256 * 1024 * 1024
 const dayMs = 24 * 3_600_000
 const maxHosts = 10_000
 /** The number of concurrent fetches, each of which holds its bytes in memory. */
-const atOnce = 8
+const maxConcurrentFetches = 8
 const request = { timeoutMs: 15_000, redirects: 3 } as const
 
 /** Creates the fetcher. It accepts only files of types that people may attach in the chat, and only from public addresses. */
@@ -23,10 +23,10 @@ export function createFileFetcher(
   const [rules] = slices.flatMap(({ module, config }) => module.fileRules?.(config) ?? [])
   if (!isKeeping || !rules) return undefined
   const dailyBytes = createDayBudget(now)
-  const semaphore = createKeyedSemaphore({ maxRunning: atOnce, maxWaiting: Number.POSITIVE_INFINITY })
+  const semaphore = createKeyedSemaphore({ maxRunning: maxConcurrentFetches, maxWaiting: Number.POSITIVE_INFINITY })
   return async (url, signal) => {
     const { host } = new URL(url)
-    if (dailyBytes.of(host) >= maxBytesOfHost) return undefined
+    if (dailyBytes.count(host) >= maxDailyBytes) return undefined
     const options = { ...request, signal, maxBytes: rules.max_bytes }
     // A failed fetch may have received as many bytes as the limit of a file.
     const { status, body } = await semaphore
@@ -51,7 +51,7 @@ function createDayBudget(now: () => number) {
     day = today
   }
   return {
-    of(host: string): number {
+    count(host: string): number {
       startDay()
       return bytes.get(host) ?? 0
     },
