@@ -40,7 +40,7 @@ export async function runPostern(argv: readonly string[]): Promise<void> {
   try {
     readEnvironmentFile()
     const program = createProgram(mask)
-    endWithReader(program)
+    exitOnClosedPipe(program)
     await program.parseAsync([...argv])
   } catch (error) {
     process.stderr.write(`${toTerminalOutput(mask.hideIn(describeForTerminal(error)))}\n`)
@@ -49,7 +49,7 @@ export async function runPostern(argv: readonly string[]): Promise<void> {
 }
 
 /** Ends a command silently when its reader has closed the pipe (`postern messages | head -1`). A running gateway continues. */
-function endWithReader(program: Command): void {
+function exitOnClosedPipe(program: Command): void {
   let isServing = false
   program.hook('preAction', (_, command) => {
     isServing = ['dev', 'start'].includes(command.name())
@@ -112,19 +112,19 @@ export function createProgram(mask = createSecretMask()): Command {
 function createContext(readOptions: () => CommonOptions, mask: SecretMask): GatewayCommandContext {
   const configPath = () => readOptions().config
   // These modules load when a command needs them, so that `--help` and `--version` answer without the gateway.
-  const file = async () => {
+  const readFile = async () => {
     const { readConfigFile } = await import('./config/read-config.ts')
     const { listSecretTexts } = await import('./masking/secret-settings.ts')
-    const read = await readConfigFile({ path: configPath(), environment: process.env, workingDir: process.cwd() })
-    mask.learn(listSecretTexts(read))
-    return read
+    const file = await readConfigFile({ path: configPath(), environment: process.env, workingDir: process.cwd() })
+    mask.addSecrets(listSecretTexts(file))
+    return file
   }
   const access: ApiAccess = {
     async openClient() {
       const { findRemoteGateway, openRemoteClient } = await import('@postern/operator/client')
       const remote = findRemoteGateway({ options: readOptions(), environment: process.env })
       if (remote) return openRemoteClient(remote)
-      return (await import('./running/operator-client.ts')).openOperatorClient(await file())
+      return (await import('./running/operator-client.ts')).openOperatorClient(await readFile())
     },
   }
   const print = (text: string) => writeLine(toTerminalOutput(mask.hideIn(text)))
@@ -137,12 +137,12 @@ function createContext(readOptions: () => CommonOptions, mask: SecretMask): Gate
       return { list: channelModules, resolveAlias: resolveChannelAlias }
     },
     configPath,
-    file,
-    findData: async () => (await import('./running/operator-client.ts')).findDataLocation(await file()),
+    readFile,
+    findData: async () => (await import('./running/operator-client.ts')).findDataLocation(await readFile()),
     async describeFile() {
       const { findRemoteGateway } = await import('@postern/operator/client')
       if (findRemoteGateway({ options: readOptions(), environment: process.env })) return {}
-      const { origin, agents } = await file().then(
+      const { origin, agents } = await readFile().then(
         ({ tree }) => tree,
         () => ({ origin: undefined, agents: undefined }),
       )
@@ -154,7 +154,7 @@ function createContext(readOptions: () => CommonOptions, mask: SecretMask): Gate
     },
     async examineUnopened(fault, groups) {
       const { examineUnopenedGateway } = await import('./running/unopened-doctor.ts')
-      return examineUnopenedGateway({ fault, groups, readFile: file })
+      return examineUnopenedGateway({ fault, groups, readFile })
     },
     output: options => ({ ...access, json: options.json === true, ...describeScreen(), print, printStyled }),
     print,

@@ -1,10 +1,10 @@
 // Overrides values of the configuration file with environment variables.
-import { ConfigError, isJsonObject } from '@postern/message'
+import { ConfigError } from '@postern/message'
 import { z } from 'zod'
+import type { ConfigTree } from './config-tree.ts'
+import { setAt } from './config-tree.ts'
 import { configSchema } from './schema.ts'
 import { suggestName } from './suggest-name.ts'
-
-type Tree = Readonly<Record<string, unknown>>
 
 interface JsonSchema {
   readonly type?: string
@@ -32,17 +32,17 @@ function variableTypeOf({ type = '', items }: JsonSchema): string | undefined {
 
 /** Overrides values of the file. `referenced`: variables that the file itself refers to, which need not be keys. @throws ConfigError */
 export function applyEnvironment(
-  file: Tree,
+  file: ConfigTree,
   environment: Readonly<Record<string, string | undefined>>,
   referenced: ReadonlySet<string> = new Set(),
-): Tree {
-  const relevant = Object.entries(environment).filter(
-    ([name]) => name.startsWith('POSTERN_') && !outsideConfig.has(name),
+): ConfigTree {
+  const gatewayVariables = Object.entries(environment).filter(
+    ([name]) => name.startsWith('POSTERN_') && !nonSettingVariables.has(name),
   )
-  if (relevant.length === 0) return file
+  if (gatewayVariables.length === 0) return file
   const variables = listVariables()
   let tree: unknown = file
-  for (const [name, text] of relevant) {
+  for (const [name, text] of gatewayVariables) {
     const variable = variables.get(name)
     if (!variable && referenced.has(name)) continue
     if (!variable) {
@@ -50,13 +50,13 @@ export function applyEnvironment(
       const fix = suggestion === undefined ? 'Unset it, or correct its spelling.' : `Did you mean ${suggestion}?`
       throw new ConfigError(name, 'is not a known variable', fix)
     }
-    tree = writeAt(tree, variable.path, readValue(name, text ?? '', variable.type))
+    tree = setAt(tree, variable.path, readValue(name, text ?? '', variable.type))
   }
-  return tree as Tree
+  return tree as ConfigTree
 }
 
 /** Variables that are not settings: the path of the file, and the address of a gateway for commands without a file. */
-const outsideConfig = new Set(['POSTERN_CONFIG', 'POSTERN_URL'])
+const nonSettingVariables = new Set(['POSTERN_CONFIG', 'POSTERN_URL'])
 
 function readValue(name: string, text: string, type: string): unknown {
   if (type === 'string') return text
@@ -64,16 +64,4 @@ function readValue(name: string, text: string, type: string): unknown {
   if (type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true'
   if (type !== 'boolean' && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text)
   throw new ConfigError(name, `"${text}" is not of type ${type}`, `Give a value of type ${type}.`)
-}
-
-/** Returns the value at a path of a configuration. */
-export function readAt(tree: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>((node, key) => (node as Tree | undefined)?.[key], tree)
-}
-
-/** Returns the tree with `value` at a path. Replaces a single value on the way, and keeps a list, which the schema then rejects. */
-export function writeAt(tree: unknown, [key = '', ...innerPath]: readonly string[], value: unknown): unknown {
-  if (Array.isArray(tree)) return tree
-  const members = isJsonObject(tree) ? tree : {}
-  return { ...members, [key]: innerPath.length === 0 ? value : writeAt(members[key], innerPath, value) }
 }

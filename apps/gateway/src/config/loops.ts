@@ -4,7 +4,7 @@ import type { MentionFanoutLimits } from '@postern/pipeline'
 import { defaultCallsPerMessage } from '@postern/pipeline'
 import { z } from 'zod'
 
-const count = (usual: number) => z.int().positive().default(usual)
+const count = (defaultCount: number) => z.int().positive().default(defaultCount)
 
 /** Limits that end conversations of agents with each other. They hold by default, in dev mode too. */
 export const loopConfigSchema = z.strictObject({

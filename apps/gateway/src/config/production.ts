@@ -12,7 +12,7 @@ interface ProductionRule {
 
 const localHostPattern = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f.*\]|0\.0\.0\.0|\[::\])$/
 
-/** Settings that `start` refuses outside of dev mode. */
+/** The rules of `start` outside of dev mode. */
 const productionRules: readonly ProductionRule[] = [
   {
     isViolated: ({ network }) => Object.keys(network.loopback).length > 0,
@@ -49,7 +49,7 @@ const productionRules: readonly ProductionRule[] = [
   },
 ]
 
-/** Settings that `start` refuses in a file with "dev": its unsafe switches are for this machine alone. */
+/** The rules of `start` for a file with `dev`, whose unsafe switches other machines must not reach. */
 const devRules: readonly ProductionRule[] = [
   {
     isViolated: ({ listen }) => !isLoopbackHost(listen.host),

@@ -5,6 +5,7 @@ import { isJsonObject, listConfigFaults } from '@postern/message'
 import type { Simulation } from '@postern/simulation'
 import { channelModules } from '../channels.ts'
 import type { AnyChannelModule } from '../config/channel-slices.ts'
+import type { ConfigTree } from '../config/config-tree.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import { createConfigFaults, parseConfig } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
@@ -17,7 +18,7 @@ interface DevConfigs {
   /** Completes a file with dev mode's values and parses it. @throws AggregateError of ConfigErrors */
   parse(file: ConfigFile): Config
   /** Returns the made-up secrets of the last file. */
-  madeUp(): readonly GeneratedSecret[]
+  generatedSecrets(): readonly GeneratedSecret[]
 }
 
 export function createDevConfigs({ network, mail, a2a }: Simulation): DevConfigs {
@@ -25,16 +26,16 @@ export function createDevConfigs({ network, mail, a2a }: Simulation): DevConfigs
   const { dns, loopback } = network
   const issuers = [a2a.issuerConfig, a2a.deadIssuerConfig]
   const secretsBySource = new Map<string, GeneratedSecret>()
-  let madeUp: readonly GeneratedSecret[] = []
+  let generatedSecrets: readonly GeneratedSecret[] = []
   return {
     parse({ tree, missing }) {
-      madeUp = generateSecrets(missing, [...secretsBySource.values()])
-      for (const made of madeUp) secretsBySource.set(made.source, made)
-      const filledTree = fillAll(fillSecrets(tree, madeUp), devDefaults)
+      generatedSecrets = generateSecrets(missing, [...secretsBySource.values()])
+      for (const made of generatedSecrets) secretsBySource.set(made.source, made)
+      const filledTree = fillAll(fillSecrets(tree, generatedSecrets), devDefaults)
       const access = { submit: mail.submit, issuers, origin: String(filledTree.origin), secret }
       return parseFilled(fillAll(filledTree, simulatedDefaults({ dns, loopback, ...access })), missing)
     },
-    madeUp: () => madeUp,
+    generatedSecrets: () => generatedSecrets,
   }
 }
 
@@ -72,10 +73,8 @@ export function simulatedDefaults({ dns, loopback, ...access }: SimulatedNetwork
   ]
 }
 
-type Tree = Readonly<Record<string, unknown>>
-
 /** Puts a value at `path`, and never replaces a value of the file. */
-function fillAt(tree: Tree, path: readonly string[], fill: (present: unknown) => unknown): Tree {
+function fillAt(tree: ConfigTree, path: readonly string[], fill: (present: unknown) => unknown): ConfigTree {
   const [key, ...innerPath] = path
   if (key === undefined) return tree
   const present = tree[key]
@@ -91,7 +90,7 @@ function fillBeside(present: unknown, value: unknown, neighbor: string): unknown
   return [...present, ...value.filter(item => !presentNames.has(nameOf(item)))]
 }
 
-export function fillAll(tree: Tree, fillings: readonly ConfigFilling[]): Tree {
+export function fillAll(tree: ConfigTree, fillings: readonly ConfigFilling[]): ConfigTree {
   return fillings.reduce((filledTree, [path, value, by]) => {
     const fill = (present: unknown) =>
       present === undefined ? value : by === undefined ? present : fillBeside(present, value, by)
@@ -117,7 +116,7 @@ export function devConfig({ tree, missing }: ConfigFile): Config {
 }
 
 /** Parses a filled configuration. The fault of a value from a missing variable or file names that variable or file. */
-function parseFilled(tree: Tree, missing: readonly MissingSetting[]): Config {
+function parseFilled(tree: ConfigTree, missing: readonly MissingSetting[]): Config {
   try {
     return parseConfig(tree)
   } catch (error) {

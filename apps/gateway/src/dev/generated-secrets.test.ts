@@ -17,7 +17,7 @@ test('dev mode generates an API key for a list together with its digest', () => 
   const [made, ...others] = generateSecrets(file.missing)
   expect(others).toEqual([])
   expect(made).toMatchObject({ source: 'KEY', key: 'a2a.auth.api_keys.0.sha256' })
-  expect(made?.value).toBe(hash('sha256', made?.opensFor ?? ''))
+  expect(made?.value).toBe(hash('sha256', made?.plainSecret ?? ''))
   const digest = devConfig(file)
   expect(digest.a2a.auth.api_keys[0]?.sha256).toMatch(/^[0-9a-f]{64}$/)
 })

@@ -1,7 +1,8 @@
-// Makes up secrets for missing variables and files, so that dev mode runs without them.
+// Generates secrets for missing variables and files, so that dev mode runs without them.
 import { hash, randomBytes } from 'node:crypto'
+import type { ConfigTree } from '../config/config-tree.ts'
+import { setAt } from '../config/config-tree.ts'
 import type { MissingSetting } from '../config/secrets.ts'
-import { setAt } from '../config/set-at.ts'
 
 export interface GeneratedSecret {
   /** The variable or file that has no value. */
@@ -11,18 +12,18 @@ export interface GeneratedSecret {
   readonly path: readonly string[]
   readonly value: string
   /** The key or token whose digest is the value; absent if the value is no digest. */
-  readonly opensFor?: string | undefined
+  readonly plainSecret?: string | undefined
 }
 
 /** Matches the names of members that hold a secret. The operator’s token is excluded, because dev mode stores one beside the data. */
 const secretName = /(?:^|_)(?:secret|password|token|key)$/
-const notMadeUp = new Set(['operator_token', 'public_key'])
+const excludedNames = new Set(['operator_token', 'public_key'])
 /** The configuration holds the digest of a secret under this name, and callers send the secret. */
 const digestName = 'sha256'
 
 /**
- * Makes a random value for each missing secret, for this run only. One source gives one value in all places, and `earlierSecrets`
- * keep their values.
+ * Generates a random value for each missing secret, for this run only. Settings that refer to the same source get the same value.
+ * `earlierSecrets` keep their values.
  */
 export function generateSecrets(
   missing: readonly MissingSetting[],
@@ -30,26 +31,25 @@ export function generateSecrets(
 ): readonly GeneratedSecret[] {
   const secretsBySource = new Map(earlierSecrets.map(secret => [secret.source, secret]))
   return missing.filter(isSecret).map(({ path, source }) => {
-    const { value, opensFor } = secretsBySource.get(source) ?? makeUp({ isDigest: path.at(-1) === digestName })
-    const secret = { source, key: path.join('.'), path, value, ...(opensFor !== undefined && { opensFor }) }
+    const { value, plainSecret } =
+      secretsBySource.get(source) ?? generateSecret({ isDigest: path.at(-1) === digestName })
+    const secret = { source, key: path.join('.'), path, value, ...(plainSecret !== undefined && { plainSecret }) }
     secretsBySource.set(source, secret)
     return secret
   })
 }
 
-function makeUp({ isDigest }: { readonly isDigest: boolean }): Pick<GeneratedSecret, 'value' | 'opensFor'> {
+function generateSecret({ isDigest }: { readonly isDigest: boolean }): Pick<GeneratedSecret, 'value' | 'plainSecret'> {
   const secret = randomBytes(32).toString('base64url')
-  return isDigest ? { value: hash('sha256', secret), opensFor: secret } : { value: secret }
+  return isDigest ? { value: hash('sha256', secret), plainSecret: secret } : { value: secret }
 }
 
 function isSecret({ path }: MissingSetting): boolean {
   const name = path.at(-1) ?? ''
-  return name === digestName || (secretName.test(name) && !notMadeUp.has(name))
+  return name === digestName || (secretName.test(name) && !excludedNames.has(name))
 }
 
-type Tree = Readonly<Record<string, unknown>>
-
 /** Returns the configuration with these secrets. */
-export function fillSecrets(tree: Tree, secrets: readonly GeneratedSecret[]): Tree {
-  return secrets.reduce((filledTree, { path, value }) => setAt(filledTree, path, value) as Tree, tree)
+export function fillSecrets(tree: ConfigTree, secrets: readonly GeneratedSecret[]): ConfigTree {
+  return secrets.reduce((filledTree, { path, value }) => setAt(filledTree, path, value) as ConfigTree, tree)
 }

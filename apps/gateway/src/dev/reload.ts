@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { listOperatorModules, reloadAllModules } from '@postern/agents'
 import { channelModules } from '../channels.ts'
 import type { AnyChannelModule } from '../config/channel-slices.ts'
-import { readAt, writeAt } from '../config/environment.ts'
+import { readAt, setAt } from '../config/config-tree.ts'
 import type { Config } from '../config/schema.ts'
 import type { Gateway } from '../gateway.ts'
 import { watchFiles } from './watch-files.ts'
@@ -50,7 +50,7 @@ async function reload(paths: ReadonlySet<string>, reloading: Reloading): Promise
   let subject = 'configuration cannot be reloaded; the former one stays in use'
   try {
     const { config, waiting } = keepFixedSettings(await reloading.readConfig(), reloading.running)
-    tellWaiting(waiting, reloading)
+    reportWaiting(waiting, reloading)
     const referencedFiles = new Set(listFiles(config, folder))
     const isNamed = otherPaths.some(path => referencedFiles.has(path))
     // A failed configuration is tried again only when a module or a value changes, because agents may write files themselves.
@@ -72,7 +72,7 @@ async function reload(paths: ReadonlySet<string>, reloading: Reloading): Promise
 }
 
 /** Reports each setting once, not with every change. */
-function tellWaiting(waiting: readonly string[], reloading: Reloading): void {
+function reportWaiting(waiting: readonly string[], reloading: Reloading): void {
   const newWaiting = waiting.filter(name => !reloading.waiting.includes(name))
   reloading.waiting = waiting
   if (newWaiting.length === 0) return
@@ -96,9 +96,9 @@ function listFiles(tree: unknown, folder: string): readonly string[] {
 }
 
 function listChanged(config: Config, running: Config): readonly string[] {
-  const [now, before] = [config, running] as unknown as Readonly<Record<string, unknown>>[]
-  const names = Object.keys({ ...now, ...before })
-  return names.filter(name => !isDeepStrictEqual(now?.[name], before?.[name]))
+  const [newSettings, oldSettings] = [config, running] as unknown as Readonly<Record<string, unknown>>[]
+  const names = Object.keys({ ...newSettings, ...oldSettings })
+  return names.filter(name => !isDeepStrictEqual(newSettings?.[name], oldSettings?.[name]))
 }
 
 function describeFault(error: unknown): string {
@@ -128,7 +128,7 @@ function keepFixedSettings(changedConfig: Config, running: Config): FixedConfig 
     const path = name.split('.')
     const [changedValue, runningValue] = [readAt(changedConfig, path), readAt(running, path)]
     if (isDeepStrictEqual(changedValue, runningValue)) return false
-    config = writeAt(config, path, runningValue)
+    config = setAt(config, path, runningValue)
     return true
   })
   return { config: config as Config, waiting }

@@ -23,7 +23,7 @@ import type { DecidingGateway } from './decide.ts'
 import { decideByReference } from './decide.ts'
 
 /** The time, beyond the agent’s own, for a turn to start and its answer to arrive, ms. */
-const aroundTurnMs = 5_000
+const turnOverheadMs = 5_000
 /** The wait for an answer of an agent that does not exist, ms. */
 const unknownAgentMs = 10_000
 /** The time between two polls of a message's record while a command awaits its answer, ms. */
@@ -69,8 +69,8 @@ export function createSimulationRoutes(deps: SimulationRouteDeps): readonly Oper
       const request = { ...fields, parts: files.map(toSentPart) }
       const { expected } = findEntry(request)
       const timeoutMs = seconds === undefined ? findWaitMs(request.to, deps) : seconds * 1000
-      const leaving = context.req.raw.signal
-      const { stored, result } = startSending({ ...request, timeoutMs }, { ...deps, leaving })
+      const clientSignal = context.req.raw.signal
+      const { stored, result } = startSending({ ...request, timeoutMs }, { ...deps, clientSignal })
       const answer = result.then((sentResult): SentMessage => ({ ...sentResult, expected }))
       if (!context.req.header('accept')?.includes(linesType)) return context.json(await answer)
       const message = await Promise.race([stored, answer.then(() => undefined)])
@@ -124,7 +124,7 @@ function toSentPart({ name, mime, data_base64 }: CarriedFile): SentPart {
 function findWaitMs(to: string, { findGateway }: SimulationRouteDeps): number {
   const [name = ''] = to.replace(/^@/, '').toLowerCase().split('@')
   const { deadlineMs = unknownAgentMs } = findGateway().agents.find(name) ?? {}
-  return deadlineMs + aroundTurnMs
+  return deadlineMs + turnOverheadMs
 }
 
 interface Sending {
@@ -136,11 +136,11 @@ interface Sending {
 /** Sends a message, and waits for its answer, the end of its turn or the timeout. */
 function startSending(
   request: SendRequest,
-  { simulation, findGateway, leaving }: SimulationRouteDeps & { readonly leaving: AbortSignal },
+  { simulation, findGateway, clientSignal }: SimulationRouteDeps & { readonly clientSignal: AbortSignal },
 ): Sending {
   const acknowledgement = Promise.withResolvers<AcknowledgedMessage>()
   const [waiting, answered] = [new AbortController(), new AbortController()]
-  const signal = AbortSignal.any([waiting.signal, leaving])
+  const signal = AbortSignal.any([waiting.signal, clientSignal])
   let message: AcknowledgedMessage | undefined
   let isOver = false
   const onStored = (sent: AcknowledgedMessage) => {

@@ -29,7 +29,7 @@ test('a mask leaves short values readable', () => {
 
 test('a mask learns more secrets and forgets none', () => {
   const mask = createSecretMask(['first-secret'])
-  mask.learn(['second-secret'])
+  mask.addSecrets(['second-secret'])
   expect(mask.hideIn('first-secret second-secret')).toBe('(set) (set)')
 })
 

@@ -3,27 +3,27 @@
 /** Knows secrets, and masks them in texts that operators read. */
 export interface SecretMask {
   /** Adds more secrets, for example after a reload. Former ones stay masked. */
-  learn(secrets: readonly string[]): void
+  addSecrets(secrets: readonly string[]): void
   hideIn(text: string): string
   /** Masks every text in a value of JSON. Returns the value itself if it has no secret. */
   hideInAll<Value>(value: Value): Value
 }
 
-/** The least length of a masked secret. Shorter values would also match parts of ordinary words. */
+/** The minimum length of a masked secret. Shorter values would also match parts of ordinary words. */
 const minChars = 8
 
 export function createSecretMask(secrets: readonly string[] = []): SecretMask {
   const forms = new Set<string>()
   let pattern: RegExp | undefined
   const mask: SecretMask = {
-    learn(newSecrets) {
+    addSecrets(newSecrets) {
       for (const form of newSecrets.flatMap(listForms)) forms.add(form)
       pattern = forms.size === 0 ? undefined : createPattern(forms)
     },
     hideIn: text => (pattern === undefined ? text : text.replace(pattern, '(set)')),
     hideInAll: value => (pattern === undefined ? value : (hideInAll(value, mask.hideIn) as typeof value)),
   }
-  mask.learn(secrets)
+  mask.addSecrets(secrets)
   return mask
 }
 
@@ -44,7 +44,7 @@ const urlStart = /^[a-z][a-z0-9+.-]*(?::\/\/|%3A%2F%2F)/i
 /** Lists the forms in which a text may quote a secret: as it is, in a URL, and in JSON. */
 function listForms(secret: string): readonly string[] {
   const form = urlStart.test(secret) && secret.endsWith('/') ? secret.slice(0, -1) : secret
-  return [form, encodeURIComponent(form), JSON.stringify(form).slice(1, -1)].filter(each => each.length >= minChars)
+  return [form, encodeURIComponent(form), JSON.stringify(form).slice(1, -1)].filter(text => text.length >= minChars)
 }
 
 function hideInAll(value: unknown, hideIn: (text: string) => string): unknown {

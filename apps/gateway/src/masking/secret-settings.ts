@@ -85,7 +85,7 @@ function replaceSecrets({ tree, references = [] }: SecretTree, hideText: Hide): 
   const visitMember = (child: unknown, path: Path, parent: object): unknown => {
     const name = path.at(-1) ?? ''
     if (isOpaqueMember(path))
-      return hideAll(child, path, each => hide({ ...each, isOpaque: name === 'forwarded_props' }))
+      return hideAll(child, path, hidden => hide({ ...hidden, isOpaque: name === 'forwarded_props' }))
     const isSecret = secretNames.test(name) || (isJwk(parent) && privateJwkMembers.has(name))
     return typeof child === 'string' && isSecret ? hide({ text: child, path, isNamed: true }) : visit(child, path)
   }
@@ -113,9 +113,9 @@ function isSecretArgument(path: Path): boolean {
 }
 
 /** Returns true if an argument is the value of the option before it, as in `--token x`. */
-function isValueOfSecretOption(argument: string, before: unknown): boolean {
+function isValueOfSecretOption(argument: string, previousArgument: unknown): boolean {
   const isOption = (text: unknown) => typeof text === 'string' && text.startsWith('-')
-  return isOption(before) && !isOption(argument) && isSecretName(String(before))
+  return isOption(previousArgument) && !isOption(argument) && isSecretName(String(previousArgument))
 }
 
 function hideAll(value: unknown, path: Path, hide: Hide): unknown {

@@ -76,7 +76,7 @@ function findInUser(user: string): readonly string[] {
   return end < 0 ? [user].filter(isLikelySecret) : [password, decode(password)]
 }
 
-/** The least length of a segment that may be a secret. A shorter segment of a path is an ordinary word. */
+/** The minimum length of a segment that may be a secret. A shorter segment of a path is an ordinary word. */
 const minSegmentChars = 16
 
 /** Finds the opaque segments in the path of an address. The name of a database is not a secret. */
@@ -93,15 +93,15 @@ function hasMoreThanHost(url: string): boolean {
   return !/^[^/]*\/\/[^/?#@]*\/?$/.test(url)
 }
 
-const leastLikelyChars = 12
-const leastOpaqueChars = 8
+const minSecretChars = 12
+const minOpaqueChars = 8
 const hostName = /^(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?$/
 
 /** Returns true if a text looks random. Words, paths and names of words, media types, dates, versions and hosts do not. */
 export function isLikelySecret(text: string): boolean {
-  if (text.length < leastLikelyChars || hostName.test(text)) return false
+  if (text.length < minSecretChars || hostName.test(text)) return false
   const opaque = text.split(/[^\p{L}\p{N}]+/u).filter(part => !isPlain(part))
-  return opaque.join('').length >= leastOpaqueChars
+  return opaque.join('').length >= minOpaqueChars
 }
 
 function isPlain(part: string): boolean {
@@ -110,7 +110,7 @@ function isPlain(part: string): boolean {
   return /^(?:v?\d{1,15}\p{L}{0,3}|\p{L}{3,15}\d{1,4})$/u.test(part)
 }
 
-/** The greatest length of a word. Random text changes often between capitals and small letters. */
+/** The maximum length of a word, characters. Random text changes often between capitals and small letters. */
 const maxWordChars = 20
 
 function isWord(letters: string): boolean {

@@ -13,7 +13,7 @@ export function isUrl(text: string): boolean {
 /** Replaces the user, the password and the query of a URL. Keeps a database’s user; in other URLs even a name alone may be a secret. */
 export function replaceUrlSecrets(url: string, replace: (part: string, kind: UrlPart) => string): string {
   return url
-    .replace(databasePassword, (_, before: string, password: string) => `${before}${replace(password, 'password')}@`)
-    .replace(userInfo, (_, before: string, user: string) => `${before}${replace(user, 'user')}@`)
+    .replace(databasePassword, (_, start: string, password: string) => `${start}${replace(password, 'password')}@`)
+    .replace(userInfo, (_, start: string, user: string) => `${start}${replace(user, 'user')}@`)
     .replace(query, (_, parameters: string) => `?${replace(parameters, 'query')}`)
 }

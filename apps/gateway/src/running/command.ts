@@ -5,14 +5,19 @@ import type { Command } from 'commander'
 import { Argument } from 'commander'
 import type { GatewayCommandContext } from './context.ts'
 
-export function addRunningCommands(program: Command, { file, print, configPath }: GatewayCommandContext): void {
+export function addRunningCommands(program: Command, { readFile, print, configPath }: GatewayCommandContext): void {
   program
     .command('dev')
     .description('run with a simulated fediverse, mail domain and A2A issuer on this machine')
     .option('--adopt', 'take over data that another mode or origin wrote')
     .action(async ({ adopt }: AdoptOptions) => {
       const [{ runDev }, { formatBanner }] = await loadGateway()
-      print(formatBanner(await runDev(await file(), { readFile: file, adopts: adopt }), true, configPath()))
+      print(
+        formatBanner(await runDev(await readFile(), { readFile, adopts: adopt }), {
+          hasSimulation: true,
+          configPath: configPath(),
+        }),
+      )
     })
   program
     .command('start')
@@ -20,7 +25,7 @@ export function addRunningCommands(program: Command, { file, print, configPath }
     .option('--adopt', 'take over data that another mode or origin wrote')
     .action(async ({ adopt }: AdoptOptions) => {
       const [{ runProduction }, { formatBanner }] = await loadGateway()
-      print(formatBanner(await runProduction(await file(), { adopts: adopt }), false))
+      print(formatBanner(await runProduction(await readFile(), { adopts: adopt }), { hasSimulation: false }))
     })
 }
 
@@ -33,7 +38,7 @@ function loadGateway(): Promise<[typeof import('./run.ts'), typeof import('./ban
   return Promise.all([import('./run.ts'), import('./banner.ts')])
 }
 
-export function addConfigCommand(program: Command, { file, output }: GatewayCommandContext): void {
+export function addConfigCommand(program: Command, { readFile, output }: GatewayCommandContext): void {
   program
     .command('config')
     .description('print the configuration as the gateway understands it, with secrets masked')
@@ -42,6 +47,6 @@ export function addConfigCommand(program: Command, { file, output }: GatewayComm
     .option('--json', 'print JSON, for programs')
     .action(async (_: string, { dev, ...options }: CommonOptions & { readonly dev?: boolean }) => {
       const { printConfig, printDevConfig } = await import('./config-print.ts')
-      await (dev ? printDevConfig : printConfig)(await file(), output(options))
+      await (dev ? printDevConfig : printConfig)(await readFile(), output(options))
     })
 }

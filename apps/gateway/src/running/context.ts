@@ -6,5 +6,5 @@ import type { ConfigFile } from '../config/read-config.ts'
 export interface GatewayCommandContext extends CommandContext {
   /** Returns the path of the configuration file if an option names one. */
   configPath(): string | undefined
-  file(): Promise<ConfigFile>
+  readFile(): Promise<ConfigFile>
 }

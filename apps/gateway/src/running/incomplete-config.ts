@@ -2,9 +2,10 @@
 
 import type { ConfigError } from '@postern/message'
 import { listConfigFaults } from '@postern/message'
+import type { ConfigTree } from '../config/config-tree.ts'
+import { setAt } from '../config/config-tree.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import { parseConfig } from '../config/read-config.ts'
-import { setAt } from '../config/set-at.ts'
 import { devDefaults, fillAll, isForProduction } from '../dev/dev-configs.ts'
 import { generateSecrets } from '../dev/generated-secrets.ts'
 
@@ -17,8 +18,6 @@ export interface IncompleteConfig {
   readonly faults: readonly ConfigError[]
 }
 
-type Tree = Readonly<Record<string, unknown>>
-
 /** Every kind of text in the schema accepts one of these values. */
 const placeholders = ['0'.repeat(64), 'https://unset.invalid', 'postgres://unset.invalid/unset', 'unset', '1h', '1']
 
@@ -28,25 +27,25 @@ export function readIncomplete({
   missing,
   path,
 }: Pick<ConfigFile, 'tree' | 'missing' | 'path'>): IncompleteConfig {
-  const filledTree = missing.reduce((partial, setting) => fillBest(partial, setting.path, path), tree as Tree)
-  const madeUp = new Set(
+  const filledTree = missing.reduce((partial, setting) => fillBest(partial, setting.path, path), tree as ConfigTree)
+  const generatedKeys = new Set(
     isForProduction({ path, tree: filledTree }) ? [] : generateSecrets(missing).map(({ key }) => key),
   )
-  const unset = missing.filter(setting => !madeUp.has(setting.path.join('.'))).map(({ error }) => error)
+  const unset = missing.filter(setting => !generatedKeys.has(setting.path.join('.'))).map(({ error }) => error)
   const { config, faults } = parse(filledTree, path)
   return {
     config: config ?? tree,
     reasons: missing.map(({ path: settingPath, problem }) => ({
       path: settingPath,
-      reason: madeUp.has(settingPath.join('.')) ? `(dev mode makes it up: ${problem})` : `(missing: ${problem})`,
+      reason: generatedKeys.has(settingPath.join('.')) ? `(dev mode makes it up: ${problem})` : `(missing: ${problem})`,
     })),
     faults: [...unset, ...faults.filter(({ key }) => !unset.some(error => error.key === key))],
   }
 }
 
 /** Fills a missing value with the placeholder that causes the fewest faults. Leaves the value absent if no placeholder fits. */
-function fillBest(tree: Tree, missingPath: readonly string[], path: string | undefined): Tree {
-  const trees = placeholders.map(placeholder => setAt(tree, missingPath, placeholder) as Tree)
+function fillBest(tree: ConfigTree, missingPath: readonly string[], path: string | undefined): ConfigTree {
+  const trees = placeholders.map(placeholder => setAt(tree, missingPath, placeholder) as ConfigTree)
   const candidates = [...trees, tree].map(candidate => ({
     filled: candidate,
     count: parse(candidate, path).faults.length,
@@ -54,7 +53,7 @@ function fillBest(tree: Tree, missingPath: readonly string[], path: string | und
   return candidates.toSorted((a, b) => a.count - b.count)[0]?.filled ?? tree
 }
 
-function parse(tree: Tree, path: string | undefined): { config?: unknown; faults: readonly ConfigError[] } {
+function parse(tree: ConfigTree, path: string | undefined): { config?: unknown; faults: readonly ConfigError[] } {
   const isComplete = isForProduction({ path, tree: { ...tree } })
   try {
     return { config: parseConfig(isComplete ? tree : fillAll(tree, devDefaults)), faults: [] }

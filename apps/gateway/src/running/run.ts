@@ -28,7 +28,7 @@ export interface Running {
   readonly config: Config
   readonly listening: readonly Listening[]
   /** Secrets that dev mode made up for this run. */
-  readonly madeUp?: readonly GeneratedSecret[]
+  readonly generatedSecrets?: readonly GeneratedSecret[]
   stop(): Promise<void>
 }
 
@@ -93,7 +93,7 @@ export async function openDev(file: ConfigFile, options: OpenOptions = {}): Prom
   let publishing = publishKeys(simulation, gateway)
   return {
     ...running,
-    madeUp: configs.madeUp(),
+    generatedSecrets: configs.generatedSecrets(),
     simulation,
     initialConfig: given,
     parse: configs.parse,
@@ -119,7 +119,7 @@ async function openSimulated(file: ConfigFile, options: RunningOptions & { reado
   let newest = file
   const parse = (changedFile: ConfigFile) => {
     newest = changedFile
-    mask.learn(listSecretTexts(changedFile))
+    mask.addSecrets(listSecretTexts(changedFile))
     return configs.parse(changedFile)
   }
   const running = await openRunning(given, file, { ...options, mask, readGiven: () => newest })

@@ -7,7 +7,7 @@ import { readMachineFacts } from '@postern/operator'
 import { runChecks, runMachineChecks } from '@postern/operator/doctor'
 import { minimumNode } from '../../bin/launch.mjs'
 import { describeInstallation } from '../compose/doctor-deps.ts'
-import { openOutside } from '../compose/outside.ts'
+import { openDoctorNetwork } from '../compose/doctor-network.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
 import { effectiveConfig } from '../dev/dev-configs.ts'
@@ -30,7 +30,7 @@ export async function examineUnopenedGateway({ fault, groups, readFile }: Unopen
     directory: resolve(file?.baseDir ?? process.cwd(), settings.data),
     configPath: file?.path,
     facts: readMachineFacts(minimumNode),
-    outside: openOutside(system, settings),
+    network: openDoctorNetwork(system, settings),
     now: system.now,
     configFaults: config ? [] : faults,
     openFaults: config ? faults : [],

@@ -81,7 +81,7 @@ test('commands beside "dev" use dev mode even if "start" accepts the file, and t
     expect(counts.skipped).toBeGreaterThan(0)
     const verdictOf = (id: string) => findings.find(finding => finding.id === id)?.verdict
     expect([verdictOf('mail.listener'), verdictOf('mail.mx')]).toEqual(['ok', 'skipped'])
-    const banner = formatBanner(running, true, 'house.json')
+    const banner = formatBanner(running, { hasSimulation: true, configPath: 'house.json' })
     expect(banner).toContain('  npx postern --config house.json send --via a2a --to echo "hello"\n')
     expect(banner).toMatch(/chat {6}http:\/\/127\.0\.0\.1:\d+\/api\/v1\/agent\/runs\n/)
   } finally {
