@@ -30,10 +30,10 @@ export { createTranscriptRoutes } from './commands/transcript/route.ts'
 export { createWhyRoute } from './commands/why/route.ts'
 export type {
   DoctorDeps,
+  DoctorNetwork,
   FailedStart,
   MachineDeps,
   OpenedGateway,
-  Outside,
   PendingForget,
 } from './doctor/deps.ts'
 export { describeError } from './doctor/describe-error.ts'

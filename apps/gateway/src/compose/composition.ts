@@ -8,7 +8,7 @@ import { watchOverdue } from '@postern/requirements'
 import type { Hono } from 'hono'
 import { findScopes } from '../config/channel-slices.ts'
 import { hasRole } from '../config/own-schema.ts'
-import { toListenError } from '../http/listen.ts'
+import { toListenError } from '../http/listen-error.ts'
 import { openRehearsals } from '../http/rehearsals.ts'
 import type { Telemetry } from '../observe/telemetry/open-telemetry.ts'
 import { describeTurnStep } from '../observe/telemetry/turn-step.ts'
@@ -28,7 +28,7 @@ import type { GatewayResources } from './foundation.ts'
 import { listConcurrency } from './foundation.ts'
 
 /** Dependencies that stay the same when the configuration changes. */
-export interface CompositionDeps extends Omit<AppOptions, 'bodies' | 'paused' | 'leaving' | 'rehearsals'> {
+export interface CompositionDeps extends Omit<AppOptions, 'bodies' | 'paused' | 'streamsSignal' | 'rehearsals'> {
   readonly meter: TokenMeter
   /** Absent if the gateway writes no traces. */
   readonly telemetry: Pick<Telemetry, 'traceparentOf' | 'send'> | undefined
@@ -43,7 +43,7 @@ export interface Composition {
   readonly people: LinkDeps
   readonly paused: PausedAgents
   /** Ends the event streams of operators and stops watching paused agents. */
-  leave(): void
+  endStreams(): void
 }
 
 /** A composition at work. */
@@ -79,8 +79,8 @@ export async function compose(foundation: GatewayResources, deps: CompositionDep
     paused.close()
     throw error
   })
-  const leaving = new AbortController()
-  const app = createApp(foundation, { ...deps, bodies, paused, rehearsals, leaving: leaving.signal })
+  const streamsEnd = new AbortController()
+  const app = createApp(foundation, { ...deps, bodies, paused, rehearsals, streamsSignal: streamsEnd.signal })
   return {
     foundation,
     app,
@@ -88,8 +88,8 @@ export async function compose(foundation: GatewayResources, deps: CompositionDep
     people,
     paused,
     requests: createOpenRequests(),
-    leave() {
-      leaving.abort()
+    endStreams() {
+      streamsEnd.abort()
       paused.close()
     },
   }
@@ -145,23 +145,23 @@ export function startComposition(
     turnsElsewhere: agent =>
       formers.reduce((sum, formerComposition) => sum + formerComposition.work.countTurns(agent), 0),
   })
-  const leaving = new AbortController()
+  const watchEnd = new AbortController()
   const watching = Promise.all([
-    watchOverdue({ store, decisions, system: foundation.system }, leaving.signal),
-    watchRetention(foundation, leaving.signal),
-    foundation.agentForgetting.watch(leaving.signal),
+    watchOverdue({ store, decisions, system: foundation.system }, watchEnd.signal),
+    watchRetention(foundation, watchEnd.signal),
+    foundation.agentForgetting.watch(watchEnd.signal),
     announceRemovedAgents({ ...foundation, system }),
   ])
   const endWatch = async () => {
-    leaving.abort()
+    watchEnd.abort()
     await watching
   }
   return { ...composition, sockets, work, endWatch }
 }
 
 /** Answers waiting peers at once with the current state of their messages. */
-export function releaseChannels({ foundation, leave }: Composition): void {
-  leave()
+export function releaseChannels({ foundation, endStreams }: Composition): void {
+  endStreams()
   for (const channel of foundation.channels) channel.endpoint.release?.()
 }
 
@@ -226,23 +226,23 @@ interface OpenRequests {
 }
 
 function createOpenRequests(): OpenRequests {
-  let open = 0
-  const waitForEnd = new Set<() => void>()
-  const leave = () => {
-    open -= 1
-    if (open > 0) return
-    for (const wake of waitForEnd) wake()
-    waitForEnd.clear()
+  let openCount = 0
+  const waiters = new Set<() => void>()
+  const removeRequest = () => {
+    openCount -= 1
+    if (openCount > 0) return
+    for (const wake of waiters) wake()
+    waiters.clear()
   }
   return {
     add(env) {
       const answer = (env as { readonly outgoing?: ServerResponse } | undefined)?.outgoing
       if (!answer) return
-      open += 1
-      answer.once('close', leave)
+      openCount += 1
+      answer.once('close', removeRequest)
     },
     async ended() {
-      if (open > 0) await new Promise<void>(resolve => waitForEnd.add(resolve))
+      if (openCount > 0) await new Promise<void>(resolve => waiters.add(resolve))
     },
   }
 }

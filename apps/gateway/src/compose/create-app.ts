@@ -48,6 +48,7 @@ import { listGatewayExtensions } from '../discovery/extensions.ts'
 import { createDiscoveryRoutes } from '../discovery/routes.ts'
 import { createSchemaRoutes } from '../discovery/schema-routes.ts'
 import { createTrustedProxies } from '../http/clients/trusted-proxies.ts'
+import type { UnknownProxies } from '../http/clients/unknown-proxies.ts'
 import { createUnknownProxies } from '../http/clients/unknown-proxies.ts'
 import type { Rehearsals } from '../http/rehearsals.ts'
 import { createRunProofRoutes } from '../http/run-proof-routes.ts'
@@ -60,11 +61,12 @@ import type { PausedAgents } from '../work/paused-agents.ts'
 import { openPublisherDeps } from '../work/work.ts'
 import { createAnswerMask } from './answer-mask.ts'
 import { describeChannelSettings, describeInstallation } from './doctor-deps.ts'
+import { openDoctorNetwork } from './doctor-network.ts'
 import type { GatewayResources } from './foundation.ts'
 import { openReplay } from './open-replay.ts'
-import { openOutside } from './outside.ts'
 import { createResolveSystem } from './resolve-system.ts'
 
+/** What the application needs besides the resources of the gateway. */
 export interface AppOptions {
   readonly operatorToken: string
   readonly bodies: SharedBodyBudget
@@ -78,47 +80,24 @@ export interface AppOptions {
   /** Returns every value of a configuration with its source. */
   listSettings(config: Config): readonly ListedSetting[]
   readonly activity: GatewayActivity
-  /** Aborts when the event streams of operators must end. */
-  readonly leaving: AbortSignal
+  /** Aborts on shutdown or reload, and ends the operators' event streams. */
+  readonly streamsSignal: AbortSignal
   isReady(): Promise<boolean>
 }
 
+/** Creates the HTTP application of a gateway: the routes of its channels and its own, behind the checks of every request. */
 export function createApp(foundation: GatewayResources, options: AppOptions): Hono {
-  const { config, channels, agents, attachments, requirements, limits, system } = foundation
-  const { operatorToken, bodies, metrics, rehearsals, extraOperations, isReady, signInCodes, activity } = options
+  const { config, channels, limits, store, system } = foundation
+  const { bodies, metrics, rehearsals, isReady, activity } = options
   const { log, now } = system
-  const sessions = createOperatorSessions({ records: foundation.store.records, token: operatorToken, now })
-  const access = { token: operatorToken, sessions, origin: config.origin }
-  const operatorOnly = requireOperator(access)
   const trustedProxies = createTrustedProxies(config)
   const unknownProxies = createUnknownProxies(trustedProxies, log)
-  const visits = createSelfVisits()
-  const openResolveSystem = () => createResolveSystem({ config, system, channels, app })
-  const openDoctorDeps = createDoctorDepsFactory(foundation, {
-    ...{ ...activity, operatorToken, visits, rehearsals, openResolveSystem },
-    ...describeChannelSettings({ ...foundation, store: foundation.store.forOperators, unknownProxies }),
-    listWaitingForgets: foundation.agentForgetting.listWaiting,
-  })
   const app: Hono = createServer({
     channels,
-    routers: [
-      createDiscoveryRoutes({ agents, channels, extensions: listGatewayExtensions(config) }),
-      createSchemaRoutes(),
-      attachments.routes,
-      requirements.routes,
-      openOperatorRoutes(foundation, {
-        ...{ ...options, operatorOnly, openResolveSystem },
-        extraOperations: [...createDoctorRoutes(openDoctorDeps, unknownProxies), ...extraOperations],
-      }),
-      visits.routes,
-      createRunProofRoutes(activity.listListening),
-      createSignInRoutes({ ...access, codes: signInCodes, now }),
-      createConsoleChatRoutes({
-        ...{ operatorOnly, channels, token: operatorToken },
-        fetch: (request, env) => app.fetch(request, env as object),
-      }),
-      createConsoleFiles(),
-    ],
+    routers: createOwnRouters(foundation, options, {
+      unknownProxies,
+      fetchOwn: (request, env) => app.fetch(request, env as object),
+    }),
     limits,
     bodies,
     metrics,
@@ -126,7 +105,7 @@ export function createApp(foundation: GatewayResources, options: AppOptions): Ho
     trustedProxies,
     unknownProxies,
     rehearsals,
-    store: foundation.store,
+    store,
     now,
     takesMessages: hasRole(config, 'ingress'),
     isReady,
@@ -134,6 +113,54 @@ export function createApp(foundation: GatewayResources, options: AppOptions): Ho
       activity.listFailedStarts().flatMap(({ agent }) => (config.agents[agent]?.required === true ? agent : [])),
   })
   return app
+}
+
+interface OwnRouterDeps {
+  readonly unknownProxies: UnknownProxies
+  /** Answers a request with the application itself, which exists only after its routers. */
+  fetchOwn(request: Request, env?: unknown): Response | Promise<Response>
+}
+
+/** Creates the routers of the gateway itself: discovery, files, requirements, the operator's API and the console. */
+function createOwnRouters(
+  foundation: GatewayResources,
+  options: AppOptions,
+  { unknownProxies, fetchOwn }: OwnRouterDeps,
+): readonly Hono[] {
+  const { config, channels, agents, attachments, requirements, store, system } = foundation
+  const { operatorToken, rehearsals, extraOperations, signInCodes, activity } = options
+  const { now } = system
+  const sessions = createOperatorSessions({ records: store.records, token: operatorToken, now })
+  const access = { token: operatorToken, sessions, origin: config.origin }
+  const operatorOnly = requireOperator(access)
+  const selfVisits = createSelfVisits()
+  const openResolveSystem = () => createResolveSystem({ config, system, channels, app: { fetch: fetchOwn } })
+  const openDoctorDeps = createDoctorDepsFactory(foundation, {
+    ...activity,
+    ...describeChannelSettings({ ...foundation, store: store.forOperators, unknownProxies }),
+    operatorToken,
+    visits: selfVisits,
+    rehearsals,
+    openResolveSystem,
+    listWaitingForgets: foundation.agentForgetting.listWaiting,
+  })
+  return [
+    createDiscoveryRoutes({ agents, channels, extensions: listGatewayExtensions(config) }),
+    createSchemaRoutes(),
+    attachments.routes,
+    requirements.routes,
+    openOperatorRoutes(foundation, {
+      ...options,
+      operatorOnly,
+      openResolveSystem,
+      extraOperations: [...createDoctorRoutes(openDoctorDeps, unknownProxies), ...extraOperations],
+    }),
+    selfVisits.routes,
+    createRunProofRoutes(activity.listListening),
+    createSignInRoutes({ ...access, codes: signInCodes, now }),
+    createConsoleChatRoutes({ operatorOnly, channels, token: operatorToken, fetch: fetchOwn }),
+    createConsoleFiles(),
+  ]
 }
 
 type OperatorRouteDeps = AppOptions & Pick<OperatorOptions, 'operatorOnly' | 'openResolveSystem'>
@@ -146,7 +173,7 @@ function openOperatorRoutes(
     openResolveSystem,
     meter,
     paused,
-    leaving,
+    streamsSignal,
     listSettings,
     activity,
   }: OperatorRouteDeps,
@@ -157,7 +184,7 @@ function openOperatorRoutes(
     store,
     operations: [
       ...createReplayRoutes(openReplay(foundation)),
-      createEventRoute({ store, leaving, now: system.now }),
+      createEventRoute({ store, signal: streamsSignal, now: system.now }),
       createWhyRoute({ store, agents, agentConfigs: config.agents, now: () => system.now() }),
       createHostRoute({ store, listLeftAlone: activity.listLeftAlone }),
       createRateRoute({ store, channels, now: system.now }),
@@ -171,7 +198,14 @@ function openOperatorRoutes(
       ...createTranscriptRoutes({ store, system, channels }),
       ...extraOperations,
       ...createStatusRoutes({
-        ...{ config, store, agents, channels, meter, paused, now: system.now, version: softwareVersion },
+        config,
+        store,
+        agents,
+        channels,
+        meter,
+        paused,
+        now: system.now,
+        version: softwareVersion,
         questions: operators,
         settings: () => listSettings(config),
       }),
@@ -212,12 +246,13 @@ function createDoctorDepsFactory(
 ): () => DoctorDeps {
   const { config, channels, agents, system, baseDir, configPath } = foundation
   const { forOperators: store } = foundation.store
-  const outside = openOutside(system, config)
+  const network = openDoctorNetwork(system, config)
   return () => {
     const listening = listListening()
     return {
-      ...describeInstallation(config, { outside, now: system.now }),
-      ...{ configPath, outside },
+      ...describeInstallation(config, { network, now: system.now }),
+      configPath,
+      network,
       gateway: { store, channels, agents, listening, ...opened },
       directory: resolve(baseDir, config.data),
       facts: readMachineFacts(minimumNode),

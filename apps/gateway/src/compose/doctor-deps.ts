@@ -16,13 +16,13 @@ import { createSystem } from '../system/system.ts'
 /** Returns the values that the checks need from a configuration, whether or not a gateway is open. */
 export function describeInstallation(
   config: Config,
-  { outside, now }: Pick<DoctorDeps, 'outside' | 'now'>,
+  { network, now }: Pick<DoctorDeps, 'network' | 'now'>,
 ): Pick<DoctorDeps, 'config' | 'handleHost' | 'listUnsafeSettings' | 'inspectIssuer'> {
   return {
     config,
     handleHost: handleHostOf(config),
     listUnsafeSettings: () => findUnsafeSettings(config),
-    inspectIssuer: issuer => inspectIssuer(issuer, { fetch: outside.fetch, now }),
+    inspectIssuer: issuer => inspectIssuer(issuer, { fetch: network.fetch, now }),
   }
 }
 

@@ -174,9 +174,9 @@ export function listAgents({ agents, default_agent }: Config): Pick<Config, 'age
   return { agents, default_agent: default_agent ?? Object.keys(agents)[0] }
 }
 
-function openSystem(config: Config, { baseDir, log: written, mask, modules, clock }: ResourceOptions) {
-  mask.learn(listSecretTexts({ tree: config }))
-  const log = maskLog(written, mask)
+function openSystem(config: Config, { baseDir, log: unmaskedLog, mask, modules, clock }: ResourceOptions) {
+  mask.addSecrets(listSecretTexts({ tree: config }))
+  const log = maskLog(unmaskedLog, mask)
   const slices = joinTokens(readChannelFiles(listSlices(config, modules), { baseDir, log }))
   return { slices, system: createSystem(config, { log, slices, clock }) }
 }
@@ -275,9 +275,9 @@ function openFreeSpace(
   config: Pick<Config, 'data' | 'store' | 'limits' | 'dev'>,
   { baseDir, system: { now, log } }: Pick<GatewayResources, 'baseDir' | 'system'>,
 ): FreeSpace {
-  const floor = config.store === 'sqlite' ? readStorageLimits(config).free_bytes : undefined
+  const minFreeBytes = config.store === 'sqlite' ? readStorageLimits(config).free_bytes : undefined
   return createFreeSpace({
-    minFreeBytes: floor,
+    minFreeBytes,
     readFree: () => readFreeBytes(resolve(baseDir, config.data)),
     now,
     log,

@@ -46,7 +46,7 @@ interface StopOptions {
 }
 
 /** The longest delay of a timer, ms. Work of a former composition may take as long as it needs. */
-const endlessMs = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 interface State extends SuccessionDeps {
   readonly first: Composition
@@ -81,8 +81,8 @@ export function createReloadableGateway(first: Composition, { deps, options }: S
     listSockets: () => [...state.started].at(-1)?.sockets.map(({ listening }) => listening) ?? [],
     listLeftAlone: () => [...state.started].flatMap(({ work }) => work.listLeftAlone()),
     starts: () => ([...state.started].at(-1)?.work ?? noWork).starts(),
-    reload: config => succeed(config, state),
-    stop: how => stopAll(state, how),
+    reload: config => replaceConfig(config, state),
+    stop: options => stopAll(state, options),
   }
 }
 
@@ -96,7 +96,7 @@ function newestOf({ started }: State): StartedComposition {
  * Replaces the configuration. All steps that may fail come before the first one that cannot be undone.
  * @throws ConfigError, AggregateError of ConfigErrors
  */
-async function succeed(config: Config, state: State): Promise<readonly Listening[]> {
+async function replaceConfig(config: Config, state: State): Promise<readonly Listening[]> {
   const formerComposition = newestOf(state)
   const { foundation, change } = await reopenResources(config, state.options, formerComposition.foundation)
   let next: Composition | undefined
@@ -105,13 +105,13 @@ async function succeed(config: Config, state: State): Promise<readonly Listening
     const { sockets, released } = await takeOverSockets(next, formerComposition)
     const replacedAgents = change.commit()
     state.current = next
-    const workEnd = formerComposition.work.stop(endlessMs)
+    const workEnd = formerComposition.work.stop(maxTimerMs)
     state.started.add(startComposition(next, sockets, { ...state.deps, formers: [...state.started] }))
     const agentsClosed = closeReplaced(replacedAgents, state)
     void retire(formerComposition, { state, until: [workEnd, released, agentsClosed, formerComposition.endWatch()] })
     return sockets.map(({ listening }) => listening)
   } catch (error) {
-    next?.leave()
+    next?.endStreams()
     await change.discard()
     await closeChannels(foundation)
     foundation.system.close()
@@ -210,8 +210,8 @@ async function takeOverSockets(next: Composition, formerComposition: StartedComp
 async function reopen(formerComposition: StartedComposition, lostSockets: readonly ChannelSocket[]): Promise<void> {
   const reopened: ChannelSocket[] = []
   for (const { channel, listening } of lostSockets) {
-    const again = await openSocket(channel, listening)
-    if (again) reopened.push({ channel, listening: again })
+    const reopenedListening = await openSocket(channel, listening)
+    if (reopenedListening) reopened.push({ channel, listening: reopenedListening })
   }
   formerComposition.sockets = [...reopened, ...formerComposition.sockets]
 }

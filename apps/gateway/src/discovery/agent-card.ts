@@ -43,7 +43,7 @@ export function describeDirectory(
   { origin, domain }: GatewayNames,
   { channels }: Pick<AnnouncedSetup, 'channels'>,
 ): object {
-  const open = listAnnouncedChannels(channels)
+  const announcedChannels = listAnnouncedChannels(channels)
   return {
     '@context': ['https://schema.org', { mentionable: 'https://mentionable.dev/ns/v1#' }],
     '@type': 'Organization',
@@ -53,9 +53,9 @@ export function describeDirectory(
       '@type': 'ContactPoint',
       contactType: 'AI assistant',
       name: displayName,
-      ...Object.assign({}, ...open.map(channel => channel.discovery?.describeContact?.(name))),
+      ...Object.assign({}, ...announcedChannels.map(channel => channel.discovery?.describeContact?.(name))),
       url: `${origin}/.well-known/agent-card/${name}`,
-      'mentionable:protocols': open.map(channel => channel.descriptor.name),
+      'mentionable:protocols': announcedChannels.map(channel => channel.descriptor.name),
       'mentionable:webfinger': `acct:${name}@${domain}`,
     })),
   }

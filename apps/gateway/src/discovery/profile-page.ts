@@ -12,7 +12,7 @@ import { describeDirectory, listAnnouncedChannels } from './agent-card.ts'
 interface ProfilePage extends Pick<AnnouncedSetup, 'channels'> {
   readonly agents: AgentDirectory
   /** Absent if no channel publishes posts of agents. */
-  readonly life?: PublicProfile | undefined
+  readonly publicProfile?: PublicProfile | undefined
 }
 
 export function renderProfilePage(agent: AgentProfile, page: ProfilePage): PageMarkup {
@@ -23,9 +23,9 @@ export function renderProfilePage(agent: AgentProfile, page: ProfilePage): PageM
     icon: iconUrl,
     isIndexable,
     head: html`${renderLinks(agent, page)}${renderPreview(agent, page)}${renderJsonLd(agent, page)}`,
-    body: html`${renderHead(agent, address, page.life)}
+    body: html`${renderHead(agent, address, page.publicProfile)}
 ${renderInvitations(agent, page)}
-${renderPosts(page.life)}
+${renderPosts(page.publicProfile)}
 <footer>${displayName} is an automated agent on ${page.agents.domain}.</footer>`,
   })
 }
@@ -33,41 +33,43 @@ ${renderPosts(page.life)}
 function renderHead(
   { displayName, description, iconUrl, fields = [] }: AgentProfile,
   address: string,
-  life?: PublicProfile,
+  publicProfile?: PublicProfile,
 ) {
   return html`<header class="who">${iconUrl ? html`<img src="${iconUrl}" alt="" width="72" height="72">` : ''}<div>
 <h1>${displayName}</h1><span class="handle">${address}</span></div></header>
-<div class="bio words">${life ? raw(life.bio) : html`<p>${description}</p>`}</div>
+<div class="bio words">${publicProfile ? raw(publicProfile.bio) : html`<p>${description}</p>`}</div>
 ${fields.length > 0 ? html`<dl>${fields.map(renderFieldLine)}</dl>` : ''}
-${life ? html`<p class="meta bio">${countFollowers(life.followers)}</p>` : ''}`
+${publicProfile ? html`<p class="meta bio">${countFollowers(publicProfile.followers)}</p>` : ''}`
 }
 
 function countFollowers(count: number): string {
   return count === 1 ? '1 follower' : `${count.toLocaleString('en')} followers`
 }
 
-function renderInvitations({ name }: AgentProfile, { channels, life }: ProfilePage): PageMarkup {
+function renderInvitations({ name }: AgentProfile, { channels, publicProfile }: ProfilePage): PageMarkup {
   const invitations = listAnnouncedChannels(channels).flatMap(
     channel => channel.discovery?.renderInvitation?.(name) ?? [],
   )
   return html`<h2>Talk to it</h2>
 <ul class="ways">
 ${invitations.map(invitation => html`<li>${raw(invitation)}</li>\n`)}
-${life?.feed ? html`<li>Read along: <a href="${life.feed}">Atom feed</a> of its public posts</li>` : ''}
+${publicProfile?.feed ? html`<li>Read along: <a href="${publicProfile.feed}">Atom feed</a> of its public posts</li>` : ''}
 </ul>`
 }
 
-function renderPosts(life: PublicProfile | undefined): PageMarkup | '' {
-  return life && life.posts.length > 0 ? html`<h2>Recent posts</h2>${life.posts.map(post => raw(post))}` : ''
+function renderPosts(publicProfile: PublicProfile | undefined): PageMarkup | '' {
+  return publicProfile && publicProfile.posts.length > 0
+    ? html`<h2>Recent posts</h2>${publicProfile.posts.map(post => raw(post))}`
+    : ''
 }
 
-function renderLinks({ name }: AgentProfile, { agents: { origin }, channels, life }: ProfilePage): PageMarkup {
+function renderLinks({ name }: AgentProfile, { agents: { origin }, channels, publicProfile }: ProfilePage): PageMarkup {
   const announcedChannels = listAnnouncedChannels(channels)
     .flatMap(channel => channel.discovery?.links?.(name) ?? [])
     .filter(({ rel }) => rel === 'self')
-  const feed = html`<link rel="alternate" type="application/atom+xml" title="Public posts" href="${life?.feed ?? ''}">`
+  const feed = html`<link rel="alternate" type="application/atom+xml" title="Public posts" href="${publicProfile?.feed ?? ''}">`
   return html`<link rel="canonical" href="${origin}/agents/${name}">
-${announcedChannels.map(({ type, href }) => html`<link rel="alternate" type="${type ?? ''}" href="${href}">\n`)}${life?.feed ? feed : ''}`
+${announcedChannels.map(({ type, href }) => html`<link rel="alternate" type="${type ?? ''}" href="${href}">\n`)}${publicProfile?.feed ? feed : ''}`
 }
 
 function renderPreview({ name, displayName, description, iconUrl }: AgentProfile, { agents }: ProfilePage): PageMarkup {
@@ -81,13 +83,16 @@ ${iconUrl ? html`<meta property="og:image" content="${iconUrl}">` : ''}`
 }
 
 /** The maximum number of agents in the page. The directory has all of them. */
-const maxListed = 100
+const maxListedAgents = 100
 
 /** Renders the directory entry of this agent. The page of the default agent stands for the host, and has its agents (MN-1.5). */
 function renderJsonLd(agent: AgentProfile, { agents, channels }: ProfilePage): PageMarkup {
   const { domain, origin, defaultAgent } = agents
-  const listed = agent.name === defaultAgent ? agents.list().slice(0, maxListed) : [agent]
-  const text = JSON.stringify(describeDirectory(listed, { domain, origin }, { channels })).replaceAll('<', '\\u003c')
+  const listedAgents = agent.name === defaultAgent ? agents.list().slice(0, maxListedAgents) : [agent]
+  const text = JSON.stringify(describeDirectory(listedAgents, { domain, origin }, { channels })).replaceAll(
+    '<',
+    '\\u003c',
+  )
   return html`<script type="application/ld+json">${raw(text)}</script>`
 }
 

@@ -15,43 +15,45 @@ interface DiscoveryOptions extends AnnouncedSetup {
 
 export function createDiscoveryRoutes({ agents, ...setup }: DiscoveryOptions): Hono {
   const { channels } = setup
-  const open = listAnnouncedChannels(channels)
+  const announcedChannels = listAnnouncedChannels(channels)
   const isFormerAgent = async (name: string) =>
     (await Promise.all(channels.map(channel => channel.discovery?.isFormerAgent?.(name)))).includes(true)
-  const linksOf = (agent: string) => open.flatMap(channel => channel.discovery?.links?.(agent) ?? [])
-  const gatewayLinks = open.flatMap(channel => channel.discovery?.gatewayLinks ?? [])
+  const linksOf = (agent: string) => announcedChannels.flatMap(channel => channel.discovery?.links?.(agent) ?? [])
+  const gatewayLinks = announcedChannels.flatMap(channel => channel.discovery?.gatewayLinks ?? [])
   const formatDirectory = createDirectoryFormat(agents, setup)
-  const publicly = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' }
+  const publicHeaders = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' }
   return new Hono()
     .get('/.well-known/webfinger', async context => {
       const resources = context.req.queries('resource') ?? []
       const rels = context.req.queries('rel')
       const name = readAgentName(resources, agents) ?? ''
       if (await isFormerAgent(name)) return answerGone()
-      const ofGateway = agents.find(name)
+      const gatewayAccount = agents.find(name)
         ? undefined
         : describeGatewayAccount(resources[0] ?? '', agents, gatewayLinks, rels)
-      const jrd = ofGateway ?? describeResource(resources, agents, linksOf, rels)
-      return context.body(JSON.stringify(jrd), 200, { ...publicly, 'content-type': 'application/jrd+json' })
+      const jrd = gatewayAccount ?? describeResource(resources, agents, linksOf, rels)
+      return context.body(JSON.stringify(jrd), 200, { ...publicHeaders, 'content-type': 'application/jrd+json' })
     })
     .get('/.well-known/host-meta', context =>
-      context.body(renderHostMeta(agents.origin), 200, { ...publicly, 'content-type': 'application/xrd+xml' }),
+      context.body(renderHostMeta(agents.origin), 200, { ...publicHeaders, 'content-type': 'application/xrd+xml' }),
     )
     .get('/.well-known/agent-card/:agent', context => {
       return context.json(
         describeAgentCard(requireAgent(agents, context.req.param('agent')), agents, setup),
         200,
-        publicly,
+        publicHeaders,
       )
     })
     .get('/.well-known/mentionable-agents.json', context =>
-      context.body(formatDirectory(), 200, { ...publicly, 'content-type': 'application/json' }),
+      context.body(formatDirectory(), 200, { ...publicHeaders, 'content-type': 'application/json' }),
     )
     .get('/agents/:agent', async context => {
       if (await isFormerAgent(context.req.param('agent').toLowerCase())) return answerGone()
       const agent = requireAgent(agents, context.req.param('agent'))
-      const [life] = await Promise.all(channels.flatMap(channel => channel.discovery?.readProfile?.(agent.name) ?? []))
-      const page = renderProfilePage(agent, { agents, channels, life })
+      const [publicProfile] = await Promise.all(
+        channels.flatMap(channel => channel.discovery?.readProfile?.(agent.name) ?? []),
+      )
+      const page = renderProfilePage(agent, { agents, channels, publicProfile })
       return context.html(page, 200, guardProfilePage(agent))
     })
     .get('/agents/:agent/icon/:file', context => {
@@ -64,7 +66,7 @@ export function createDiscoveryRoutes({ agents, ...setup }: DiscoveryOptions): H
         'x-content-type-options': 'nosniff',
       })
     })
-    .get(faviconPath, context => context.body(favicon, 200, { ...publicly, 'content-type': 'image/svg+xml' }))
+    .get(faviconPath, context => context.body(favicon, 200, { ...publicHeaders, 'content-type': 'image/svg+xml' }))
     .get('/favicon.ico', context => context.redirect(faviconPath, 301))
     .get('/', context => context.redirect(`/agents/${agents.defaultAgent ?? agents.list()[0]?.name ?? ''}`))
 }
@@ -73,9 +75,9 @@ export function createDiscoveryRoutes({ agents, ...setup }: DiscoveryOptions): H
 function createDirectoryFormat(agents: AgentDirectory, setup: AnnouncedSetup): () => string {
   const texts = new WeakMap<readonly AgentProfile[], string>()
   return () => {
-    const listed = agents.list()
-    const text = texts.get(listed) ?? JSON.stringify(describeDirectory(listed, agents, setup))
-    texts.set(listed, text)
+    const profiles = agents.list()
+    const text = texts.get(profiles) ?? JSON.stringify(describeDirectory(profiles, agents, setup))
+    texts.set(profiles, text)
     return text
   }
 }

@@ -2,9 +2,9 @@
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { ConfigError } from '@postern/message'
 import type { Listening } from '@postern/pipeline'
-import type { PaceOptions } from './slow-bodies.ts'
+import { toListenError } from './listen-error.ts'
+import type { MinPace } from './slow-bodies.ts'
 import { cutSlowBodies } from './slow-bodies.ts'
 
 /** Node’s own limits on slow and endless requests. */
@@ -17,7 +17,7 @@ const socketLimits = {
 }
 
 /** The time after which a connection is closed if its client has read no byte of an answer, ms. */
-const stallMs = 60_000
+const defaultStallMs = 60_000
 
 interface ListenOptions {
   readonly host: string
@@ -25,21 +25,21 @@ interface ListenOptions {
   /** The stall time, ms. Default: 60 s. */
   readonly stallMs?: number | undefined
   /** The speed that bodies of requests must have. */
-  readonly pace?: PaceOptions | undefined
+  readonly pace?: MinPace | undefined
 }
 
 /** Starts to listen. @throws ConfigError if the address is in use or belongs to another machine */
 export async function listenHttp(
   app: { fetch(request: Request, env?: object): Response | Promise<Response> },
-  { host, port, stallMs: patience = stallMs, pace }: ListenOptions,
+  { host, port, stallMs = defaultStallMs, pace }: ListenOptions,
 ): Promise<Listening> {
-  const answer = getRequestListener((request, env) => app.fetch(request, env))
+  const handleRequest = getRequestListener((request, env) => app.fetch(request, env))
   const server = createHttpServer(socketLimits, (request, response) => {
     // A client may wait for its answer as long as it likes, but it must read an answer that is ready.
-    response.setTimeout(patience, () => {
+    response.setTimeout(stallMs, () => {
       if (request.socket.writableLength > 0) request.socket.destroy()
     })
-    void answer(request, response)
+    void handleRequest(request, response)
   })
   // The app counts header fields and refuses too many. Node would silently drop the fields beyond its own limit.
   server.maxHeadersCount = 0
@@ -48,10 +48,10 @@ export async function listenHttp(
     server.once('error', cause => reject(toListenError('listen', cause)))
     server.listen(port, host, resolve)
   })
-  const bound = (server.address() as AddressInfo).port
+  const boundPort = (server.address() as AddressInfo).port
   return {
-    description: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
-    port: bound,
+    description: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
+    port: boundPort,
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve())
@@ -59,23 +59,4 @@ export async function listenHttp(
         setTimeout(() => server.closeAllConnections(), 5_000).unref()
       }),
   }
-}
-
-interface ListenFailure extends NodeJS.ErrnoException {
-  readonly address?: string
-  readonly hostname?: string
-  readonly port?: number
-}
-
-/** Turns the reason why a socket did not open into a fault of the configuration. Returns other errors as they are. */
-export function toListenError(key: string, cause: ListenFailure): Error {
-  const { code, address, hostname = address, port } = cause
-  if (code === undefined || hostname === undefined) return cause
-  // The error of a Unix socket has no port, or a negative one.
-  const isPort = port !== undefined && port >= 0
-  const target = isPort ? `${hostname}:${port}` : hostname
-  const name = hostname.startsWith('/') ? 'path' : 'port'
-  const variable = `POSTERN_${key.replaceAll('.', '_').toUpperCase()}_${name.toUpperCase()}`
-  const fix = `Free the ${name}, or set ${key}.${name} (${variable}) to another one.`
-  return new ConfigError(key, `cannot listen on ${target} (${code})`, fix, { cause })
 }

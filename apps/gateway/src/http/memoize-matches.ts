@@ -2,7 +2,7 @@
 import type { Result, Router } from 'hono/router'
 
 /** Peers ask for the same few paths over and over. Paths that they make up may be long, and new each time. */
-const [mostMatches, longestPath] = [1_000, 200]
+const [maxMatches, maxPathChars] = [1_000, 200]
 
 export function memoizeMatches<T>(router: Router<T>): Router<T> {
   const matches = new Map<string, Result<T>>()
@@ -14,11 +14,11 @@ export function memoizeMatches<T>(router: Router<T>): Router<T> {
     },
     match(method, path) {
       const key = `${method} ${path}`
-      const remembered = matches.get(key)
-      if (remembered) return remembered
+      const knownResult = matches.get(key)
+      if (knownResult) return knownResult
       const result = router.match(method, path)
-      if (matches.size >= mostMatches) matches.clear()
-      if (path.length <= longestPath) matches.set(key, result)
+      if (matches.size >= maxMatches) matches.clear()
+      if (path.length <= maxPathChars) matches.set(key, result)
       return result
     },
   }

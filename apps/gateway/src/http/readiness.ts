@@ -18,13 +18,13 @@ interface Readiness {
 }
 
 /** The longest wait for the database, ms. One that answers later is not usable. */
-const patienceMs = 3_000
+const maxWaitMs = 3_000
 
 /** Creates the check. The gateway is ready while work continues and the database accepts writes. Concurrent callers share one check. */
 export function createReadiness({ checkWork, sleep, log }: ReadinessDeps): Readiness {
   let isOpen = false
   let wasReady = true
-  const share = createSingleFlight<boolean>()
+  const checkOnceAtATime = createSingleFlight<boolean>()
   /** The cause of the last failed check. */
   let reason: unknown
 
@@ -39,13 +39,13 @@ export function createReadiness({ checkWork, sleep, log }: ReadinessDeps): Readi
   }
 
   async function checkInTime(): Promise<boolean> {
-    const over = new AbortController()
-    const isLate = sleep(patienceMs, over.signal).then(
+    const waitEnd = new AbortController()
+    const isLate = sleep(maxWaitMs, waitEnd.signal).then(
       () => false,
       () => false,
     )
-    const isReady = await Promise.race([share('', check), isLate])
-    over.abort()
+    const isReady = await Promise.race([checkOnceAtATime('', check), isLate])
+    waitEnd.abort()
     if (isReady !== wasReady) notify(isReady)
     wasReady = isReady
     return isReady

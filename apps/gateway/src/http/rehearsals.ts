@@ -23,7 +23,7 @@ export interface Rehearsals {
 export async function openRehearsals(store: Pick<SecretStore, 'openSecret'>, now: () => number): Promise<Rehearsals> {
   const secret = await store.openSecret('rehearsals')
   const listSignatures = (claim: string) => secret.list().map(key => createHmac('sha256', key).update(claim).digest())
-  const used = new Map<string, number>()
+  const usedClaims = new Map<string, number>()
 
   function makePass(end: RehearsalEnd): string {
     const claim = `${end}.${now() + validMs}.${randomBytes(12).toString('base64url')}`
@@ -36,13 +36,14 @@ export async function openRehearsals(store: Pick<SecretStore, 'openSecret'>, now
       (url, request: FetchRequest = {}) =>
         fetch(url, { ...request, headers: { ...request.headers, [rehearsalField]: makePass(end) } }),
     take(pass) {
-      const [, claim = '', end, until, mac = ''] =
+      const [, claim = '', end, expiresAtMs, mac = ''] =
         /^((refused|taken)\.(\d{13,15})\.[\w-]{16})\.([\w-]{43})$/.exec(pass) ?? []
-      const given = Buffer.from(mac, 'base64url')
-      if (claim === '' || !listSignatures(claim).some(each => timingSafeEqual(given, each))) return undefined
-      for (const [other, time] of used) if (time < now()) used.delete(other)
-      if (Number(until) < now() || used.has(claim)) return undefined
-      used.set(claim, Number(until))
+      const signature = Buffer.from(mac, 'base64url')
+      if (claim === '' || !listSignatures(claim).some(expected => timingSafeEqual(signature, expected)))
+        return undefined
+      for (const [usedClaim, expiresAt] of usedClaims) if (expiresAt < now()) usedClaims.delete(usedClaim)
+      if (Number(expiresAtMs) < now() || usedClaims.has(claim)) return undefined
+      usedClaims.set(claim, Number(expiresAtMs))
       return end as RehearsalEnd
     },
   }

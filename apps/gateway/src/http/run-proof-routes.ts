@@ -1,4 +1,4 @@
-/** Answers the challenge of a command that is about to send the operator's token. */
+// Answers the challenge of a command that is about to send the operator's token.
 
 import { Rejection } from '@postern/message'
 import type { Listening } from '@postern/pipeline'

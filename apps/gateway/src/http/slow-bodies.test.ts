@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { listenHttp } from './listen.ts'
 import { cutSlowBodies } from './slow-bodies.ts'
 
-const pace = { everyMs: 500, minBytes: 1_000 }
+const pace = { checkIntervalMs: 500, minBytes: 1_000 }
 
 async function listen(app: Hono, usedPace = pace): Promise<number> {
   const listening = await listenHttp(app, { host: '127.0.0.1', port: 0, pace: usedPace })
@@ -49,13 +49,13 @@ test('the server ends a body that never arrives with 408, even if no handler rea
 
 test('the server reads a fast enough body completely', async () => {
   // The body takes five seconds, so the server checks twice, and a busy machine may send late in between.
-  const patient = { everyMs: 2_000, minBytes: 1_000 }
+  const patient = { checkIntervalMs: 2_000, minBytes: 1_000 }
   expect(await drip(await listen(echoSize(), patient), 1_000)).toContain('took 100000')
 })
 
 test('a handler may take as long as it needs after the whole body has arrived', async () => {
   const app = new Hono().post('/', async c => {
-    await delay(3 * pace.everyMs)
+    await delay(3 * pace.checkIntervalMs)
     return c.text(`took ${(await c.req.arrayBuffer()).byteLength}`)
   })
   expect(await drip(await listen(app), 100_000)).toContain('took 100000')
@@ -76,6 +76,6 @@ test('the server does not close a kept-alive connection because of an earlier re
       sent.end('{}')
     })
   expect(await ask()).toBe(200)
-  await delay(3 * pace.everyMs)
+  await delay(3 * pace.checkIntervalMs)
   expect(await ask()).toBe(200)
 })

@@ -4,7 +4,7 @@ import { ConfigError, Rejection, Unavailable, Undeliverable } from '@postern/mes
 import { stdSerializers } from 'pino'
 
 /** The interval at which the log reports repetitions of a cause, ms. */
-const tellEveryMs = 60_000
+const reportIntervalMs = 60_000
 
 /** The largest number of remembered causes. Beyond it, the log reports the oldest one and forgets it. */
 const maxCauses = 500
@@ -22,27 +22,27 @@ interface RepeatedCause {
 /**
  * Writes a line with an error or a reason at once, and its repetitions within a minute as one line with `repeated`. Passes other lines on unchanged.
  */
-export function joinRepeated(log: Log, { everyMs = tellEveryMs }: { readonly everyMs?: number } = {}): Log {
+export function joinRepeated(log: Log, { everyMs = reportIntervalMs }: { readonly everyMs?: number } = {}): Log {
   const causes = new Map<string, RepeatedCause>()
 
-  function close(name: string, { write: tell, timer, fields, count }: RepeatedCause): void {
+  function close(name: string, { write: writeLine, timer, fields, count }: RepeatedCause): void {
     clearTimeout(timer)
     causes.delete(name)
-    if (count > 0) tell({ ...fields, repeated: count })
+    if (count > 0) writeLine({ ...fields, repeated: count })
   }
 
   function write(level: Level, fields: LogFields, text: string): void {
     const name = nameCause(level, fields, text)
-    const open = name === undefined ? undefined : causes.get(name)
-    if (open) {
-      open.count += 1
-      open.fields = withoutStacks(fields)
+    const openCause = name === undefined ? undefined : causes.get(name)
+    if (openCause) {
+      openCause.count += 1
+      openCause.fields = withoutStacks(fields)
       return
     }
     log[level](fields, text)
     if (name === undefined) return
     const repeatedCause: RepeatedCause = {
-      write: last => log[level](last, text),
+      write: lastFields => log[level](lastFields, text),
       timer: setTimeout(() => close(name, repeatedCause), everyMs).unref(),
       fields: {},
       count: 0,
@@ -79,11 +79,11 @@ function withoutStacks({ err, ...fields }: LogFields): LogFields {
   return messages.length > 0 ? { ...fields, cause: messages.join(': ') } : fields
 }
 
-const expected = [Rejection, Unavailable, Undeliverable, ConfigError]
+const expectedErrors = [Rejection, Unavailable, Undeliverable, ConfigError]
 
 /** Returns an error in the form that the log writes. Expected errors need no stack, because their sentences say everything. */
 export function describeLogged(error: unknown): unknown {
   if (!(error instanceof Error)) return error
-  if (!expected.some(kind => error instanceof kind)) return stdSerializers.err(error)
+  if (!expectedErrors.some(kind => error instanceof kind)) return stdSerializers.err(error)
   return { type: error.name, message: describeChain(error).join(': ') }
 }

@@ -17,7 +17,7 @@ const delaySpanMs = 30_000
 type Sample = readonly [labels: string, value: number]
 
 interface MetricSources {
-  readonly meter: Pick<TokenMeter, 'list' | 'listParts'>
+  readonly meter: Pick<TokenMeter, 'list' | 'listSubtotals'>
   readonly stageMeter: Pick<StageMeter, 'list'>
 }
 
@@ -29,7 +29,7 @@ export function createMetrics(
 ): Metrics {
   const delay = monitorEventLoopDelay({ resolution: 20 })
   let lastSpan = 0
-  const turnSpan = setInterval(() => {
+  const spanTimer = setInterval(() => {
     lastSpan = delay.percentile(99)
     delay.reset()
   }, delaySpanMs).unref()
@@ -57,7 +57,7 @@ export function createMetrics(
           'postern_tokens_part_total',
           'Tokens read from or written to a cache, and tokens of reasoning, among those of postern_tokens_total.',
           'counter',
-          byLabels(meter.listParts()),
+          byLabels(meter.listSubtotals()),
         ),
         formatHistograms(stageMeter.list()),
         formatRefusals(counts),
@@ -75,7 +75,7 @@ export function createMetrics(
       return text
     },
     close() {
-      clearInterval(turnSpan)
+      clearInterval(spanTimer)
       delay.disable()
     },
   }

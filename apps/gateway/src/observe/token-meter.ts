@@ -8,10 +8,10 @@ export interface TokenCount {
 
 export interface TokenMeter {
   count(agent: string, usages: readonly TokenUsage[]): void
-  /** Tokens of input and of output, which make the sum. */
+  /** Lists the input and output tokens. Their sum is the total. */
   list(): readonly TokenCount[]
-  /** The cached and the thinking tokens among them. */
-  listParts(): readonly TokenCount[]
+  /** Lists the cached and the reasoning tokens, which these totals include. */
+  listSubtotals(): readonly TokenCount[]
 }
 
 const kinds = [
@@ -19,20 +19,21 @@ const kinds = [
   ['output_tokens', 'output'],
 ] as const
 
-const subsetKinds = [
+const subtotalKinds = [
   ['cached_input_tokens', 'cached_input'],
   ['cache_write_input_tokens', 'cache_write_input'],
   ['reasoning_tokens', 'reasoning'],
 ] as const
 
-type Member = (typeof kinds)[number][0] | (typeof subsetKinds)[number][0]
+type Member = (typeof kinds)[number][0] | (typeof subtotalKinds)[number][0]
 
 /** Agents may name models as they like. Tokens of further models are counted together as `other`. */
 const maxModels = 200
 
+/** Creates a meter that starts at zero. */
 export function createTokenMeter(): TokenMeter {
   const models = new Set<string>()
-  const [totals, subsets] = [new Map<string, TokenCount>(), new Map<string, TokenCount>()]
+  const [totals, subtotals] = [new Map<string, TokenCount>(), new Map<string, TokenCount>()]
 
   function chooseLabels(agent: string, { provider, model = 'unnamed' }: TokenUsage): TokenCount['labels'] {
     const labels = { agent, ...(provider !== undefined && { provider }), model }
@@ -56,10 +57,10 @@ export function createTokenMeter(): TokenMeter {
           for (const [member, kind] of members) add(counts, { ...labels, kind }, usage[member])
         }
         addAll(totals, kinds)
-        addAll(subsets, subsetKinds)
+        addAll(subtotals, subtotalKinds)
       }
     },
     list: () => [...totals.values()],
-    listParts: () => [...subsets.values()],
+    listSubtotals: () => [...subtotals.values()],
   }
 }

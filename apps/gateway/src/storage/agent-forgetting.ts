@@ -12,15 +12,15 @@ import { CallSlots } from './call-slots.ts'
 const callRecords = { kind: 'agent-forgetting', owner: 'gateway' }
 
 /** The pauses between retries double from the first to the longest, ms. */
-const [firstPauseMs, longestPauseMs] = [15_000, 6 * 3_600_000]
+const [minRetryMs, maxRetryMs] = [15_000, 6 * 3_600_000]
 /** The time after an agent's deadline at which a call is repeated, ms, because its process must have died. */
 const graceMs = 60_000
 /** The bounds of the time between two polls for due calls, ms. */
-const [leastPauseMs, longestSleepMs] = [500, 15_000]
+const [minPollMs, maxPollMs] = [500, 15_000]
 /** The time that an operator waits for the first calls, ms. */
-const patienceMs = 10_000
+const maxWaitMs = 10_000
 /** The longest time of one call, ms, unless the agent's turns have a shorter limit. */
-const longestCallMs = 60_000
+const maxCallMs = 60_000
 
 interface PlannedCall {
   readonly agent: string
@@ -73,8 +73,8 @@ export function createAgentForgetting(deps: AgentForgettingDeps): AgentForgettin
   async function beginDue(signal: AbortSignal): Promise<number> {
     const planned = (await listPlanned(deps)).filter(({ id }) => !slots.isRunning(id))
     for (const { id, agent } of planned.filter(isDue)) void begin(id, agent, signal)
-    const waits = planned.filter(each => !isDue(each)).map(({ due_at }) => due_at - system.now())
-    return Math.max(leastPauseMs, Math.min(longestSleepMs, ...waits))
+    const waits = planned.filter(call => !isDue(call)).map(({ due_at }) => due_at - system.now())
+    return Math.max(minPollMs, Math.min(maxPollMs, ...waits))
   }
 
   return {
@@ -85,8 +85,8 @@ export function createAgentForgetting(deps: AgentForgettingDeps): AgentForgettin
         deps,
         async call(id) {
           const agent = await readAgentName(id, store.records)
-          const begun = stop && agent !== undefined ? begin(id, agent, stop) : undefined
-          return begun ?? hurry(id, deps)
+          const ownCall = stop && agent !== undefined ? begin(id, agent, stop) : undefined
+          return ownCall ?? makeDueNow(id, deps)
         },
       })
     },
@@ -134,11 +134,11 @@ async function waitFor(
   ids: readonly string[],
   { deps: { store, system }, call }: FirstCalls,
 ): Promise<readonly AgentOutcome[]> {
-  const patience = new AbortController()
-  const late = system.sleep(patienceMs, patience.signal).then(() => undefined)
-  const outcomes = ids.map(async id => (await Promise.race([call(id), late])) ?? readWaiting(id, store.records))
+  const waitEnd = new AbortController()
+  const timeout = system.sleep(maxWaitMs, waitEnd.signal).then(() => undefined)
+  const outcomes = ids.map(async id => (await Promise.race([call(id), timeout])) ?? readWaiting(id, store.records))
   const settled = await Promise.all(outcomes)
-  patience.abort()
+  waitEnd.abort()
   return settled.flatMap(outcome => outcome ?? [])
 }
 
@@ -155,7 +155,7 @@ function toOutcome({ agent, error = 'it has not answered yet' }: PlannedCall): A
 }
 
 /** Makes another gateway perform the call soon. */
-async function hurry(id: string, { store: { records }, system }: AgentForgettingDeps): Promise<undefined> {
+async function makeDueNow(id: string, { store: { records }, system }: AgentForgettingDeps): Promise<undefined> {
   const key = { ...callRecords, key: id }
   const record = await records.get(key)
   const planned = record && { ...(record.value as unknown as PlannedCall), due_at: system.now() }
@@ -183,7 +183,7 @@ async function callAgent(
   if (!record) return undefined
   const planned = record.value as unknown as PlannedCall
   const { agent: name } = planned
-  const deadlineMs = Math.min(longestCallMs, agents()?.findRunning(name)?.deadlineMs ?? longestCallMs)
+  const deadlineMs = Math.min(maxCallMs, agents()?.findRunning(name)?.deadlineMs ?? maxCallMs)
   const write = (version: number, value: PlannedCall) => records.swap(key, version, value as unknown as Json)
   const isOurs = await write(record.version, { ...planned, due_at: system.now() + deadlineMs + graceMs })
   if (!isOurs) return undefined
@@ -220,7 +220,7 @@ async function forget({ agent, forgotten }: PlannedCall, { id, signal, log, agen
 
 function describeFailed(planned: PlannedCall, error: unknown, now: number): PlannedCall {
   const failures = planned.failures + 1
-  const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(20, planned.failures))
+  const pauseMs = Math.min(maxRetryMs, minRetryMs * 2 ** Math.min(20, planned.failures))
   const askedMs = error instanceof Unavailable && error.retryAfter !== undefined ? error.retryAfter * 1_000 : undefined
   const reason = error instanceof Error ? error.message : String(error)
   return {

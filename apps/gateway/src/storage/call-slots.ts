@@ -1,7 +1,7 @@
 // Limits the concurrent calls, in all and for each agent, so that an agent that hangs delays no other one.
 
-/** The largest numbers of concurrent calls, in total and for one agent. */
-const [most, mostOfAgent] = [16, 4]
+/** The maximum numbers of concurrent calls, in total and for one agent. */
+const [maxCalls, maxCallsOfAgent] = [16, 4]
 
 export class CallSlots {
   readonly #agents = new Map<string, string>()
@@ -13,8 +13,8 @@ export class CallSlots {
 
   /** Runs a call if there is a slot for it, and otherwise returns undefined. */
   run<Result>(id: string, agent: string, call: () => Promise<Result>): Promise<Result> | undefined {
-    const ofAgent = [...this.#agents.values()].filter(name => name === agent).length
-    if (this.isRunning(id) || this.#agents.size >= most || ofAgent >= mostOfAgent) return undefined
+    const callsOfAgent = [...this.#agents.values()].filter(name => name === agent).length
+    if (this.isRunning(id) || this.#agents.size >= maxCalls || callsOfAgent >= maxCallsOfAgent) return undefined
     this.#agents.set(id, agent)
     const running = call().finally(() => {
       this.#agents.delete(id)

@@ -53,12 +53,12 @@ test('a restored store forgets the people of the list again: by principal, addre
   expect(readFileSync(join(directory, 'forgotten'), 'utf8')).not.toMatch(/ada|eve|cleo/)
 
   const earlier = await openEarlier()
-  expect(await earlier.forgetting.obeyList()).toBeGreaterThan(2)
+  expect(await earlier.forgetting.applyList()).toBeGreaterThan(2)
   expect(await earlier.idsOf()).toEqual(['m2', 'm3'])
   expect(await earlier.store.objects.findObject('b', 'p')).toBeUndefined()
   expect(await earlier.store.listRefusals({ limit: 1 })).toEqual([])
   await say(earlier.store, 'm4', ada)
-  expect(await earlier.forgetting.obeyList()).toBe(0)
+  expect(await earlier.forgetting.applyList()).toBe(0)
   expect(await earlier.idsOf()).toEqual(['m2', 'm3', 'm4'])
 })
 
@@ -68,7 +68,7 @@ test('a restored ban stays in force, without the person’s name, after the pers
   const earlier = await openEarlier()
   const ban = { kind: 'swarm-ban', owner: 'agent:echo', key: JSON.stringify(['swarm', 'rude', 'bob']) }
   await earlier.store.records.insert(ban, true, { person: `${bob.via} ${bob.address}` })
-  expect(await earlier.forgetting.obeyList()).toBe(1)
+  expect(await earlier.forgetting.applyList()).toBe(1)
   expect(await earlier.idsOf()).toEqual(['m1', 'm2'])
   expect(await earlier.store.records.get(ban)).toBeDefined()
   expect(JSON.stringify(await earlier.store.records.list('swarm-ban', 'agent:echo'))).not.toContain('bob')
@@ -81,10 +81,10 @@ test('a start completes what a crash interrupted, and reads a list whose last li
   await expect(cut.forgetPerson({ addresses: [bob] })).rejects.toThrow('the process ends')
   appendFileSync(join(directory, 'forgotten'), '\n{"digests":["half')
   const again = createPeopleForgetting({ store, directory, log: noLog })
-  expect(await again.obeyList()).toBe(1)
+  expect(await again.applyList()).toBe(1)
   expect(await idsOf()).toEqual(['m1', 'm2'])
   await again.forgetPerson({ addresses: [ada] })
-  expect(await createPeopleForgetting({ store, directory, log: noLog }).obeyList()).toBe(0)
+  expect(await createPeopleForgetting({ store, directory, log: noLog }).applyList()).toBe(0)
 })
 
 const failing = () => Promise.reject(new Error('the store is busy'))
@@ -102,7 +102,7 @@ test.each([
   await expect(failed.forgetPerson({ agent: 'echo', addresses: [bob], isOwn: true })).rejects.toThrow('busy')
   await forgetting.forgetPerson(second)
   await say(store, 'm4', bob)
-  expect(await forgetWith(store, {}).obeyList()).toBe(0)
+  expect(await forgetWith(store, {}).applyList()).toBe(0)
   expect(await idsOf()).toContain('m4')
 })
 
@@ -111,7 +111,7 @@ test('an erasure that does less than a failed one leaves the rest to the next st
   await expect(forgetWith(store, { forgetPerson: failing }).forgetPerson({ addresses: [ada, bob] })).rejects.toThrow()
   await forgetting.forgetPerson({ agent: 'echo', addresses: [ada, bob] })
   expect(await idsOf()).toEqual(['m2'])
-  await forgetWith(store, {}).obeyList()
+  await forgetWith(store, {}).applyList()
   expect(await idsOf()).toEqual([])
 })
 
@@ -129,7 +129,7 @@ test('an erasure succeeds if the list cannot record it, and the list records it 
   await vi.waitFor(() => expect(insert).toHaveBeenCalledTimes(2))
   await Promise.all(insert.mock.results.map(({ value }) => value.catch(() => undefined)))
   await say(store, 'm4', bob)
-  expect(await forgetWith(store, {}).obeyList()).toBe(0)
+  expect(await forgetWith(store, {}).applyList()).toBe(0)
   expect(await idsOf()).toContain('m4')
 })
 
@@ -142,10 +142,10 @@ test('a line that is on disk despite a failed flush deletes nothing from after i
   expect(flush).toHaveBeenCalledOnce()
   flush.mockRestore()
   await say(store, 'm4', bob)
-  expect(await forgetWith(store, {}).obeyList()).toBe(0)
+  expect(await forgetWith(store, {}).applyList()).toBe(0)
   expect(await idsOf()).toContain('m4')
   const earlier = await openEarlier()
-  expect(await earlier.forgetting.obeyList()).toBe(1)
+  expect(await earlier.forgetting.applyList()).toBe(1)
 })
 
 test('a start warns about lines of the list that it cannot read', async () => {
@@ -153,7 +153,7 @@ test('a start warns about lines of the list that it cannot read', async () => {
   await forgetting.forgetPerson({ addresses: [bob] })
   appendFileSync(join(directory, 'forgotten'), '\n{"digests":["half')
   const warn = vi.fn()
-  await createPeopleForgetting({ store, directory, log: { ...noLog, warn } }).obeyList()
+  await createPeopleForgetting({ store, directory, log: { ...noLog, warn } }).applyList()
   expect(warn).toHaveBeenCalledExactlyOnceWith({ lines: 1 }, expect.stringContaining('cannot be read'))
 })
 
@@ -162,7 +162,7 @@ test('a start forgets a person once, however often the list names them', async (
   for (let times = 0; times < 3; times += 1) await forgetting.forgetPerson({ addresses: [bob] })
   const { store } = await openEarlier()
   const forgetPerson = vi.fn(store.forgetPerson)
-  expect(await forgetWith(store, { forgetPerson }).obeyList()).toBe(1)
+  expect(await forgetWith(store, { forgetPerson }).applyList()).toBe(1)
   expect(forgetPerson).toHaveBeenCalledOnce()
 })
 

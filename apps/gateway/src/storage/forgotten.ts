@@ -19,7 +19,7 @@ type RecordsOf = Pick<GatewayStore, 'records'>
 
 export interface PeopleForgetting extends PersonForgetting {
   /** Forgets again those people of the list whom this store still knows. Returns their number. */
-  obeyList(): Promise<number>
+  applyList(): Promise<number>
 }
 
 interface ForgettingDeps {
@@ -65,7 +65,7 @@ export function createPeopleForgetting(deps: ForgettingDeps): PeopleForgetting {
     }
   }
 
-  async function listed<Result>(names: readonly string[], whose: ForgottenBy, act: () => Promise<Result>) {
+  async function withListing<Result>(names: readonly string[], whose: ForgottenBy, act: () => Promise<Result>) {
     const noted = note(names, whose)
     const result = await act()
     await settle(noted)
@@ -74,9 +74,10 @@ export function createPeopleForgetting(deps: ForgettingDeps): PeopleForgetting {
 
   return {
     forgetPerson: forgetting =>
-      listed(forgetting.addresses.flatMap(nameAddress), forgetting, () => forgetOne(forgetting, deps)),
-    forgetOwner: (owner, leavesBytes) => listed([nameOwner(owner)], {}, () => removeOwner(owner, leavesBytes, deps)),
-    async obeyList() {
+      withListing(forgetting.addresses.flatMap(nameAddress), forgetting, () => forgetOne(forgetting, deps)),
+    forgetOwner: (owner, leavesBytes) =>
+      withListing([nameOwner(owner)], {}, () => removeOwner(owner, leavesBytes, deps)),
+    async applyList() {
       const list = open()
       if (list.unreadable > 0) log.warn({ lines: list.unreadable }, unreadableText)
       const pending = await findPending(store, list.lines)
@@ -93,8 +94,8 @@ const unreadableText =
   'some lines of the list of forgotten people cannot be read; after a restore of an older backup, forget those people again'
 
 async function findPending({ records }: RecordsOf, lines: readonly ForgottenLine[]): Promise<readonly ForgottenLine[]> {
-  const obeyed = new Set((await records.list(kind, listOwner)).map(({ key }) => key))
-  return lines.filter(({ id }) => !obeyed.has(id))
+  const appliedIds = new Set((await records.list(kind, listOwner)).map(({ key }) => key))
+  return lines.filter(({ id }) => !appliedIds.has(id))
 }
 
 type FindLines = (names: readonly string[]) => readonly ForgottenLine[]
@@ -145,16 +146,18 @@ function findForgettings(
   { via, address, subject, agent }: PersonAddress & { readonly agent?: string | undefined },
   find: FindLines,
 ): readonly ForgetPersonRequest[] {
-  const bare = { via, address }
-  const withSubject = subject === undefined ? [] : [{ ...bare, subject }]
-  return [bare, ...withSubject].flatMap(each => {
-    const lines = find(nameAddress(each)).filter(
+  const byAddress = { via, address }
+  const withSubject = subject === undefined ? [] : [{ ...byAddress, subject }]
+  return [byAddress, ...withSubject].flatMap(personAddress => {
+    const lines = find(nameAddress(personAddress)).filter(
       line => line.agent === undefined || agent === undefined || line.agent === agent,
     )
     // A person may have asked several times.
-    const asked = Map.groupBy(lines, ({ agent: of, isOwn = false }) => JSON.stringify([of ?? null, isOwn]))
-    return [...asked.values()].flatMap(([line]) =>
-      line ? [{ agent: line.agent, isOwn: line.isOwn ?? false, addresses: [each] }] : [],
+    const linesByRequest = Map.groupBy(lines, ({ agent: forgetfulAgent, isOwn = false }) =>
+      JSON.stringify([forgetfulAgent ?? null, isOwn]),
+    )
+    return [...linesByRequest.values()].flatMap(([line]) =>
+      line ? [{ agent: line.agent, isOwn: line.isOwn ?? false, addresses: [personAddress] }] : [],
     )
   })
 }

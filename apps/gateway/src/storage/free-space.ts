@@ -46,12 +46,13 @@ export function createFreeSpace({ minFreeBytes, readFree, now, log }: FreeSpaceO
   let level: Level = 'enough'
   let measuredAt = Number.NEGATIVE_INFINITY
 
-  function measure(floor: number): void {
+  function measure(minBytes: number): void {
     if (Math.abs(now() - measuredAt) < freshMs) return
     measuredAt = now()
-    const free = readFree()
-    const measured = free >= floor ? 'enough' : free >= floor / 2 ? 'low' : 'full'
-    if (measured !== level) log.warn({ free_bytes: free, ...(measured !== 'enough' && { fix }) }, logTexts[measured])
+    const freeBytes = readFree()
+    const measured = freeBytes >= minBytes ? 'enough' : freeBytes >= minBytes / 2 ? 'low' : 'full'
+    if (measured !== level)
+      log.warn({ free_bytes: freeBytes, ...(measured !== 'enough' && { fix }) }, logTexts[measured])
     level = measured
   }
 

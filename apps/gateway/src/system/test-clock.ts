@@ -16,24 +16,23 @@ export interface TestClock extends GatewayClock {
 
 export function createTestClock(): TestClock {
   let aheadMs = 0
-  const naps = new Set<{ readonly endsAt: number; wake(): void }>()
+  const sleepers = new Set<{ readonly endsAt: number; wake(): void }>()
   const now = () => Date.now() + aheadMs
   return {
     now,
     async sleep(ms, signal) {
       const woken = new AbortController()
-      const nap = { endsAt: now() + ms, wake: () => woken.abort() }
-      const end = () => woken.abort()
-      naps.add(nap)
-      signal?.addEventListener('abort', end, { once: true })
-      if (signal?.aborted) end()
+      const sleeper = { endsAt: now() + ms, wake: () => woken.abort() }
+      sleepers.add(sleeper)
+      signal?.addEventListener('abort', sleeper.wake, { once: true })
+      if (signal?.aborted) sleeper.wake()
       await pause(ms, woken.signal)
-      signal?.removeEventListener('abort', end)
-      naps.delete(nap)
+      signal?.removeEventListener('abort', sleeper.wake)
+      sleepers.delete(sleeper)
     },
     advance(ms) {
       aheadMs += ms
-      for (const { endsAt, wake } of naps) if (endsAt <= now()) wake()
+      for (const { endsAt, wake } of sleepers) if (endsAt <= now()) wake()
     },
   }
 }

@@ -11,7 +11,7 @@ interface RunDeps {
   readonly system: Pick<System, 'log'>
   readonly config: Parameters<typeof describeSetup>[0]
   readonly slices: Parameters<typeof describeSetup>[1]
-  readonly forgetting: Pick<PeopleForgetting, 'obeyList'>
+  readonly forgetting: Pick<PeopleForgetting, 'applyList'>
 }
 
 interface RunOptions {
@@ -41,7 +41,7 @@ export async function beginRun(
   // The list applies before any new message, so that it deletes only earlier data.
   const warnOfList = (error: unknown) =>
     system.log.error({ err: error }, 'the store still knows forgotten people; restart the gateway')
-  await forgetting.obeyList().catch(warnOfList)
+  await forgetting.applyList().catch(warnOfList)
   const timer = setInterval(() => void store.noteGatewayRun(holder, 'runs').catch(warn), everyMs).unref()
   return () => {
     clearInterval(timer)

@@ -92,8 +92,8 @@ export function oncePerRun<Deps extends object, Answer>(fetchAnswer: (deps: Deps
 }
 
 /** Returns true if any server answers at the public address. */
-const canReachOrigin = oncePerRun(({ config, outside }: DoctorDeps) =>
-  outside.fetch(`${config.origin}/healthz`, { timeoutMs: 6_000 }).then(
+const canReachOrigin = oncePerRun(({ config, network }: DoctorDeps) =>
+  network.fetch(`${config.origin}/healthz`, { timeoutMs: 6_000 }).then(
     () => true,
     () => false,
   ),

@@ -15,8 +15,8 @@ import type { DoctorConfig } from './config.ts'
 import type { MachineFacts } from './machine-facts.ts'
 import type { SelfVisits } from './network/visits.ts'
 
-/** The network of the checks. */
-export interface Outside extends Pick<System, 'resolveDns'> {
+/** The network as the checks reach it. */
+export interface DoctorNetwork extends Pick<System, 'resolveDns'> {
   /** Fetches as a peer does: by https, from public addresses only. */
   readonly fetch: GuardedFetch
   readonly openStream: OpenStream
@@ -37,7 +37,7 @@ export interface MachineDeps extends Pick<System, 'now'> {
   /** The path of the configuration file; absent if there is none. */
   readonly configPath: string | undefined
   readonly facts: MachineFacts
-  readonly outside: Outside
+  readonly network: DoctorNetwork
   /** The faults of the configuration. */
   readonly configFaults: readonly ConfigError[]
   /** The faults that kept the gateway from opening. */

@@ -27,10 +27,15 @@ export function createLimits(
   now: () => number,
   isChat: (via: string) => boolean,
 ): Limits {
-  const set = dev ? limits : { ...productionLimits, ...limits }
-  const addresses = set.per_address ? createRateLimit({ perMinute: set.per_address }, now) : undefined
-  const all = [openHosts(set, now, isChat), openConnectors(set, now), openSenders(set, now), openAgentShares(set, now)]
-  const countings = all.filter(counting => counting !== undefined)
+  const activeLimits = dev ? limits : { ...productionLimits, ...limits }
+  const addresses = activeLimits.per_address ? createRateLimit({ perMinute: activeLimits.per_address }, now) : undefined
+  const allCountings = [
+    openHosts(activeLimits, now, isChat),
+    openConnectors(activeLimits, now),
+    openSenders(activeLimits, now),
+    openAgentShares(activeLimits, now),
+  ]
+  const countings = allCountings.filter(counting => counting !== undefined)
   return {
     takeAddress: address => addresses?.consume(networkOf(address)),
     messages: createRateLimitRule(countings),
@@ -53,13 +58,13 @@ function createRateLimitRule(countings: readonly Counting[]): AdmissionRule {
 
 /** Keeps one share of each bucket and key, so that a message to several agents counts once for its sender. */
 function countOnce(shares: readonly Share[]): readonly Share[] {
-  const seen = new Map<RateLimit, Map<string, Share>>()
+  const sharesByLimit = new Map<RateLimit, Map<string, Share>>()
   for (const share of shares) {
     const [limit, key] = share
-    const ofLimit = seen.get(limit) ?? new Map<string, Share>()
-    seen.set(limit, ofLimit.set(key, share))
+    const ofLimit = sharesByLimit.get(limit) ?? new Map<string, Share>()
+    sharesByLimit.set(limit, ofLimit.set(key, share))
   }
-  return [...seen.values()].flatMap(ofLimit => [...ofLimit.values()])
+  return [...sharesByLimit.values()].flatMap(ofLimit => [...ofLimit.values()])
 }
 
 /** Counts proven senders apart from the others, so that a forger of a name does not use up its owner’s limit. */
@@ -121,10 +126,10 @@ function share(limit: RateLimit | 0 | undefined, key: string): readonly Share[] 
   return limit ? [[limit, key]] : []
 }
 
-/** The longest key, in characters. Names that peers make up may be long, and the gateway remembers ten thousand keys of each kind. */
-const longestKey = 300
+/** The maximum length of a key, characters. Names that peers make up may be long, and the gateway remembers ten thousand keys of each kind. */
+const maxKeyChars = 300
 
 function nameKey(via: string, name: string): string {
   const key = `${via} ${name}`
-  return key.length > longestKey ? hash('sha256', key) : key
+  return key.length > maxKeyChars ? hash('sha256', key) : key
 }

@@ -13,15 +13,15 @@ const loopbackNetworks = ['127.0.0.0/8', '::1']
 /** Reads the proxies of the configuration. Without any, a gateway that listens on loopback trusts those on its own machine. */
 export function createTrustedProxies({ listen, network }: Pick<Config, 'listen' | 'network'>): TrustedProxies {
   const networks = network.trusted_proxies ?? (isLoopbackHost(listen.host) ? loopbackNetworks : [])
-  const list = new BlockList()
-  for (const each of networks) addNetwork(list, each)
-  return { isTrusted: address => isIP(address) !== 0 && list.check(address, familyOf(address)) }
+  const blockList = new BlockList()
+  for (const trustedNetwork of networks) addNetwork(blockList, trustedNetwork)
+  return { isTrusted: address => isIP(address) !== 0 && blockList.check(address, familyOf(address)) }
 }
 
-function addNetwork(list: BlockList, network: string): void {
+function addNetwork(blockList: BlockList, network: string): void {
   const [address = '', prefix] = network.split('/')
-  if (prefix === undefined) list.addAddress(address, familyOf(address))
-  else list.addSubnet(address, Number(prefix), familyOf(address))
+  if (prefix === undefined) blockList.addAddress(address, familyOf(address))
+  else blockList.addSubnet(address, Number(prefix), familyOf(address))
 }
 
 /** Returns the family of a valid address. Node’s own check compiles an expression that takes longer than the rest of the configuration. */
@@ -45,10 +45,10 @@ export function findClientAddress(
   return address
 }
 
-/** Reads the address of a hop, without a port. Returns undefined for anything else, because nobody vouches for the hops further left. */
+/** Reads the address of a hop, without a port. Returns undefined for anything else, because no trusted proxy has verified the hops to the left of it. */
 function parseHop(hop: string): string | undefined {
   const text = hop.trim()
-  const bare = text.replace(/^\[([^\]]*)\](?::\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
-  const address = bare.replace(/^::ffff:(?=\d+\.)/i, '')
+  const withoutPort = text.replace(/^\[([^\]]*)\](?::\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
+  const address = withoutPort.replace(/^::ffff:(?=\d+\.)/i, '')
   return isIP(address) ? address : undefined
 }

@@ -13,10 +13,10 @@ type Observed = Pick<GatewayStore, 'admit' | 'commit' | 'release' | 'settle'>
 const maxWaiting = 10_000
 
 /** Wraps a store so that it reports each ended stage. A listener must not throw. */
-export function observeStore<Store extends Observed>(store: Store, tell: StageListener, now: () => number): Store {
+export function observeStore<Store extends Observed>(store: Store, onStage: StageListener, now: () => number): Store {
   const admittedAt = new Map<number, number>()
-  const told = new WeakSet<IntakeTrace>()
-  const tellAll = (stages: readonly MessageStage[]) => stages.forEach(tell)
+  const reportedTraces = new WeakSet<IntakeTrace>()
+  const reportAll = (stages: readonly MessageStage[]) => stages.forEach(onStage)
   return {
     ...store,
     async admit(intake, correlationId) {
@@ -24,22 +24,22 @@ export function observeStore<Store extends Observed>(store: Store, tell: StageLi
       const at = now()
       if (admitted.outcome === 'accepted') rememberBounded(admittedAt, admitted.message, at)
       // One request may bring several messages, but is received and checked once.
-      const isFirst = intake.trace !== undefined && !told.has(intake.trace)
-      if (intake.trace) told.add(intake.trace)
-      tellAll(describeIntake(intake, { admitted, correlationId, at, isFirst }))
+      const isFirst = intake.trace !== undefined && !reportedTraces.has(intake.trace)
+      if (intake.trace) reportedTraces.add(intake.trace)
+      reportAll(describeIntake(intake, { admitted, correlationId, at, isFirst }))
       return admitted
     },
     async commit(turn, answer) {
       await store.commit(turn, answer)
-      tellAll(describeTurn(turn, answer.attempt, { at: now(), admittedAt: takeOut(admittedAt, turn.message) }))
+      reportAll(describeTurn(turn, answer.attempt, { at: now(), admittedAt: takeTime(admittedAt, turn.message) }))
     },
     async release(turn, again) {
       await store.release(turn, again)
-      tellAll(describeTurn(turn, again.attempt, { at: now(), admittedAt: takeOut(admittedAt, turn.message) }))
+      reportAll(describeTurn(turn, again.attempt, { at: now(), admittedAt: takeTime(admittedAt, turn.message) }))
     },
     async settle(delivery, settlement) {
       await store.settle(delivery, settlement)
-      tellAll(describeDelivery(delivery, settlement))
+      reportAll(describeDelivery(delivery, settlement))
     },
   }
 }
@@ -50,7 +50,7 @@ function rememberBounded(times: Map<number, number>, message: number, at: number
   if (times.size > maxWaiting && oldest !== undefined) times.delete(oldest)
 }
 
-function takeOut(times: Map<number, number>, message: number): number | undefined {
+function takeTime(times: Map<number, number>, message: number): number | undefined {
   const at = times.get(message)
   times.delete(message)
   return at
@@ -104,7 +104,7 @@ function describeCheck({ kind, verdict, key_from }: VerifyStep, index: number): 
 }
 
 /** Outcomes of a turn that are not failures. */
-const successful: ReadonlySet<TurnAttempt['outcome']> = new Set([
+const successfulOutcomes: ReadonlySet<TurnAttempt['outcome']> = new Set([
   'answered',
   'silent',
   'empty_answer',
@@ -162,7 +162,7 @@ function describeAttempt(turn: Turn, attempt: TurnAttempt): SpanDetails {
       ...(first_output_at !== undefined && called_at !== undefined && { first_output_ms: first_output_at - called_at }),
       ...(tools.length > 0 && { tool_calls: tools.length }),
     },
-    fault: successful.has(outcome) ? undefined : (error?.name ?? outcome),
+    fault: successfulOutcomes.has(outcome) ? undefined : (error?.name ?? outcome),
   }
 }
 

@@ -1,4 +1,4 @@
-// Opens the listeners of stages: the histograms, and the collector if there is one.
+// Opens what records the durations of stages: the histograms, and the trace collector if one is configured.
 import type { Config } from '../../config/schema.ts'
 import type { Telemetry } from './open-telemetry.ts'
 import { openTelemetry } from './open-telemetry.ts'
@@ -6,7 +6,7 @@ import type { StageListener } from './stage.ts'
 import type { StageMeter } from './stage-meter.ts'
 import { createStageMeter } from './stage-meter.ts'
 
-interface Stages {
+interface StageListeners {
   readonly onStage: StageListener
   readonly meter: StageMeter
   /** Absent if the gateway writes no traces. */
@@ -14,7 +14,7 @@ interface Stages {
 }
 
 /** Opens the histograms, and the collector if the configuration names one. @throws ConfigError if a library of the collector is not installed */
-export async function openStages(config: Config['telemetry']): Promise<Stages> {
+export async function openStages(config: Config['telemetry']): Promise<StageListeners> {
   const meter = createStageMeter()
   const telemetry = await openTelemetry(config)
   return {

@@ -1,4 +1,4 @@
-/** Proves to a command that the program at a port is the one that wrote the run file, before the command sends a token there. */
+// Proves to a command that the program at a port wrote the run file, before the command sends a token there.
 import { createHmac, randomBytes } from 'node:crypto'
 import { parseIfJson } from '@postern/message'
 
@@ -18,7 +18,7 @@ export function proveRun(secret: string, { nonce, url }: RunChallenge): string {
 }
 
 /** The longest wait for the proof, ms. A gateway under load is slow, and a command must not treat it as stopped. */
-const patienceMs = 10_000
+const proofTimeoutMs = 10_000
 
 /** Requests the proof of the program at an address. Returns false if it has none, or does not answer in time. */
 export async function isProvenRun({
@@ -30,7 +30,7 @@ export async function isProvenRun({
 }): Promise<boolean> {
   const nonce = randomBytes(32).toString('base64url')
   const address = `${url}${runProofPath}?${new URLSearchParams({ nonce })}`
-  const answer = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(patienceMs) })
+  const answer = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(proofTimeoutMs) })
     .then(response => response.text())
     .catch(() => '')
   const { proof } = (parseIfJson(answer) ?? {}) as { readonly proof?: unknown }

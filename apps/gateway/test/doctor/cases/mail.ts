@@ -17,7 +17,7 @@ const authorities = [mailCertificate.cert]
 export async function examineSmarthost(id: string, plan: Parameters<typeof serveMail>[0], settings: object = {}) {
   const ports = { [`${mxHost}:587`]: await serveMail(plan) }
   const email = { submit: { ...submit, ...settings } }
-  return examine(id, openDoctorBench({ ports, settings: { email }, outside: { authorities } }))
+  return examine(id, openDoctorBench({ ports, settings: { email }, network: { authorities } }))
 }
 
 /** Examines zones of the domain, with mail that arrives at a listener. */
@@ -26,7 +26,7 @@ export async function examineZone(id: string, zone: Readonly<Record<string, obje
   const before = Object.keys(zone).map(name => [name, dns.find(name)] as const)
   for (const [name, records] of Object.entries(zone)) dns.set(name, records)
   const settings = { email: { listen: { port: 2525, protocol: 'lmtp' } }, ...benchOptions.settings }
-  const deps = openDoctorBench({ dns: dns.address, outside: { authorities }, ...benchOptions, settings })
+  const deps = openDoctorBench({ dns: dns.address, network: { authorities }, ...benchOptions, settings })
   try {
     return await examine(id, deps)
   } finally {

@@ -22,7 +22,7 @@ export async function examineTls(
   const server = createServer({ ...certificate, ...(isOld && old) }, socket => socket.end())
   server.on('tlsClientError', () => undefined)
   const ports = { [`${ownHost}:443`]: await serve(server) }
-  return examine(id, openDoctorBench({ ports, outside: { authorities: [ownCertificate.cert] }, deps: { now } }))
+  return examine(id, openDoctorBench({ ports, network: { authorities: [ownCertificate.cert] }, deps: { now } }))
 }
 
 export const tlsCases: Cases = {

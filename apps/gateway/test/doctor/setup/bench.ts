@@ -7,12 +7,12 @@ import type { AddressInfo, Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { noLog } from '@postern/message'
-import type { DoctorDeps, Outside } from '@postern/operator'
+import type { DoctorDeps, DoctorNetwork } from '@postern/operator'
 import { readMachineFacts } from '@postern/operator'
 import { onTestFinished } from 'vitest'
 import { minimumNode } from '../../../bin/launch.mjs'
 import { describeInstallation } from '../../../src/compose/doctor-deps.ts'
-import { openOutside } from '../../../src/compose/outside.ts'
+import { openDoctorNetwork } from '../../../src/compose/doctor-network.ts'
 import { parseConfig } from '../../../src/config/read-config.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import { createSystem } from '../../../src/system/system.ts'
@@ -35,29 +35,29 @@ interface BenchOptions {
   readonly loopback?: Readonly<Record<string, number>>
   /** The address of a name server, such as `127.0.0.1:5353`. */
   readonly dns?: string
-  readonly outside?: Partial<Outside>
+  readonly network?: Partial<DoctorNetwork>
   readonly deps?: Partial<Omit<DoctorDeps, 'config'>>
 }
 
 /** Opens the dependencies of a check of a public installation, with all outside services on this machine. */
 export function openDoctorBench(options: BenchOptions = {}): DoctorDeps & { readonly config: Config } {
   const { ports = {}, loopback = {}, dns } = options
-  const network = { loopback, ...(dns !== undefined && { dns: [dns] }) }
-  const config = parseConfig({ ...settings, network, ...options.settings })
+  const networkSettings = { loopback, ...(dns !== undefined && { dns: [dns] }) }
+  const config = parseConfig({ ...settings, network: networkSettings, ...options.settings })
   const system = createSystem(config, { log: noLog, slices: [] })
   onTestFinished(() => system.close())
-  const outside: Outside = {
-    ...openOutside(system, config),
+  const network: DoctorNetwork = {
+    ...openDoctorNetwork(system, config),
     locate: (name, port) => ({ host: '127.0.0.1', port: ports[`${name}:${port}`] ?? 1 }),
-    ...options.outside,
+    ...options.network,
   }
   return {
-    ...describeInstallation(config, { outside, now: options.deps?.now ?? Date.now }),
+    ...describeInstallation(config, { network, now: options.deps?.now ?? Date.now }),
     config,
     directory: mkdtempSync(join(tmpdir(), 'postern-doctor-')),
     configPath: undefined,
     facts: readMachineFacts(minimumNode),
-    outside,
+    network,
     now: Date.now,
     configFaults: [],
     openFaults: [],

@@ -39,29 +39,29 @@ export const eventOperation = defineOperation({
 
 interface EventRouteOptions {
   readonly store: EventStore & Pick<NoticeStore, 'listen'>
-  /** The signal that ends all streams. */
-  readonly leaving: AbortSignal
+  /** Ends all streams when it aborts. */
+  readonly signal: AbortSignal
   now(): number
 }
 
-/** The maximum number of streams that may be open at the same time. */
+/** The maximum number of open streams. */
 const maxStreams = 50
 
-export function createEventRoute({ store, leaving, now }: EventRouteOptions): OperatorRoute {
-  const ring = createChangeRing({ store, now })
-  leaving.addEventListener('abort', ring.close, { once: true })
+export function createEventRoute({ store, signal, now }: EventRouteOptions): OperatorRoute {
+  const changeRing = createChangeRing({ store, now })
+  signal.addEventListener('abort', changeRing.close, { once: true })
   const refuse = () => new Rejection('rate_limited', 'Cannot follow events: too many streams are open')
-  const enter = createOpenCount(maxStreams, refuse)
+  const openStream = createOpenCount(maxStreams, refuse)
   return handleOperation(eventOperation, async ({ query, context }) => {
-    const release = enter('')
-    const ending = new AbortController()
-    const signal = AbortSignal.any([leaving, context.req.raw.signal, ending.signal])
+    const release = openStream('')
+    const streamEnd = new AbortController()
+    const streamSignal = AbortSignal.any([signal, context.req.raw.signal, streamEnd.signal])
     const { agent, channel, kind: kinds = changeKinds, after } = query
     const lastId = context.req.header('last-event-id') ?? after
-    const events = streamChanges({ ring, store, now, agent, channel, kinds, lastId, signal })
+    const events = streamChanges({ ring: changeRing, store, now, agent, channel, kinds, lastId, signal: streamSignal })
     const body = toByteStream(events, () => {
       release()
-      ending.abort()
+      streamEnd.abort()
     })
     return new Response(body as BodyInit, { headers: sseHeaders })
   })

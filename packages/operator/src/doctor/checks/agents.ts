@@ -111,14 +111,14 @@ async function checkTrustedIssuers({ config, inspectIssuer }: DoctorDeps): Promi
 }
 
 /** Checks the key sets of issuers whose tokens admit callers and people. */
-async function checkTokenIssuers({ config, outside }: DoctorDeps): Promise<readonly CheckOutcome[]> {
+async function checkTokenIssuers({ config, network }: DoctorDeps): Promise<readonly CheckOutcome[]> {
   const issuers = [...config.a2a.auth.issuers, ...config.web.auth.issuers]
   const urls = [...new Set(issuers.flatMap(({ jwks }) => (jwks === undefined ? [] : [jwks])))]
   if (urls.length === 0) return [skip('auth.issuers', 'no issuer has a key set')]
-  return Promise.all(urls.map(async url => outcomeFor(url, await judgeKeySetUrl(url, outside))))
+  return Promise.all(urls.map(async url => outcomeFor(url, await judgeKeySetUrl(url, network))))
 }
 
-async function judgeKeySetUrl(url: string, { fetch }: DoctorDeps['outside']): Promise<Verdict> {
+async function judgeKeySetUrl(url: string, { fetch }: DoctorDeps['network']): Promise<Verdict> {
   const fix = 'Correct "jwks" of the issuer, or bring it back: until then nobody with its tokens is let in.'
   try {
     const { status, body } = await fetch(url, { timeoutMs: 8_000, redirects: 1 })
@@ -211,12 +211,12 @@ function showUrl(url: string): string {
   return `${origin}${pathname}${search === '' ? '' : '?…'}`
 }
 
-async function judgeEndpoint({ agent, url }: Endpoint, { outside }: DoctorDeps): Promise<Verdict> {
+async function judgeEndpoint({ agent, url }: Endpoint, { network }: DoctorDeps): Promise<Verdict> {
   const shownUrl = showUrl(url)
   const fix = `Start what "${agent}" calls at ${shownUrl}, or correct the URL in agents.${agent}.`
   const startedAt = performance.now()
   try {
-    const { status } = await outside.fetchFor(new URL(url).origin)(url, { method: 'HEAD', timeoutMs: patienceMs })
+    const { status } = await network.fetchFor(new URL(url).origin)(url, { method: 'HEAD', timeoutMs: patienceMs })
     const ms = Math.round(performance.now() - startedAt)
     const observation = `${shownUrl} of "${agent}" answers ${status} in ${ms} ms`
     if (status >= 500 && status !== 501) return warning(observation, fix)

@@ -6,7 +6,7 @@ import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import type { MachineCheck } from '../check.ts'
 import { outcomeFor, skip } from '../check.ts'
-import type { MachineDeps, Outside } from '../deps.ts'
+import type { DoctorNetwork, MachineDeps } from '../deps.ts'
 import type { DiskFacts, MachineFacts, MemoryFacts } from '../machine-facts.ts'
 import type { CheckOutcome } from '../report.ts'
 
@@ -82,7 +82,7 @@ const timeSites = ['https://letsencrypt.org/', 'https://www.debian.org/', 'https
 
 /** Compares the clock with the `Date` of several sites (RFC 9110 §6.6.1). The median ignores one wrong clock. */
 async function checkHttpClock(deps: MachineDeps): Promise<CheckOutcome> {
-  if (deps.outside.isSimulated) return skip('clock', 'dev mode: nobody outside is asked')
+  if (deps.network.isSimulated) return skip('clock', 'dev mode: nobody outside is asked')
   const answers = await Promise.all(timeSites.map(site => askSite(site, deps)))
   const offsets = answers.filter(offset => offset !== undefined).toSorted((left, right) => left - right)
   const median = offsets[Math.floor(offsets.length / 2)]
@@ -90,17 +90,17 @@ async function checkHttpClock(deps: MachineDeps): Promise<CheckOutcome> {
   return outcomeFor('clock', judgeClock(median, `${offsets.length} web sites`))
 }
 
-async function checkNtpClock({ outside, now }: MachineDeps): Promise<CheckOutcome> {
-  if (outside.isSimulated) return skip('clock', 'dev mode: nobody outside is asked')
-  const offset = await askTimeServer(outside.locate(timeServer, 123), now)
+async function checkNtpClock({ network, now }: MachineDeps): Promise<CheckOutcome> {
+  if (network.isSimulated) return skip('clock', 'dev mode: nobody outside is asked')
+  const offset = await askTimeServer(network.locate(timeServer, 123), now)
   if (offset === undefined) return skip('clock', `${timeServer} does not answer (UDP port 123)`)
   return outcomeFor('clock', judgeClock(offset, timeServer))
 }
 
 /** Returns how far the clock is ahead of a site’s, ms. `Date` has no fractions, so it is half a second late on average. */
-async function askSite(site: string, { outside, now }: MachineDeps): Promise<number | undefined> {
+async function askSite(site: string, { network, now }: MachineDeps): Promise<number | undefined> {
   const startedAt = now()
-  const answer = await outside.fetch(site, { method: 'HEAD', timeoutMs: 5_000 }).catch(() => undefined)
+  const answer = await network.fetch(site, { method: 'HEAD', timeoutMs: 5_000 }).catch(() => undefined)
   const theirs = Date.parse(answer?.headers.get('date') ?? '')
   return Number.isFinite(theirs) ? Math.round((startedAt + now()) / 2 - (theirs + 500)) : undefined
 }
@@ -119,7 +119,10 @@ const patienceMs = 3_000
 const epochSeconds = 2_208_988_800
 
 /** Returns how far the clock is ahead of a time server’s, ms; undefined without an answer (RFC 4330). */
-function askTimeServer({ host, port }: ReturnType<Outside['locate']>, now: () => number): Promise<number | undefined> {
+function askTimeServer(
+  { host, port }: ReturnType<DoctorNetwork['locate']>,
+  now: () => number,
+): Promise<number | undefined> {
   const socket = createSocket('udp4')
   const request = Buffer.alloc(48)
   request[0] = 0x23

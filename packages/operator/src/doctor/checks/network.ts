@@ -6,7 +6,7 @@ import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import type { Check } from '../check.ts'
 import { outcomeFor, skip } from '../check.ts'
-import type { DoctorDeps, Outside } from '../deps.ts'
+import type { DoctorDeps, DoctorNetwork } from '../deps.ts'
 import { describeError } from '../describe-error.ts'
 import { listOwnHosts, resolveIpAddresses } from '../network/hosts.ts'
 import {
@@ -91,7 +91,7 @@ export const networkChecks: readonly Check[] = [
 async function checkAddresses(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
   return Promise.all(
     listOwnHosts(deps).map(async host => {
-      const [a, aaaa] = await resolveIpAddresses(host, deps.outside)
+      const [a, aaaa] = await resolveIpAddresses(host, deps.network)
       return outcomeFor(host, judgeAddresses(host, a, aaaa))
     }),
   )
@@ -116,15 +116,15 @@ const openFix = 'Open TCP port 443 in the firewall and the router, and let the p
 
 /** Checks that each public address accepts connections, because peers may choose any of them. */
 async function checkPorts(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
-  const { outside } = deps
+  const { network } = deps
   const [host = ''] = listOwnHosts(deps)
-  const byFamily = await resolveIpAddresses(host, outside)
+  const byFamily = await resolveIpAddresses(host, network)
   const addresses = byFamily.flatMap(familyAddresses => familyAddresses ?? [])
   if (addresses.length === 0) return [skip(host, 'it has no address; see network.dns')]
-  return Promise.all(addresses.map(address => checkPort(address, outside)))
+  return Promise.all(addresses.map(address => checkPort(address, network)))
 }
 
-async function checkPort(address: string, { locate }: Outside): Promise<CheckOutcome> {
+async function checkPort(address: string, { locate }: DoctorNetwork): Promise<CheckOutcome> {
   const subject = address.includes(':') ? `[${address}]:443` : `${address}:443`
   try {
     await tryConnect(locate(address, 443))
@@ -154,7 +154,7 @@ async function checkPlainHttp(deps: DoctorDeps): Promise<CheckOutcome> {
   const [host = ''] = listOwnHosts(deps)
   const subject = `http://${host}/`
   const fix = `Let the proxy redirect ${subject} to https://${host}/ (308), or close port 80.`
-  const answer = await askPlainly(host, deps.outside)
+  const answer = await askPlainly(host, deps.network)
   if (answer === 'no_address') return skip(subject, 'it has no address; see network.dns')
   if (answer === 'closed') return outcomeFor(subject, ok('port 80 is closed'))
   const leadsToTls = answer.location?.toLowerCase().startsWith('https://') === true
@@ -171,7 +171,7 @@ interface PlainAnswer {
 }
 
 /** Asks without TLS. Returns `no_address` if the host has none, and `closed` if nothing answers. */
-function askPlainly(host: string, { locate }: Outside): Promise<PlainAnswer | 'no_address' | 'closed'> {
+function askPlainly(host: string, { locate }: DoctorNetwork): Promise<PlainAnswer | 'no_address' | 'closed'> {
   return new Promise(resolve => {
     const timeRequest = request({ ...locate(host, 80), path: '/', headers: { host }, agent: false }, answer => {
       resolve({ status: answer.statusCode ?? 0, location: answer.headers.location })

@@ -49,7 +49,7 @@ async function eachHost(
   return Promise.all(
     listOwnHosts(deps).map(async host => {
       try {
-        return outcomeFor(host, await judge(host, await shakeHands(host, deps.outside)))
+        return outcomeFor(host, await judge(host, await shakeHands(host, deps.network)))
       } catch (error) {
         return describeSilent(host, error)
       }
@@ -86,8 +86,8 @@ function judgeExpiry(host: string, { validUntil }: Handshake, now: number): Verd
   return days < 14 ? warning(observation, fix) : ok(observation)
 }
 
-async function judgeVersions(host: string, { protocol }: Handshake, { outside }: DoctorDeps): Promise<Verdict> {
-  const old = await shakeHands(host, outside, { isLegacy: true }).catch(() => undefined)
+async function judgeVersions(host: string, { protocol }: Handshake, { network }: DoctorDeps): Promise<Verdict> {
+  const old = await shakeHands(host, network, { isLegacy: true }).catch(() => undefined)
   return old
     ? warning(`${host} still speaks ${old.protocol}`, 'Allow TLS 1.2 and 1.3 only (RFC 8996).')
     : ok(`${host} speaks ${protocol}, and nothing older than TLS 1.2`)

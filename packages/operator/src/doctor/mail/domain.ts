@@ -21,7 +21,7 @@ export function takesMail({ email }: DoctorDeps['config']): boolean {
 /** Reads the DNS records for mail of the gateway’s domain. */
 const readOwnMail = oncePerRun((deps: DoctorDeps) => {
   const domain = deps.handleHost
-  const { fetch, resolveDns } = deps.outside
+  const { fetch, resolveDns } = deps.network
   const system = deps.gateway?.openResolveSystem() ?? { fetch, resolveDns, now: deps.now }
   return readMailView({ local: 'postmaster', domain }, `mailto:postmaster@${domain}`, { ...system, resolveDns })
 })
@@ -54,7 +54,7 @@ export async function checkMtaSts(deps: DoctorDeps): Promise<CheckOutcome> {
   if (records.length > 1)
     return outcomeFor(name, failure(`${name} has ${records.length} MTA-STS records: it counts as none`, fix))
   try {
-    const { status, body } = await deps.outside.fetch(url, { timeoutMs: 8_000, maxBytes: 65_536 })
+    const { status, body } = await deps.network.fetch(url, { timeoutMs: 8_000, maxBytes: 65_536 })
     if (status !== 200) return outcomeFor(url, failure(`the MTA-STS policy answers ${status}`, fix))
     const hosts = ((await readOwnMail(deps))?.mx ?? []).map(({ exchange }) => exchange)
     return outcomeFor(url, judgePolicy(Buffer.from(body).toString(), hosts, fix))
@@ -106,17 +106,17 @@ export async function checkTlsReports(deps: DoctorDeps): Promise<CheckOutcome> {
   )
 }
 
-async function findTexts(name: string, { outside }: DoctorDeps): Promise<readonly string[]> {
-  return (await askTexts(outside.resolveDns, name)) ?? []
+async function findTexts(name: string, { network }: DoctorDeps): Promise<readonly string[]> {
+  return (await askTexts(network.resolveDns, name)) ?? []
 }
 
 /** Checks the PTR record of the mail host (RFC 8601 §2.7.3 "iprev"). */
 export async function checkReverse(deps: DoctorDeps): Promise<CheckOutcome> {
   const host = await findMailHost(deps)
   if (host === undefined) return skip('MX', 'no MX record names a host; see mail.mx')
-  const [address] = (await resolveIpAddresses(host, deps.outside)).flatMap(familyAddresses => familyAddresses ?? [])
+  const [address] = (await resolveIpAddresses(host, deps.network)).flatMap(familyAddresses => familyAddresses ?? [])
   if (address === undefined) return skip(host, 'it has no address')
-  const names = await queryDns<string>(deps.outside.resolveDns, reverseName(address), 'PTR')
+  const names = await queryDns<string>(deps.network.resolveDns, reverseName(address), 'PTR')
   return outcomeFor(address, judgePtr(host, address, names ?? []))
 }
 

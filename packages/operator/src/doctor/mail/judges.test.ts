@@ -123,7 +123,7 @@ test('the check greets an LMTP server with LHLO, and quotes a refusal', async ()
 test('doctor contacts no listener of a gateway that receives no mail', async () => {
   const email = emailConfigSchema.parse({ listen: { port: 2525, protocol: 'lmtp' } })
   const config = { roles: ['worker'], dev: true, email }
-  const deps = { config, handleHost: domain, isRunning: true, gateway: undefined, outside: {} } as unknown as DoctorDeps
+  const deps = { config, handleHost: domain, isRunning: true, gateway: undefined, network: {} } as unknown as DoctorDeps
   expect(await checkListener(deps)).toMatchObject({ verdict: 'skipped' })
   expect(await checkRelay(deps)).toMatchObject([{ verdict: 'skipped' }])
 })

@@ -15,13 +15,13 @@ const noHost = 'no MX record names a host; see mail.mx'
 /** Returns the address of the smarthost, which accepts mail of agents. */
 export function locateSmarthost({
   config,
-  outside,
-}: Pick<DoctorDeps, 'config' | 'outside'>): SmtpServerAddress | undefined {
+  network,
+}: Pick<DoctorDeps, 'config' | 'network'>): SmtpServerAddress | undefined {
   const { submit } = config.email
   if (!submit) return undefined
   const { host, port, protocol, secure } = submit
-  const { authorities } = outside
-  return { ...outside.locate(host, port), protocol, ...(secure && { secureName: host, authorities }) }
+  const { authorities } = network
+  return { ...network.locate(host, port), protocol, ...(secure && { secureName: host, authorities }) }
 }
 
 export async function checkSmarthost(deps: DoctorDeps): Promise<CheckOutcome> {
@@ -59,7 +59,7 @@ export async function checkSmarthostTls(deps: DoctorDeps): Promise<CheckOutcome>
       const observation = `${address} offers no STARTTLS: mail${user === undefined ? '' : ' and password'} can be read on the way`
       return user === undefined ? warning(observation, fix) : failure(observation, fix)
     }
-    const handshake = session.handshake ?? (await session.startTls(deps.outside.authorities ?? [], host))
+    const handshake = session.handshake ?? (await session.startTls(deps.network.authorities ?? [], host))
     return handshake.fault === undefined
       ? ok(`${address} speaks ${handshake.protocol}, with a valid certificate`)
       : failure(
@@ -71,7 +71,7 @@ export async function checkSmarthostTls(deps: DoctorDeps): Promise<CheckOutcome>
 
 /** Checks the gateway’s own listener, which gets mail from the mail server in front of it. */
 export async function checkListener(deps: DoctorDeps): Promise<CheckOutcome> {
-  const { config, isRunning, outside } = deps
+  const { config, isRunning, network } = deps
   const { listen } = config.email
   if (!listen) {
     const fix = 'Set email.listen, email.intake.secret or a provider (docs/explanation/mail/receiving.md).'
@@ -84,7 +84,7 @@ export async function checkListener(deps: DoctorDeps): Promise<CheckOutcome> {
   const server = findListener(deps)
   if (!isRunning || !server) return skip('email.listen', 'the gateway listens when it runs')
   const address = server.path ?? `${server.host}:${server.port}`
-  const located = { ...server, ...outside.locate(server.host, server.port ?? 0) }
+  const located = { ...server, ...network.locate(server.host, server.port ?? 0) }
   const description = { address, name: `the listener ${address}`, fix: 'Look into the log of the gateway.' }
   return judgeServer(located, description, deps, () => ok(`the listener ${address} answers`))
 }
@@ -114,10 +114,10 @@ export async function checkRelay(deps: DoctorDeps): Promise<readonly CheckOutcom
   return Promise.all(servers.map(server => checkRelayOf(server, deps)))
 }
 
-async function checkRelayOf(server: SmtpServerAddress, { handleHost, outside }: DoctorDeps): Promise<CheckOutcome> {
+async function checkRelayOf(server: SmtpServerAddress, { handleHost, network }: DoctorDeps): Promise<CheckOutcome> {
   const address = server.path ?? `${server.host}:${server.port}`
   try {
-    const connectionOptions = { ...server, ...outside.locate(server.host, server.port ?? 0) }
+    const connectionOptions = { ...server, ...network.locate(server.host, server.port ?? 0) }
     return outcomeFor(
       address,
       await talkToMailServer(connectionOptions, handleHost, session => judgeRelay(session, address)),
@@ -138,12 +138,12 @@ async function judgeRelay({ send: say }: SmtpSession, address: string): Promise<
 
 /** Checks the server that peers deliver mail to. */
 export async function checkMailHost(deps: DoctorDeps): Promise<CheckOutcome> {
-  const { handleHost, outside } = deps
+  const { handleHost, network } = deps
   const host = await findMailHost(deps)
   if (host === undefined) return skip('MX', noHost)
   const address = `${host}:25`
   try {
-    const server = outside.locate(host, 25)
+    const server = network.locate(host, 25)
     return outcomeFor(
       address,
       await talkToMailServer(server, handleHost, session => judgeMailHost(session, host, deps)),
@@ -165,11 +165,11 @@ function describeUnreached(address: string, error: unknown): CheckOutcome {
   return skip(address, `it cannot be reached from this machine; the provider may block outgoing port 25: ${message}`)
 }
 
-async function judgeMailHost(session: SmtpSession, host: string, { outside }: DoctorDeps): Promise<Verdict> {
+async function judgeMailHost(session: SmtpSession, host: string, { network }: DoctorDeps): Promise<Verdict> {
   const fix = `Give the mail server on ${host} a certificate, and let it offer STARTTLS (in Postfix: smtpd_tls_security_level=may).`
   if (!session.greeting.extensions.has('STARTTLS'))
     return warning(`${host} offers no STARTTLS: mail to the agents can be read on its way`, fix)
-  const { fault, protocol } = await session.startTls(outside.authorities ?? [], host)
+  const { fault, protocol } = await session.startTls(network.authorities ?? [], host)
   return fault === undefined
     ? ok(`${host} answers, and speaks ${protocol} with a valid certificate`)
     : warning(`${host} answers, but its certificate is not valid: ${fault}`, fix)

@@ -1,7 +1,7 @@
 // Makes a TLS handshake, and describes the certificate and the protocol.
 import type { TLSSocket } from 'node:tls'
 import { connect, getCACertificates } from 'node:tls'
-import type { Outside } from '../deps.ts'
+import type { DoctorNetwork } from '../deps.ts'
 
 export interface Handshake {
   /** The reason why a client does not trust the certificate, such as `CERT_HAS_EXPIRED`; undefined if it does. */
@@ -21,7 +21,7 @@ const legacy = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@S
 /** Makes a handshake with a server by its public name, and accepts any certificate. @throws Error if the server has no TLS */
 export async function shakeHands(
   host: string,
-  { locate, authorities = [] }: Pick<Outside, 'locate' | 'authorities'>,
+  { locate, authorities = [] }: Pick<DoctorNetwork, 'locate' | 'authorities'>,
   /** True to offer only obsolete protocols. */
   { isLegacy = false } = {},
 ): Promise<Handshake> {

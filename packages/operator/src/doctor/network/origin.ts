@@ -13,10 +13,10 @@ import type { ExpectedVisit, SelfVisit } from './visits.ts'
 const routeFix = 'Check DNS, TLS and the reverse proxy in front of the gateway.'
 
 /** Checks that the public address leads to a gateway. */
-export async function checkOrigin({ config, outside }: DoctorDeps): Promise<CheckOutcome> {
+export async function checkOrigin({ config, network }: DoctorDeps): Promise<CheckOutcome> {
   const { origin } = config
   try {
-    const { status } = await outside.fetch(`${origin}/healthz`, { timeoutMs: 8_000 })
+    const { status } = await network.fetch(`${origin}/healthz`, { timeoutMs: 8_000 })
     return status === 200
       ? outcomeFor(origin, ok(`${origin} reaches a gateway`))
       : outcomeFor(origin, failure(`${origin}/healthz answers ${status}`, routeFix))
@@ -98,19 +98,19 @@ export async function checkBodySize(deps: DoctorDeps): Promise<CheckOutcome> {
 /** Checks that the proxy does not buffer streams of chats and A2A. */
 export async function checkStreaming(deps: DoctorDeps): Promise<CheckOutcome> {
   const subject = 'streams'
-  const { outside, config } = deps
+  const { network, config } = deps
   const visit = requireOpened(deps).visits.expect()
-  const leaving = new AbortController()
-  const patience = { timeoutMs: 8_000, idleMs: 8_000, signal: leaving.signal }
+  const readEnd = new AbortController()
+  const limits = { timeoutMs: 8_000, idleMs: 8_000, signal: readEnd.signal }
   try {
-    const answer = await outside.openStream(`${config.origin}${visit.path}/stream`, patience)
+    const answer = await network.openStream(`${config.origin}${visit.path}/stream`, limits)
     if (answer.status !== 200) return skip(subject, 'the request did not come back; see network.same_gateway')
     return outcomeFor(subject, await judgeStream(answer.body, visit))
   } catch (error) {
     return skip(subject, `nothing could be streamed: ${describeError(error)}`)
   } finally {
     visit.end()
-    leaving.abort()
+    readEnd.abort()
   }
 }
 
@@ -135,7 +135,7 @@ async function visitOurselves(
 ): Promise<SelfVisit | undefined> {
   const visit = requireOpened(deps).visits.expect()
   try {
-    await deps.outside.fetch(`${deps.config.origin}${visit.path}`, { ...request, timeoutMs: 8_000 })
+    await deps.network.fetch(`${deps.config.origin}${visit.path}`, { ...request, timeoutMs: 8_000 })
     return visit.findRequest()
   } catch {
     return visit.findRequest()

@@ -1,12 +1,12 @@
 // Opens the network for the checks of `postern doctor`.
 import type { GuardedFetch, OpenStream } from '@postern/message'
 import { toConfigured, Unavailable } from '@postern/message'
-import type { Outside } from '@postern/operator'
+import type { DoctorNetwork } from '@postern/operator'
 import type { Config } from '../config/schema.ts'
 import type { GatewaySystem } from '../system/system.ts'
 
 /** Opens the network, which closes with the system. */
-export function openOutside(system: GatewaySystem, { dev }: Pick<Config, 'dev'>): Outside {
+export function openDoctorNetwork(system: GatewaySystem, { dev }: Pick<Config, 'dev'>): DoctorNetwork {
   const { fetch, openStream } = toConfigured(system)
   const trusted = new Map<string, GuardedFetch>()
   return {
