@@ -1,6 +1,7 @@
 // Lists the projects of the tests. `npx vitest run <path>` runs any test file of them, whatever its project.
 import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { ClosingLineReporter } from './tools/closing-line-reporter.ts'
 import { SlowFilesFirst } from './tools/slow-files-first.ts'
@@ -17,6 +18,9 @@ const scaledFiles = include
 
 /** Such a file belongs to two projects: by its path alone it runs as in `npm test`. */
 const isLong = process.argv.includes('long')
+
+// Hundreds of gateways start in the tests, each in a process of its own that loads the same files. Node keeps what it compiles of them here.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url))
 
 const endChildren = 'packages/testing/src/end-children.ts'
 

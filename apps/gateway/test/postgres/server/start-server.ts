@@ -15,8 +15,6 @@ export async function setup(): Promise<() => Promise<void>> {
   Object.assign(process.env, {
     TEST_POSTGRES: cluster.url,
     TEST_POSTGRES_PROGRAMS: programs,
-    // Every gateway is a process of its own that loads the same files.
-    NODE_COMPILE_CACHE: join(directory, 'compiled'),
   })
   return async () => {
     await cluster.remove()
