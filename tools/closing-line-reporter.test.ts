@@ -54,11 +54,11 @@ test.each([
   ['does not load', "throw new Error('no')", '0 passed, 1 failed', 1],
   ['has no test', '', '0 passed, 1 failed', 1],
   ['leaves a rejection behind', `test('one', () => { Promise.reject(new Error('no')) })`, '1 passed, 1 failed', 1],
-])('the last line of a file that %s counts what vitest counts', async (_, body, line, code) => {
+])('the last line for a file that %s has the same counts as vitest', async (_, body, line, code) => {
   expect(await runFile(body)).toEqual({ line, code })
 })
 
-test('a run that finds no file does not say that nothing failed', async () => {
+test('a run without files does not say that nothing failed', async () => {
   const empty = mkdtempSync(join(folder, 'empty-'))
   expect(await run(empty)).toEqual({ line: '0 passed, 1 failed', code: 1 })
 })

@@ -48,12 +48,9 @@ describe('listCited()', () => {
     expect(listCited(text)).toEqual(expected.map(rule))
   })
 
-  test.each(['SHA-256', 'UTF-8', 'RFC-822', 'ISO-8859-1', 'P-256', 'x-01', 'a/Q-01', 'price-10'])(
-    'leaves out %s',
-    text => {
-      expect(listCited(text)).toEqual([])
-    },
-  )
+  test.each(['SHA-256', 'UTF-8', 'RFC-822', 'ISO-8859-1', 'P-256', 'x-01', 'a/Q-01', 'price-10'])('omits %s', text => {
+    expect(listCited(text)).toEqual([])
+  })
 })
 
 describe('findDangling()', () => {
@@ -95,17 +92,17 @@ describe('findDangling()', () => {
     expect(findDangling(createRepository(files))).toEqual([problem])
   })
 
-  test.each(['§4.6', '(§4.6)', 'row 69', 'issue 5'])('finds %s of no document', text => {
+  test.each(['§4.6', '(§4.6)', 'row 69', 'issue 5'])('finds %s of an unnamed document', text => {
     const problem = `packages/q/src/q.ts cites ${text.replace(/[()]/g, '')}: of what?`
     expect(findDangling(createRepository({ 'packages/q/src/q.ts': `// ${text}` }))).toEqual([problem])
   })
 
-  test('finds a title that begins with a number alone', () => {
+  test('finds a title that begins with a number', () => {
     const files = { 'packages/q/test/r.test.ts': `${'test'}('37: it holds', () => {})` }
     expect(findDangling(createRepository(files))).toEqual(['packages/q/test/r.test.ts cites 37: of what?'])
   })
 
-  test('reads no code as the name of a document', () => {
+  test('takes no code for a document’s name', () => {
     const files = {
       'packages/q/src/q.ts': `const path = 'plan.md'\nread(path) // as README.md says`,
       'README.md': 'Q.',
@@ -117,19 +114,19 @@ describe('findDangling()', () => {
 describe('writeTests()', () => {
   const text = `# Q\n\n${header}| ${rule('01')} | It holds. | Postern | – |\n\n| other | table |\n| --- | --- |\n| ${rule('01')} | stays |\n`
 
-  test('fills in the tests of a rule and leaves everything else as it is', () => {
+  test('fills in the tests of a rule and keeps everything else', () => {
     const written = writeTests({ path: list, text: text.slice(0, text.indexOf('| other')) }, () => [passing])
     expect(written).toContain(`| ${rule('01')} | It holds. | Postern | [q](../../${passing}) |`)
     expect(readRules({ path: list, text: written })).toMatchObject([{ id: rule('01'), tests: [passing] }])
     expect(writeTests({ path: list, text: written }, () => [])).toBe(text.slice(0, text.indexOf('| other')))
   })
 
-  test('tables of other things stay as they are', () => {
+  test('keeps other tables unchanged', () => {
     expect(writeTests({ path: list, text }, () => [passing])).toContain(`| ${rule('01')} | stays |`)
   })
 })
 
-test('indexTests() prefers running tests to the files with their cases, and reads Python by its function names', () => {
+test('indexTests() prefers test files to case files, and reads Python function names', () => {
   const cited = `// ${rule('01')}`
   const find = indexTests([
     { path: 'packages/q/test/q.test.ts', text: cited },

@@ -14,7 +14,7 @@ beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'))
 afterAll(() => ${end})
 test('passes', () => {})`
 
-test('a test file that leaves a server open fails, and the next one in the same process does not', () => {
+test('a test file that leaves a server open fails, without failing the next file in the process', () => {
   const folder = mkdtempSync(join(tmpdir(), 'leave-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const setUp = JSON.stringify(join(import.meta.dirname, 'leave-as-found.ts'))

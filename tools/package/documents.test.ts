@@ -24,7 +24,7 @@ test.each([
     'README.md',
     '[site](https://example.com/x) [here](#below) [mail](mailto:a@b.c)',
   ],
-])('keepLinks() keeps a link to what the package holds: %s', (text, from, kept) => {
+])('keepLinks() keeps a link to a packaged file: %s', (text, from, kept) => {
   expect(keepLinks(text, from, targets)).toBe(kept)
 })
 
@@ -32,11 +32,11 @@ test.each([
   ['see [why](docs/decisions/0001.md).', 'README.md', 'see why.'],
   ['![the flow](docs/images/flow.png)', 'README.md', ''],
   ['[code](../packages/message), [rules](conformance/a2a.md#r1)', 'docs/a2a.md', 'code, rules'],
-])('keepLinks() leaves only the words of a link that leads elsewhere, and no picture: %s', (text, from, kept) => {
+])('keepLinks() reduces other links to their text, and removes pictures: %s', (text, from, kept) => {
   expect(keepLinks(text, from, targets)).toBe(kept)
 })
 
-test('copyDocuments() takes the files of examples that git knows, and no environment that somebody made beside them', () => {
+test('copyDocuments() copies the tracked files of examples, without local environments', () => {
   const root = mkdtempSync(join(tmpdir(), 'postern-documents-'))
   onTestFinished(() => rmSync(root, { recursive: true }))
   const write = (path: string) => {

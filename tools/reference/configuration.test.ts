@@ -6,18 +6,18 @@ import { formatSchemaTable } from './schema/rows.ts'
 const channels = [{ descriptor: { name: 'ticker' } }]
 
 describe('findConfigSource()', () => {
-  test('finds the keys of a channel that joins the list in its own package', () => {
+  test('finds the keys of a channel in its own package', () => {
     expect(findConfigSource('ticker', channels)).toEqual({
       file: 'packages/ticker/src/config.ts',
       name: 'tickerConfigSchema',
     })
   })
 
-  test('finds every other member in the schema of the gateway', () => {
+  test('finds every other member in the gateway’s schema', () => {
     expect(findConfigSource('limits', channels).file).toBe('apps/gateway/src/config/own-schema.ts')
   })
 
-  test('lets the error about a key without a comment name the file of its channel', () => {
+  test('names the channel’s file in the error about a key without a comment', () => {
     const comments = { find: () => '' }
     const source = findConfigSource('ticker', channels)
     expect(() => formatSchemaTable(z.strictObject({ secret: z.string() }), { comments, source })).toThrow(
@@ -26,7 +26,7 @@ describe('findConfigSource()', () => {
   })
 })
 
-test("findConfigComment() looks for a channel's keys in the channel, without its name", () => {
+test("findConfigComment() looks up a channel's keys in the channel, without its name", () => {
   const asked: unknown[] = []
   const comments = {
     find(source: { readonly file: string }, path: readonly string[]) {

@@ -21,7 +21,7 @@ describe('docs/reference', () => {
     texts = await describeReference(root)
   })
 
-  test('matches the code; if not, run npm run reference -- --write', () => {
+  test('matches the code (if not, run npm run reference -- --write)', () => {
     expect(findDifferences(root, texts)).toEqual([])
   })
 
@@ -58,7 +58,7 @@ describe('listSchemaRows()', () => {
       .optional(),
   })
 
-  test('reads types, defaults and bounds', () => {
+  test('lists the type, default and bounds of each key', () => {
     expect(listSchemaRows(schema)).toEqual([
       {
         path: ['size'],
@@ -82,7 +82,7 @@ describe('listSchemaRows()', () => {
     ])
   })
 
-  test('names the alternative that has a key', () => {
+  test('states for which alternatives of a union a key exists', () => {
     const either = z.discriminatedUnion('kind', [
       z.object({ kind: z.literal('one'), same: z.string(), own: z.string() }),
       z.object({ kind: z.literal('two'), same: z.number() }),
@@ -103,7 +103,7 @@ test('the error for a key without a doc comment says where to write one', () => 
   )
 })
 
-test('a route whose callers nobody has named is an error', () => {
+test('a route without documented callers is an error', () => {
   const app = new Hono().get('/unknown', context => context.text(''))
   expect(() => listRoutes({ app, channels: [] })).toThrow('add a row to tools/reference/routes.ts')
 })
@@ -113,7 +113,7 @@ test('a route without a purpose, and a purpose without a route, is an error', ()
   expect(() => checkPurposes(['/a'], { '/b': 'two' })).toThrow('add one for /a; remove that of /b')
 })
 
-test('a guard and a refusal of other methods are no routes; an operation for any method is one', () => {
+test('listRoutes() omits middleware and 405 handlers, and lists a handler for all methods', () => {
   const app = new Hono()
     .all('/a2a/*', (_, next) => next())
     .post('/a2a', context => context.text(''))
@@ -139,11 +139,11 @@ test.each([
   [1024, '1024 (1 KiB)'],
   [1024 ** 3, '1073741824 (1 GiB)'],
   [0, '0'],
-])('the reference shows the number %j as %j', (value, text) => {
+])('the reference formats the number %j as %j', (value, text) => {
   expect(formatNumber(value)).toBe(text)
 })
 
-test('the page of flags has every flag that a channel or the core writes, and no other', () => {
+test('the page of flags lists exactly the flags that channels and the core write', () => {
   const sources = globSync('packages/{message,pipeline,activitypub,a2a,email,web,store}/src/**/*.ts', { cwd: root })
     .filter(path => !path.endsWith('.test.ts'))
     .map(path => readFileSync(join(root, path), 'utf8'))

@@ -22,7 +22,7 @@ describe('the changelog', () => {
     commit('fix(email): a mail without a date is taken'),
   ]
 
-  test('lists changes for users by what they are, oldest first, those of one scope together, each once', () => {
+  test('lists user-visible changes by kind, oldest first, grouped by scope, each once', () => {
     expect(formatRelease('0.2.0', '2026-11-23', commits)).toBe(`## 0.2.0 - 2026-11-23
 
 ### Breaking
@@ -43,7 +43,7 @@ describe('the changelog', () => {
 - email: a mail without a date is taken`)
   })
 
-  test('puts a release in front of the others, and refuses one that is there', () => {
+  test('adds a new release at the top, and refuses a present one', () => {
     const first = insertRelease('', '## 0.1.0 - 2026-01-01\n\n- All')
     expect(first).toMatch(/^# Changelog\n[\s\S]*semver\.org\)\.\n\n## 0\.1\.0 - 2026-01-01\n\n- All\n$/)
     const second = insertRelease(first, '## 0.2.0 - 2026-02-01\n\n- More')
@@ -52,7 +52,7 @@ describe('the changelog', () => {
     expect(() => insertRelease(second, '## 0.1.0-beta.1 - 2026-03-01')).not.toThrow()
   })
 
-  test('reads only subjects of the form that commits have here', () => {
+  test('reads only subjects of our commit format', () => {
     expect(readChange(commit('fix(web, a2a): both'))).toEqual({
       kind: 'fix',
       scope: 'web, a2a',
@@ -62,7 +62,7 @@ describe('the changelog', () => {
     expect(readChange(commit('Fix: both'))).toBeUndefined()
   })
 
-  test('knows versions', () => {
+  test('accepts valid versions', () => {
     expect(['0.2.0', '1.0.0-rc.1'].every(version => versionPattern.test(version))).toBe(true)
     expect(['v1.0.0', '1.0', '1.0.0 ', ''].some(version => versionPattern.test(version))).toBe(false)
   })
@@ -90,19 +90,19 @@ describe('versions', () => {
   })
 })
 
-describe('licences', () => {
-  test('of all packages that the gateway runs with pass', () => {
+describe('the licences', () => {
+  test('of all packages at runtime pass the check', () => {
     const dependencies = listDependencies(readLock(root), 'apps/gateway')
     expect(dependencies.length).toBeGreaterThan(50)
     expect(dependencies.filter(({ licence }) => !isAccepted(licence))).toEqual([])
   })
 
-  test('pass by expression: one alternative with all of its parts', () => {
+  test('pass by expression: one alternative with all its parts', () => {
     expect(['MIT', '(MIT OR GPL-3.0)', '(Apache-2.0 AND BSD-3-Clause)'].map(isAccepted)).toEqual([true, true, true])
     expect(['GPL-3.0', '(MIT AND GPL-3.0)', 'unknown', ''].map(isAccepted)).toEqual([false, false, false, false])
   })
 
-  test('are listed of what a workspace needs, through other workspaces, nested packages and optional ones, and of nothing else', () => {
+  test('cover exactly a workspace’s needs, through other workspaces, nested and optional packages', () => {
     const lock: Lock = {
       'apps/x': { dependencies: { own: '*', a: '1' }, optionalDependencies: { gone: '1' } },
       'node_modules/own': { link: true, resolved: 'packages/own' },
@@ -120,7 +120,7 @@ describe('licences', () => {
     )
   })
 
-  test('stand in the bill of materials, with the digest of each archive', () => {
+  test('are in the bill of materials, with the digest of each archive', () => {
     const lock = readLock(root)
     const { bomFormat, components } = createBom(lock, { version: '1.2.3', now: 0 })
     expect(bomFormat).toBe('CycloneDX')
@@ -151,7 +151,7 @@ describe('the audit', () => {
     expect(outcome).toEqual({ isFailed: true, line: expect.stringContaining('b (moderate), c (critical)') })
   })
 
-  test('reports a registry that does not answer', () => {
+  test('reports an unreachable registry', () => {
     expect(readAudit('{"message":"405 Method Not Allowed"}')).toEqual({
       isFailed: false,
       line: 'SKIPPED  audit: 405 Method Not Allowed',

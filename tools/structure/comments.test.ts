@@ -6,7 +6,7 @@ const faultsOf = (text: string) => findFragments([parseSourceFile('p/src/a.ts', 
 const silent = (path: string, text: string) => findSilentFiles([parseSourceFile(path, text)])
 
 describe('a source file', () => {
-  test('begins with a line that says what it is for', () => {
+  test('must begin with a line about its purpose', () => {
     expect(silent('p/src/a.ts', "import x from 'y'\n\n/** Counts. */\n")).toEqual([
       'p/src/a.ts begins without a line that says what it is for',
     ])
@@ -14,12 +14,12 @@ describe('a source file', () => {
     expect(silent('p/src/a.ts', '/** Counts calls. */\n')).toEqual([])
   })
 
-  test('may begin with the line of the program that runs it', () => {
+  test('may begin with a shebang line', () => {
     expect(silent('p/bin/a.mjs', '#!/usr/bin/env node\n// Counts calls.\n')).toEqual([])
     expect(silent('p/bin/a.mjs', '#!/usr/bin/env node\nconst a = 1\n')).toHaveLength(1)
   })
 
-  test('needs no such line when it is a test or a copy of a library', () => {
+  test('needs no such line if it is a test or a library copy', () => {
     expect(silent('p/src/a.test.ts', "import x from 'y'\n")).toEqual([])
     expect(silent('p/test/setup/a.ts', "import x from 'y'\n")).toEqual([])
     expect(silent('p/public/vendor/a.d.ts', "export { x } from 'y'\n")).toEqual([])
@@ -32,7 +32,7 @@ describe('a comment', () => {
     '  // Whether it is there.',
     '/**\n * Of what is shared.\n */',
     '// As in SQLite.',
-  ])('that is a fragment counts as a fault: %j', text => {
+  ])('is a fault if it is a fragment: %j', text => {
     expect(faultsOf(`const a = 1\n${text}\n`)).toHaveLength(1)
   })
 
@@ -42,7 +42,7 @@ describe('a comment', () => {
     '// It is kept\n// where the message is.',
     "const a = '// What'",
     'const a = 1 // how many',
-  ])('that is a sentence is none, nor is what stands elsewhere: %j', text => {
+  ])('is correct if it is a sentence or data: %j', text => {
     expect(faultsOf(`const a = 1\n${text}\n`)).toEqual([])
   })
 })

@@ -11,7 +11,7 @@ const parse = (tree: Readonly<Record<string, string>>) =>
   Object.entries(tree).map(([path, text]) => parseSourceFile(path, text))
 
 describe('circles of imports', () => {
-  test('come from any form of import, types and re-exports included', () => {
+  test('come from any form of import, including types and re-exports', () => {
     const files = parse({
       'p/a.ts': "import type { B } from './b.ts'\n",
       'p/b.ts': "export { c } from './c.ts'\n",
@@ -22,7 +22,7 @@ describe('circles of imports', () => {
     expect(findCycles(files)).toEqual([['p/a.ts', 'p/b.ts', 'p/c.ts']])
   })
 
-  test('stay apart, the largest first; a file that imports itself is one', () => {
+  test('stay separate, largest first, and a file that imports itself is one', () => {
     const files = parse({
       'p/a.ts': "import { a } from './a.ts'\n",
       'p/b.ts': "import { c } from './c.ts'\n",
@@ -40,7 +40,7 @@ describe('circles of imports', () => {
   })
 })
 
-test('a file that does something at its beginning exports nothing but types to others', () => {
+test('an entry file with effects exports only types', () => {
   const programs = ['await serve(3)\n', 'process.exitCode = 1\n', 'run.all()\n'].map((deed, index) => [
     `p/program-${index}.ts`,
     `export const a = () => {\n  call()\n}\n${deed}`,
@@ -68,11 +68,11 @@ describe('the order of folders', () => {
     ['within a folder', 'p/src/low/a.ts', './b.ts', 0],
     ['into another package', 'p/src/low/a.ts', '../../../q/src/high/b.ts', 0],
     ['up, by a test', 'p/src/low/a.test.ts', '../high/b.ts', 0],
-  ])('an import %s', (_, path, specifier, count) => {
+  ])('applies to an import %s', (_, path, specifier, count) => {
     expect(findLayerFaults(parse({ [path]: `import { x } from '${specifier}'\n` }), layers)).toHaveLength(count)
   })
 
-  test('names every folder', () => {
+  test('covers every folder', () => {
     expect(findLayerFaults(parse({ 'p/src/new/a.ts': '' }), layers)).toEqual([
       'p/src/new/a.ts: its folder is not in the order of p',
     ])
@@ -80,7 +80,7 @@ describe('the order of folders', () => {
 })
 
 describe('exported names', () => {
-  test('stand in the index one by one', () => {
+  test('appear in the index one by one', () => {
     expect(findStarExports(parse({ 'p/index.ts': "export * from './a.ts'\n" }))).toHaveLength(1)
     expect(findStarExports(parse({ 'p/index.ts': "export { a } from './a.ts'\n" }))).toEqual([])
   })
@@ -91,7 +91,7 @@ describe('exported names', () => {
   })
 })
 
-test('a folder of sixteen files is too large; tables and fixtures may be', () => {
+test('a folder may have at most fifteen files, except tables and fixtures', () => {
   const inFolder = (folder: string) => Array.from({ length: 16 }, (_, index) => `${folder}/${index}.ts`)
   expect(findLargeFolders(inFolder('p/src').slice(1))).toEqual([])
   expect(findLargeFolders([...inFolder('p/src'), ...inFolder('p/src/schema')])).toEqual([
@@ -116,12 +116,12 @@ describe('functions', () => {
     ['a table', grow('export const rows = {', 62, '}'), 0],
     ['an interface', grow('export interface Long {', 62, '}'), 0],
     ['a loop outside of functions', grow('for (const one of all) {', 62, '}'), 0],
-  ])('have the right length: %s', (_, text, count) => {
+  ])('must have a limited length: %s', (_, text, count) => {
     const files = parse({ 'p/src/a.ts': `const before = 1\n${text}const after = 1\n` })
     expect(findLongFunctions(files)).toHaveLength(count)
   })
 
-  test('are named with location and length; tests may have long ones', () => {
+  test('appear with location and length if they are too long, except in tests', () => {
     const text = grow('function long() {', 100, '}')
     const files = parse({ 'p/src/a.ts': text, 'p/src/a.test.ts': text })
     expect(findLongFunctions(files)).toEqual(['p/src/a.ts:1 long has 100 lines; at most 60'])
@@ -129,7 +129,7 @@ describe('functions', () => {
 })
 
 describe('names of channels', () => {
-  test('stand in no file that serves all of them alike', () => {
+  test('are absent from files that serve all channels', () => {
     const text =
       "const via = 'email'\nimport { open } from '@postern/web'\nconst one = config.a2a\n// 'activitypub' in a comment\n"
     const files = parse({
@@ -143,7 +143,7 @@ describe('names of channels', () => {
     )
   })
 
-  test('the operator’s side imports types of channels alone', () => {
+  test('appear on the operator’s side only with types', () => {
     const files = parse({
       'packages/operator/src/a.ts': "import type { A } from '@postern/a2a'\nimport { b } from '@postern/web'\n",
       'packages/operator/src/a.test.ts': "import { c } from '@postern/email'\n",
@@ -152,13 +152,13 @@ describe('names of channels', () => {
   })
 })
 
-describe('words', () => {
-  test('outside the vocabulary appear in names, and not in quotations', () => {
+describe('vocabulary faults', () => {
+  test('cover words in names, and not in quotations', () => {
     const files = parse({ 'p/a.ts': "const openDesk = 'desk' // the desk\nconst greenhouse = 1\nconst shelves = 2\n" })
     expect(findPrivateWords(files)).toEqual(['p/a.ts: openDesk (say Store)'])
   })
 
-  test('of retired terms appear in parts of names, and not in longer words', () => {
+  test('cover retired terms in parts of names, and not in longer words', () => {
     const files = parse({ 'p/a.ts': "const seedPlace = text.replace('place', placeholder)\ntype TurnTaker = never\n" })
     expect(findPrivateWords(files)).toEqual([
       'p/a.ts: seedPlace (say Position, Location, Number, or what it is)',
@@ -166,7 +166,7 @@ describe('words', () => {
     ])
   })
 
-  test('that are vague fail the check as names of variables', () => {
+  test('cover vague names of variables', () => {
     const files = parse({
       'p/a.ts': "const found = 1 // const known = 2\nconst foundActor = 'const named = 3'\nlet whole: 4\n",
     })
@@ -181,7 +181,7 @@ test.each([
   ['feat(email) verify ARC seals', 1],
   ['fix(a2a,web)!: refuse tokens without a key', 0],
   ['Merge branch main', 0],
-])('subject of a commit: %s', (subject, count) => {
+])('the check of a commit subject: %s', (subject, count) => {
   expect(findSubjectFaults([subject])).toHaveLength(count)
 })
 
@@ -205,11 +205,11 @@ describe('titles of tests', () => {
     ["test('the gateway refuses a mail', () => {})", 0],
     ['test(\'the header "is refused" stays\', () => {})', 0],
     [`expect('a mail ${passive}', 'why').toBe(text)`, 0],
-  ])('are in the active voice: %s', (text, count) => {
+  ])('must be in the active voice: %s', (text, count) => {
     expect(faultsOf(text)).toHaveLength(count)
   })
 
-  test('are those of test files alone', () => {
+  test('come only from test files', () => {
     const text = `test('a mail ${passive}', () => {})`
     expect(faultsOf(text, 'packages/p/src/a.ts')).toEqual([])
     expect(faultsOf(text, 'apps/gateway/test/web/a.test.ts')).toHaveLength(1)

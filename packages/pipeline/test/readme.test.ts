@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const folder = new URL('..', import.meta.url)
 
-test('the example of the README prints what it says', () => {
+test('the example in the README prints the output in its comments', () => {
   const readme = readFileSync(new URL('README.md', folder), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
   const said = [...code.matchAll(/^console\.log\(.*\) \/\/ (.*)$/gm)].map(([, line]) => line)

@@ -30,7 +30,7 @@ async function find(id: string) {
   return approval
 }
 
-test('the page shows everything in a call as text', async () => {
+test('the page shows all of a call as text', async () => {
   const { path } = await ask()
   const html = await (await fetch(gateway.url + path)).text()
   expect(html).toContain('&lt;script&gt;')
@@ -40,7 +40,7 @@ test('the page shows everything in a call as text', async () => {
   expect(html).not.toContain('\u202e')
 })
 
-test('the page shows arguments that are too long for a form, and the operator can still decide on them', async () => {
+test('the page shows arguments that are too long for a form, and the operator can still decide', async () => {
   const order = '好'.repeat(20_000)
   const call = { id: 'call-1', tool: 'refund', summary: 'May I?', args: { order }, schema: { type: 'object' } }
   const long = await openRequirementsGateway(undefined, async () => ({ ...call, findFault: () => 'never asked' }))
@@ -56,7 +56,7 @@ test('the page shows arguments that are too long for a form, and the operator ca
   }
 })
 
-test('an operator cannot decide an expired approval, and the page says that it is over (E-39)', async () => {
+test('an operator cannot decide an expired approval, and the page says so (E-39)', async () => {
   const { path, planned } = await ask()
   const approval = await find(planned.id)
   gateway.advance(3_600_000)
@@ -73,7 +73,7 @@ test('an operator cannot decide an expired approval, and the page says that it i
   expect(await gateway.countTurns()).toBe(0)
 })
 
-test('changed arguments fit the tool, are JSON and not too long; the decision records the old ones', async () => {
+test('changed arguments must be short JSON that fits the tool, and the decision records the old ones', async () => {
   const { path, planned } = await ask()
   for (const [text, words] of [
     ['{', 'Cannot read arguments'],
@@ -99,7 +99,7 @@ test('changed arguments fit the tool, are JSON and not too long; the decision re
   await gateway.countTurns()
 })
 
-test('the page shows the longest waiting first, however many come later', async () => {
+test('the page shows the longest waiting requirements first, however many follow', async () => {
   const first = await ask()
   for (let count = 0; count < 4; count += 1) await ask()
   const [shown] = await gateway.requirements.approvals.list({ limit: 1 })
@@ -107,7 +107,7 @@ test('the page shows the longest waiting first, however many come later', async 
   expect(await gateway.requirements.approvals.list({ limit: 9, agent: 'another' })).toEqual([])
 })
 
-test('an operator cannot consent for a sender, nor a sender for an operator', async () => {
+test('an operator cannot consent for a sender, nor a sender decide for an operator', async () => {
   const { planned } = await gateway.requirement('consent_required')
   const requirement = await gateway.store.findRequirement({ id: planned.id })
   if (!requirement) throw new Error('there is none')

@@ -14,7 +14,7 @@ const decide = (path: string, body: BodyInit, headers: Record<string, string> = 
   visit(path, { method: 'POST', body, headers })
 const form = (decision: string) => new URLSearchParams({ decision })
 
-test('the page stands in no frame, runs nothing, loads nothing and stays in no cache', async () => {
+test('the page forbids frames, scripts, external content and caching', async () => {
   const { path } = await gateway.requirement('consent_required')
   for (const answer of [await visit(path), await visit('/actions/nothing'), await decide(path, form('nonsense'))]) {
     expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -30,7 +30,7 @@ test('the page stands in no frame, runs nothing, loads nothing and stays in no c
   }
 })
 
-test('the page shows everything that an agent writes as text', async () => {
+test('the page shows an agent’s text without markup', async () => {
   const evil = `</blockquote><script>alert(1)</script>"'><img src=x onerror=alert(1)>`
   const challenges = [{ scheme: evil, realm: evil, uri: 'javascript:alert(1)' }]
   for (const kind of ['consent_required', 'payment_required', 'unauthorized'] as const) {
@@ -43,14 +43,14 @@ test('the page shows everything that an agent writes as text', async () => {
   }
 })
 
-test('HEAD says as much as GET, without the page', async () => {
+test('HEAD returns the headers of GET without the page', async () => {
   const { path } = await gateway.requirement('consent_required')
   const answer = await visit(path, { method: 'HEAD' })
   expect([answer.status, await answer.text()]).toEqual([200, ''])
   expect(await gateway.countTurns()).toBe(0)
 })
 
-test('the page shows its words in the language of the reader, as far as it has them', async () => {
+test('the page uses the reader’s language if it has a translation', async () => {
   const message_translations = {
     de: { title: 'Bestellung', message: 'Darf ich?' },
     'pt-BR': { message: 'Posso?' },
@@ -62,8 +62,8 @@ test('the page shows its words in the language of the reader, as far as it has t
   expect(await textFor('fr')).toContain('May I?')
 })
 
-describe('a decision', () => {
-  test('is one of a form, whole and short', async () => {
+describe('the page of a decision', () => {
+  test('accepts a complete and short form', async () => {
     const { path } = await gateway.requirement('consent_required')
     const answers = [
       await decide(path, '{"decision":"grant"}', { 'content-type': 'application/json' }),
@@ -77,7 +77,7 @@ describe('a decision', () => {
     expect(await gateway.countTurns()).toBe(0)
   })
 
-  test('that comes too late changes nothing, and the page says so', async () => {
+  test('changes nothing after the deadline, and says so', async () => {
     const { path } = await gateway.requirement('consent_required')
     gateway.advance(3_600_000)
     for (const answer of [await visit(path), await decide(path, form('grant'))]) {
@@ -90,7 +90,7 @@ describe('a decision', () => {
     ['a payment', 'payment_required', 'grant'],
     ['who somebody is', 'unauthorized', 'grant'],
     ['a consent by a payment', 'consent_required', 'pay_test'],
-  ] as const)('does not settle %s at a click', async (_, kind, decision) => {
+  ] as const)('does not settle %s by a click', async (_, kind, decision) => {
     const { path } = await gateway.requirement(kind, { amount: '1', currency: 'EUR' })
     const answer = await decide(path, form(decision))
     expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining('That did not work')])
@@ -98,7 +98,7 @@ describe('a decision', () => {
   })
 })
 
-test('the gateway refuses a receipt where nobody has to pay', async () => {
+test('the gateway refuses a receipt if nobody has to pay', async () => {
   const paid = await gateway.requirement('payment_required', { amount: '1', currency: 'EUR' })
   const consent = await gateway.requirement('consent_required')
   expect((await decide(paid.path, form('pay_test'))).status).toBe(200)
@@ -110,7 +110,7 @@ test('the gateway refuses a receipt where nobody has to pay', async () => {
   expect(await gateway.countTurns()).toBe(1)
 })
 
-test('a person who looks at too many pages waits', async () => {
+test('a person who opens too many pages has to wait', async () => {
   const other = await openRequirementsGateway()
   other.holdClock()
   const statuses: number[] = []
@@ -120,7 +120,7 @@ test('a person who looks at too many pages waits', async () => {
   await other.close()
 })
 
-test('without a provider nobody can pay, and the page says whom to ask', async () => {
+test('nobody can pay without a provider, and the page says whom to ask', async () => {
   const other = await openRequirementsGateway()
   const { path } = await other.requirement('payment_required', { amount: '1', currency: 'EUR' })
   const html = await (await fetch(other.url + path)).text()

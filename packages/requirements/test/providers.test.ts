@@ -73,7 +73,7 @@ test('the start fails with the names of unusable keys', async () => {
   )
 })
 
-test('the configuration is strict', () => {
+test('the configuration refuses unknown members', () => {
   const problemOf = (value: unknown) => paymentsConfigSchema.safeParse(value).error?.issues[0]?.message
   expect(problemOf({ use: 'receipt', issuer })).toBe('needs either "jwk" or "jwks_file"')
   expect(problemOf({ use: 'receipt', issuer, jwk: {}, jwks_file: 'x' })).toBe('needs either "jwk" or "jwks_file"')
@@ -82,7 +82,7 @@ test('the configuration is strict', () => {
   expect(requirementsConfigSchema.parse({})).toEqual({ expires_after_hours: 24 })
 })
 
-test('states have 256 bits, differ, and stay the same whenever a page shows them', async () => {
+test('states have 256 bits, are unique, and stay the same on every page', async () => {
   const gateway = await openRequirementsGateway()
   const { stateOf, digestOf } = gateway.requirements.states
   const [a, b] = ['a'.repeat(32), 'b'.repeat(32)]

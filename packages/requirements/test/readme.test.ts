@@ -9,7 +9,7 @@ function runExample(code: string, names: Readonly<Record<string, unknown>>): Pro
   return new Function(...Object.keys(names), body)(...Object.values(names))
 }
 
-test('the example of the README of requirements shows the question and takes the decision', async () => {
+test('the example in the README of requirements shows the question and takes the decision', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
   const gateway = await openRequirementsGateway()

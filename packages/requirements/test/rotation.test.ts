@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openRequirementsGateway } from './gateway.ts'
 
-test('a link to a decision works for a week after a rotation, and a link made anew names the same requirement', async () => {
+test('a decision link works for a week after a rotation, and a new link names the same requirement', async () => {
   const gateway = await openRequirementsGateway()
   const { path, planned } = await gateway.requirement('consent_required')
   const visit = async (where: string) => (await fetch(gateway.url + where)).status

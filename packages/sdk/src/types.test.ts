@@ -34,7 +34,7 @@ test('the arguments of a tool have the types of its JSON Schema', () => {
   expectTypeOf<ArgumentsOf<{ readonly const: 3 }>>().toEqualTypeOf<3>()
 })
 
-test('an agent may answer, stream or stay silent, and may give nothing else', () => {
+test('an agent may answer, stream or stay silent, and may return nothing else', () => {
   defineAgent({ handle: (message, context) => `${message.thread_id} ${context.responseId}` })
   defineAgent({ handle: () => undefined, close: () => undefined })
   defineAgent({
@@ -50,7 +50,7 @@ test('an agent may answer, stream or stay silent, and may give nothing else', ()
   defineAgent({ handle: () => 3 })
 })
 
-test('a message has its kind, and each of its parts the members of its own kind', () => {
+test('a message has its kind, and each part the members of its own kind', () => {
   defineAgent({
     handle(message) {
       expectTypeOf(message.kind).toEqualTypeOf<MessageKind>()
@@ -67,7 +67,7 @@ test('a message has its kind, and each of its parts the members of its own kind'
   })
 })
 
-test('an agent may hand on what it got: parts of a message, and the answer of another agent', () => {
+test('an agent may pass on received parts, and another agent’s answer', () => {
   defineAgent({ handle: message => ({ parts: message.parts }) })
   defineAgent({ handle: (message, context) => context.call('@other@agents.example', message.parts) })
   defineAgent({
@@ -81,7 +81,7 @@ test('an agent may hand on what it got: parts of a message, and the answer of an
   defineAgent({ handle: () => ({ parts: [{ kind: 'email', subject: 'Hello' }] }) })
 })
 
-test('the state of an agent has the type that it names, or is any JSON', () => {
+test('the state of an agent has its declared type, or is any JSON', () => {
   interface Visits {
     readonly count: number
   }

@@ -9,7 +9,7 @@ function runExample(code: string): AgentModule {
   return new Function('defineAgent', 'defineTool', body)(defineAgent, defineTool)
 }
 
-test('the example of the README answers', () => {
+test('the example in the README answers a message', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
   const agent = runExample(code)

@@ -46,7 +46,7 @@ async function answerMail({ body }: SimRequest) {
   return { status: 200 }
 }
 
-test('send() by ActivityPub gives the text of the signed reply and where to go on', async () => {
+test('send() by ActivityPub returns the text of the signed reply and where to continue', async () => {
   const result = await simulation.send({ via: 'activitypub', to: 'echo', text: 'hello' })
   expect(result).toMatchObject({
     status: 'answered',
@@ -56,7 +56,7 @@ test('send() by ActivityPub gives the text of the signed reply and where to go o
   })
 })
 
-test('send() by mail gives the text of the reply in the sink and where to go on', async () => {
+test('send() by mail returns the text of the reply in the sink and where to continue', async () => {
   const first = await simulation.send({ via: 'email', to: '@echo@agents.test', text: 'hello' })
   expect(first).toMatchObject({ status: 'answered', reply: { text: 'Yes by mail' } })
   await simulation.send({ via: 'email', to: 'echo', text: 'and now?', thread: first.thread })
@@ -66,21 +66,21 @@ test('send() by mail gives the text of the reply in the sink and where to go on'
 })
 
 test.each(['activitypub', 'a2a', 'email'] as const)(
-  'send() by %s refuses a thread that is no id of a message',
+  'send() by %s refuses a thread that is no message id',
   async via => {
     const pendingResult = simulation.send({ via, to: 'echo', text: 'and now?', thread: '#3' })
     await expect(pendingResult).rejects.toThrow(`${via} knows no conversation "#3"`)
   },
 )
 
-test('send() by A2A reads the card, calls with a token of the issuer and gives the text of the answer', async () => {
+test('send() by A2A reads the card, calls with an issuer’s token and returns the answer’s text', async () => {
   const result = await simulation.send({ via: 'a2a', to: 'echo', text: 'hello', from: 'carol' })
   expect(result).toMatchObject({ status: 'completed', reply: { text: 'You said: hello' } })
   const [token = ''] = simulation.a2a.peer.tokens
   expect(decodeJwt(token)).toMatchObject({ iss: 'https://issuer.test', sub: 'carol', aud: 'https://agents.test/a2a' })
 })
 
-test('send() says when the gateway refused, and with what', async () => {
+test('send() reports the gateway’s refusal', async () => {
   const refusedResult = await simulation.send({
     via: 'activitypub',
     to: 'echo',
@@ -91,7 +91,7 @@ test('send() says when the gateway refused, and with what', async () => {
   expect(refusedResult.reply).toBeUndefined()
 })
 
-test('send() says when no reply came in time', async () => {
+test('send() reports that no reply came in time', async () => {
   const silent = await openSimulation()
   const mute = await openTinyGateway(silent)
   const result = await silent.send({ via: 'activitypub', to: 'echo', text: 'x', timeoutMs: 20 })
@@ -105,7 +105,7 @@ test('send() needs a gateway', async () => {
   await alone.close()
 })
 
-test('connectGateway() makes the gateway’s host known to the DNS without forgetting its keys', () => {
+test('connectGateway() adds the gateway’s host to the DNS and keeps its keys', () => {
   simulation.dns.addRecord('agents.test', 'TXT', 'v=spf1 -all')
   simulation.connectGateway({ origin: 'https://agents.test', port: gateway.port })
   expect(simulation.dns.find('agents.test')).toEqual({
@@ -115,7 +115,7 @@ test('connectGateway() makes the gateway’s host known to the DNS without forge
   })
 })
 
-test('the network names a port for every host and nothing of the gateway', () => {
+test('the network lists a port for every host except the gateway', () => {
   expect(Object.keys(simulation.network.loopback)).toEqual(
     expect.arrayContaining(['mastodon.test', 'gotosocial.test', 'evil.test', 'dead.test', 'issuer.test', 'peer.test']),
   )
@@ -130,7 +130,7 @@ test('no peer can reach a host outside the simulation', async () => {
   await expect(simulation.loopback.request('http://mastodon.test/')).rejects.toThrow('no host for http://mastodon.test')
 })
 
-test('close() leaves nothing open, even with pending waits', async () => {
+test('close() ends everything, also pending waits', async () => {
   const before = process.getActiveResourcesInfo().length
   const otherSimulation = await openSimulation()
   otherSimulation.fediverse.disturb('mastodon.test', { delayMs: 60_000 })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { discardLog as log } from '../test/open-test-store.ts'
 import { openSqliteStore } from './index.ts'
 
-test('the example of the README admits a message, commits its turn and settles its delivery', async () => {
+test('the example in the README admits a message, commits its turn and settles its delivery', async () => {
   const intake = sketchIntake('m1')
   const delivered: unknown[] = []
   const deliver = async (delivery: unknown) => void delivered.push(delivery)
@@ -27,7 +27,7 @@ test('the example of the README admits a message, commits its turn and settles i
   expect(delivered).toHaveLength(1)
 })
 
-test('the README shows the example that this file runs', () => {
+test('the README contains the example that this file runs', () => {
   const [readme, own] = ['../README.md', 'index.test.ts'].map(path =>
     readFileSync(`${import.meta.dirname}/${path}`, 'utf8'),
   )

@@ -240,7 +240,7 @@ function expectSoundFile(file: string): void {
   db.close()
 }
 
-test('in any interleaving the store loses nothing, does nothing twice, and keeps the order of every thread and destination', async () => {
+test('in any interleaving the store loses nothing, repeats nothing, and keeps the order per thread and destination', async () => {
   const step = fc.tuple(fc.constantFrom(...steps), fc.nat(1_000))
   // Steps of one burst begin at once and share one transaction.
   const bursts = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 5, maxLength: 40 })

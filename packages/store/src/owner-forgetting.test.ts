@@ -47,7 +47,7 @@ const say = (owner: string, id: string, overrides: object = {}) =>
   )
 
 describe('forgetting an owner', () => {
-  test('takes the decisions to remember that are the owner’s, and nobody else’s', async () => {
+  test('removes only the owner’s remembered decisions', async () => {
     const subjects = ['["https://id.test","ada"]', '["https://id.test","eve"]']
     for (const subject of subjects) {
       await store.records.insert({ kind: rememberedKind, owner: 'agent:echo', key: subject }, { subject })
@@ -57,14 +57,14 @@ describe('forgetting an owner', () => {
     expect(left.map(({ key }) => key)).toEqual(subjects.slice(1))
   })
 
-  test('says how many runs there were', async () => {
+  test('returns the number of removed runs', async () => {
     for (const id of ['one', 'two']) await say(ada, id)
     await say(eve, 'three')
     expect(await store.forgetTasks(ada)).toBe(2)
     expect(await store.forgetTasks(ada)).toBe(0)
   })
 
-  test('leaves no row that points at one which is gone, whenever the owner speaks meanwhile', async () => {
+  test('leaves no row that refers to a removed one, even if the owner writes meanwhile', async () => {
     // Eve writes at each step of the forgetting. At one of them Ada writes, too.
     for (let step = 0; step < 6; step += 1) {
       await say(ada, `before ${step}`)
@@ -87,7 +87,7 @@ describe('forgetting an owner', () => {
 })
 
 describe('forgetting a chat', () => {
-  test('takes its files, though somebody else sent the same bytes', async () => {
+  test('removes its files, even if somebody else sent the same bytes', async () => {
     const content = new TextEncoder().encode('the same')
     for (const owner of [ada, eve]) {
       const { digest } = await putFile(owner, `of ${owner}`, content)
@@ -98,7 +98,7 @@ describe('forgetting a chat', () => {
     expect(await store.objects.findObject('files', `of ${eve}`)).toMatchObject({ owner: eve })
   })
 
-  test('leaves the conversation of somebody else that has its number meanwhile', async () => {
+  test('leaves another person’s conversation that now has its number', async () => {
     const content = new TextEncoder().encode('a file')
     const { digest } = await putFile(ada, 'one', content)
     await say(ada, 'with a file', { blobs: [{ digest, mime: 'text/plain', bytes: content }] })

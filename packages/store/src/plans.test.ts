@@ -28,7 +28,7 @@ const allowedScans = [
 
 const isBounded = (sql: string) => / LIMIT 100000$/.test(sql)
 
-test('no statement reads a whole table, so that no cost grows with the number of messages', async () => {
+test('no statement scans a whole table, so that no cost grows with the number of messages', async () => {
   const statements = await collectStatements()
   expect(statements.length).toBeGreaterThan(40)
   // The store opens its database with the same options.
@@ -46,7 +46,7 @@ test('no statement reads a whole table, so that no cost grows with the number of
 /** Sorts of a few rows each: waiting deliveries, running turns, and the messages of one id. */
 const allowedSorts = /INDEXED BY (deliveries_open|turns_leased)|FROM thread_aliases n JOIN messages m/
 
-test('no statement sorts more rows when there are more messages', async () => {
+test('no statement sorts more rows for more messages', async () => {
   const db = new DatabaseSync(':memory:')
   migrateDatabase(db)
   const isSorting = (sql: string) => explain(db, sql).some(detail => detail.includes('TEMP B-TREE'))
@@ -69,7 +69,7 @@ test('every index serves a statement', async () => {
   expect(unused.toSorted()).toEqual(otherIndexes)
 })
 
-test('the count of open tasks reads no task that has ended', async () => {
+test('the count of open tasks reads no ended task', async () => {
   const db = new DatabaseSync(':memory:')
   migrateDatabase(db)
   const counting = (await collectStatements()).filter(sql => /AS open,/.test(sql))

@@ -18,7 +18,7 @@ function watchCompiling(db: DatabaseSync): () => number {
   return () => asked
 }
 
-test('SQLite does not recompile a statement of the store when a parameter gets another value', async () => {
+test('SQLite does not recompile a statement for another parameter value', async () => {
   const db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
   migrateDatabase(db)
   const countAsked = watchCompiling(db)

@@ -61,7 +61,7 @@ export function retentionContract(open: () => Promise<TestedStore>): void {
   }
 
   test(
-    'prune() deletes old messages of senders who prove nothing, and says before what would go',
+    'prune() deletes old messages of unproven senders, and previews that first',
     withTested(async tested => {
       const { store, now, advance } = tested
       await store.admit(sketchFile('old proven', tested, {}), 'c')
@@ -85,7 +85,7 @@ export function retentionContract(open: () => Promise<TestedStore>): void {
   )
 
   test(
-    'a message that somebody still works on stays, however old it is',
+    'a message with running work stays at any age',
     withTested(async tested => {
       const { store, now, advance } = tested
       await store.admit(sketchFile('open', tested, {}), 'c')
@@ -98,7 +98,7 @@ export function retentionContract(open: () => Promise<TestedStore>): void {
   )
 
   test(
-    'raw bytes go by themselves, and attachments that stood in them alone stay',
+    'raw bytes expire separately, and attachments that only they contain stay',
     withTested(async tested => {
       const { store, now, advance } = tested
       const [inRaw, apart] = [makeBlob(2), makeBlob(3)]
@@ -117,7 +117,7 @@ export function retentionContract(open: () => Promise<TestedStore>): void {
   )
 
   test(
-    'the words of an edit keep attachments that stand in its raw bytes, also where former words had them elsewhere',
+    'an edited text keeps attachments in its raw bytes, even if the former text had them elsewhere',
     withTested(async tested => {
       const { store } = tested
       const [same, fresh] = [makeBlob(6), makeBlob(7)]
@@ -137,7 +137,7 @@ export function retentionContract(open: () => Promise<TestedStore>): void {
   )
 
   test(
-    'files go by themselves, with raw bytes that hold them, and words stand in their place',
+    'files expire separately, with the raw bytes that contain them, and text replaces them',
     withTested(async tested => {
       const { store, now, advance } = tested
       const [inRaw, apart] = [makeBlob(4), makeBlob(5)]
@@ -157,7 +157,7 @@ export function retentionContract(open: () => Promise<TestedStore>): void {
   )
 
   test(
-    'old refusals go, and young ones stay',
+    'old refusals expire, and recent ones stay',
     withTested(async ({ store, now, advance }) => {
       const refuse = () =>
         store.refuse({ at: isoTime(now()), via: 'a2a', from: 'x', code: 'unsigned', reason: 'Cannot verify' })

@@ -13,7 +13,7 @@ export type FindUnsound = (options?: { readonly isDone?: boolean }) => Promise<r
 /** Tests the rows of a store, whatever its engine. */
 export function soundnessModel(open: () => Promise<SystemStore & { readonly findUnsound: FindUnsound }>): void {
   test.each(seeds)(
-    'in any interleaving of endpoints, workers, agents and people, rows fit together and all work ends (seed %i)',
+    'in any interleaving of endpoints, workers, agents and people, rows stay consistent and all work ends (seed %i)',
     async seed => {
       const tested = await open()
       const system = new Randomness(tested, seed)

@@ -81,7 +81,7 @@ export function transcriptContract(engine: string, openGatewayStore: OpenTranscr
   }
 
   describe(`the transcript of ${engine}`, () => {
-    it('gives the same as the transcript in memory, for all writes and all ranges', async () => {
+    it('behaves like the transcript in memory, for all writes and ranges', async () => {
       const { store, transcripts } = await openTranscript()
       const steps = fc.array(
         fc.tuple(fc.constantFrom('append', 'append', 'replace'), fc.array(someEntry, { maxLength: 6 })),
@@ -103,7 +103,7 @@ export function transcriptContract(engine: string, openGatewayStore: OpenTranscr
       await store.close()
     }, 180_000)
 
-    it('names the messages of an answer by its id, whatever calls its agent makes', async () => {
+    it('names the messages of an answer by its id, with any tool calls', async () => {
       const { transcripts, store } = await openTranscript()
       await store.admit(sketchIntake('m1', { message: { thread_source: 't1' } }), 'c1')
       const [turn] = await store.leaseTurns({ holder: 'worker', limit: 1, leaseMs: 60_000 })
@@ -152,7 +152,7 @@ export function transcriptContract(engine: string, openGatewayStore: OpenTranscr
       await store.close()
     })
 
-    it('refuses a second writer while somebody holds a lock, and a stale token releases nothing (E-35)', async () => {
+    it('refuses a second writer during a lock, and a stale token releases nothing (E-35)', async () => {
       const { transcripts, store, pass } = await openTranscript()
       const thread = await transcripts.openThread('ann', alias)
       const first = await transcripts.acquireLock(thread, 300)
@@ -173,7 +173,7 @@ export function transcriptContract(engine: string, openGatewayStore: OpenTranscr
       await store.close()
     })
 
-    it('refuses a name that belongs to another thread, and gives two callers at once the same thread', async () => {
+    it('refuses a name of another thread, and gives two simultaneous callers the same thread', async () => {
       const { transcripts, store } = await openTranscript()
       const [one, two] = await Promise.all([transcripts.openThread('ann', alias), transcripts.openThread('ann', alias)])
       expect(one).toEqual(two)
@@ -187,7 +187,7 @@ export function transcriptContract(engine: string, openGatewayStore: OpenTranscr
       await store.close()
     })
 
-    it('keeps everything over a restart', async () => {
+    it('survives a restart', async () => {
       const first = await openTranscript('restart.db')
       const thread = await first.transcripts.openThread('ann', alias)
       await first.transcripts.append(thread, [makeEntry({}), makeEntry({ entry_id: 'e2', role: 'assistant' })])
@@ -203,7 +203,7 @@ export function transcriptContract(engine: string, openGatewayStore: OpenTranscr
     })
   })
 
-  describe('a reading of so many bytes', () => {
+  describe('a read with a byte limit', () => {
     const big = (id: string, letters: number) =>
       makeEntry({ entry_id: id, content: contentOfText('x'.repeat(letters)) })
     const idsOf = (entries: readonly { readonly entry_id: string }[]) => entries.map(({ entry_id }) => entry_id)
@@ -211,7 +211,7 @@ export function transcriptContract(engine: string, openGatewayStore: OpenTranscr
     it.each([
       ['the store’s own', async () => (await openTranscript()).transcripts],
       ['memory', async () => createMemoryTranscript({ now: () => 1, randomBytes: size => new Uint8Array(size) })],
-    ])('has the first ones that fit, or the last ones, one at least: %s', async (_, open) => {
+    ])('returns the first or last entries that fit, at least one: %s', async (_, open) => {
       const transcripts: TranscriptStore = await open()
       const thread = await transcripts.openThread('ann', alias)
       await transcripts.append(thread, [big('a', 9_000), big('b', 9_000), big('c', 9_000), big('d', 50_000)])

@@ -12,7 +12,7 @@ function openGateway(...script: Parameters<typeof scripted>) {
 }
 
 describe('a session', () => {
-  it('completes messages one after the other, whoever opened it, until its caller disposes of it', async () => {
+  it('completes messages one after the other for all holders, until its last caller disposes of it', async () => {
     let isRunning = false
     const answer = (content: string) => async () => {
       expect(isRunning).toBe(false)
@@ -44,7 +44,7 @@ describe('a session', () => {
     expect(await again.complete('and now?')).toBe('two')
   })
 
-  it('gives up its answer when the last one leaves', async () => {
+  it('gives up its answer when the last holder leaves', async () => {
     const asked = Promise.withResolvers<void>()
     const never = () => {
       asked.resolve()
@@ -77,7 +77,7 @@ describe('a session', () => {
     expect(formatRows(await (await gateway.open('c')).history.listRaw())).toEqual(['user/a:hi', 'assistant/a:one'])
   })
 
-  it('opens at a later try when the first one fails', async () => {
+  it('opens at a second try after a failure', async () => {
     const { deps, spec } = openGateway()
     let isBroken = true
     const openThread: typeof deps.transcript.openThread = async (...given) => {
@@ -112,7 +112,7 @@ describe('a connection', () => {
     expect(rows).toEqual(['user/a:hi', 'assistant/a:one', 'assistant/a:by the way', 'assistant/a:unheard'])
   })
 
-  it('is what a notification needs', async () => {
+  it('must exist for a notification', async () => {
     const { gateway } = openGateway('one')
     const refusal = new Rejection('no_recipient', 'Cannot notify client: nobody is connected')
     await gateway.session('c')
@@ -124,7 +124,7 @@ describe('a connection', () => {
     await expect(gateway.notifyForce('psst', 'c')).rejects.toThrow(refusal)
   })
 
-  it('that throws harms neither the answer nor the others', async () => {
+  it('harms neither the answer nor others if it throws', async () => {
     const { gateway, bus, warnings } = openGateway('one')
     const got: string[] = []
     await gateway.makeConnection(() => Promise.reject(new Error('gone')), 'c')
@@ -135,8 +135,8 @@ describe('a connection', () => {
   })
 })
 
-describe('words in the name of an agent', () => {
-  it('do nothing when that agent is not active any more, unless the caller forces them (W-17)', async () => {
+describe('messages under an agent’s name', () => {
+  it('have no effect when that agent is no longer active, unless the caller forces them (W-17)', async () => {
     const { gateway, bus, events } = openGateway('never')
     await gateway.makeConnection(() => {}, 'c')
     const client = await gateway.open('c')
@@ -162,7 +162,7 @@ describe('words in the name of an agent', () => {
     expect((await client.history.listRaw())[0]?.mode).toBe('tool')
   })
 
-  it('leave no row and see none in a stateless run (W-30)', async () => {
+  it('leave and see no row in a stateless run (W-30)', async () => {
     const { gateway, model, bus, events } = openGateway('one', 'pong')
     await (await gateway.session('c')).complete('hi')
     await bus.drain()
@@ -180,7 +180,7 @@ describe('words in the name of an agent', () => {
 })
 
 describe('a fork', () => {
-  it('works in the background as a client of its own and closes it; its words stay', async () => {
+  it('works in the background as its own client and closes it, and its text stays', async () => {
     const { gateway } = openGateway('done')
     const result = await gateway.fork(async (client, agentName) => `${agentName}: ${await client.complete('work')}`, {
       clientId: 'job',
@@ -198,7 +198,7 @@ describe('a fork', () => {
     expect(await gateway.fork(client => client.complete('again'), { clientId: 'job' })).toBe('fine')
   })
 
-  it('fails for a client that is open', async () => {
+  it('fails for an open client', async () => {
     const { gateway } = openGateway('one')
     const session = await gateway.session('c')
     const refusal = new Rejection('forbidden', 'Cannot fork client: it is open already')
@@ -210,7 +210,7 @@ describe('a fork', () => {
 })
 
 describe('a scope', () => {
-  it('has the same clients with other agents, for as long as it runs', async () => {
+  it('has the same clients with other agents, while it runs', async () => {
     const { gateway } = openGateway('one', 'two')
     const session = await gateway.session('c')
     await session.complete('first')
@@ -232,7 +232,7 @@ describe('a scope', () => {
     expect(await session.complete('third')).toBe('two')
   })
 
-  it('takes its turn like everybody else', async () => {
+  it('waits for its turn like others', async () => {
     const semaphore = Promise.withResolvers<ModelAnswer>()
     const asked = Promise.withResolvers<void>()
     const slow = () => {
@@ -256,7 +256,7 @@ describe('a scope', () => {
     expect(order).toEqual(['first answered', 'second asked'])
   })
 
-  it('has no agents that the swarm has not', async () => {
+  it('has only agents of the swarm', async () => {
     const { gateway } = openGateway()
     await expect(gateway.scope(async () => 1, { agents: [agentSpec('z', scripted())] })).rejects.toThrow(
       new TypeError('the swarm has no agent "z"'),

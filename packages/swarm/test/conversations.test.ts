@@ -13,7 +13,7 @@ import {
 import { agentSpec, callOf, formatRows, openMemorySwarm, scripted, swarmSpec, toolOf } from './memory-swarm.ts'
 
 describe('the input of a model', () => {
-  it('clients whose ids look like paths share nothing (W-32)', async () => {
+  it('is separate for clients whose ids look like paths (W-32)', async () => {
     const { deps } = openMemorySwarm()
     const ids = ['a', '../a', 'a/../a', 'a:b', '["desk","a"]']
     for (const id of ids) {
@@ -26,7 +26,7 @@ describe('the input of a model', () => {
     }
   })
 
-  it('nor do two swarms whose names and ids together look the same (W-32)', async () => {
+  it('is separate for two swarms whose joined names and ids look the same (W-32)', async () => {
     const { deps } = openMemorySwarm()
     const policies = [{ policyName: 'p', banMessage: 'No.' }]
     const open = (swarmName: string, clientId: string) =>
@@ -43,7 +43,7 @@ describe('the input of a model', () => {
     expect((await open('desk', 'a/b')).navigation.active).toBe('y')
   })
 
-  it('prompts in front, own system rows, the newest shared rows since the last flush (W-12 to W-16)', async () => {
+  it('has prompts first, own system rows, and the newest shared rows since the last flush (W-12 to W-16)', async () => {
     const { deps } = openMemorySwarm()
     const b = scripted('ok')
     const spec = swarmSpec(
@@ -79,7 +79,7 @@ describe('the input of a model', () => {
     expect(formatRows(model.seen[0] ?? [])).toEqual(['system/a:You are a', ...newest])
   })
 
-  it('holds both halves of a call, or none (W-16)', async () => {
+  it('contains both halves of a call, or none (W-16)', async () => {
     const { deps } = openMemorySwarm()
     const model = scripted('ok', 'ok')
     const client = await openSwarmClient(swarmSpec([agentSpec('a', model, { keepMessages: 3 })]), deps, 'c')
@@ -95,7 +95,7 @@ describe('the input of a model', () => {
     expect(await client.history.listRaw()).toHaveLength(8)
   })
 
-  it('0 messages are none, and the prompts are there (W-15)', async () => {
+  it('has only the prompts for a limit of 0 messages (W-15)', async () => {
     const { deps } = openMemorySwarm()
     const model = scripted('ok')
     const client = await openSwarmClient(swarmSpec([agentSpec('a', model, { keepMessages: 0 })]), deps, 'c')
@@ -104,8 +104,8 @@ describe('the input of a model', () => {
   })
 })
 
-describe('turns', () => {
-  it('runs a tool and goes on with its result', async () => {
+describe('a turn', () => {
+  it('runs a tool and continues with its result', async () => {
     const { deps } = openMemorySwarm()
     const model = scripted(callOf('look'), messages => ({ content: `it says ${messages.at(-1)?.content}` }))
     const look = toolOf('look', context => context.commitToolOutput('42'))
@@ -120,7 +120,7 @@ describe('turns', () => {
     expect((await client.history.listUser()).map(({ content }) => content)).toEqual(['hi'])
   })
 
-  it('a tool that fails ends its call, and the model learns of it', async () => {
+  it('ends a failed tool’s call, and the model learns of it', async () => {
     const { deps, warnings } = openMemorySwarm()
     const model = scripted(callOf('look'), messages => ({ content: messages.at(-1)?.content ?? '' }))
     const look = toolOf('look', () => Promise.reject(new Error('secret detail')))
@@ -129,7 +129,7 @@ describe('turns', () => {
     expect(warnings).toEqual(['a tool of the swarm failed'])
   })
 
-  it('two calls of one id are an error to the caller, and the history stays whole (W-07)', async () => {
+  it('reports two calls with one id to the caller, and keeps the history unchanged (W-07)', async () => {
     const { deps } = openMemorySwarm()
     const twins = {
       content: '',
@@ -147,7 +147,7 @@ describe('turns', () => {
     expect(await client.complete('again')).toBe('fine')
   })
 
-  it('runs as many calls of an answer as the agent may, one by default', async () => {
+  it('runs as many calls of an answer as the agent allows, one by default', async () => {
     const { deps } = openMemorySwarm()
     const ran: string[] = []
     const two = { content: '', tool_calls: ['1', '2'].flatMap(id => callOf('look', {}, id).tool_calls ?? []) }
@@ -171,7 +171,7 @@ describe('turns', () => {
     expect(ran).toEqual(['1', '1', '2'])
   })
 
-  it('the swarm answers two messages at once one after the other (W-28)', async () => {
+  it('waits for an earlier one of two simultaneous messages (W-28)', async () => {
     const { deps } = openMemorySwarm()
     let isRunning = false
     const answer = (text: string) => async () => {
@@ -193,7 +193,7 @@ describe('turns', () => {
     ])
   })
 
-  it('late results of a cancelled answer reach nobody, and answer no later message (W-29)', async () => {
+  it('drops late results of a cancelled answer (W-29)', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const late = Promise.withResolvers<ModelAnswer>()
     const asked = Promise.withResolvers<void>()
@@ -215,7 +215,7 @@ describe('turns', () => {
     expect(events.filter(({ type }) => type === 'emit-output').map(({ output }) => output.result)).toEqual(['fresh'])
   })
 
-  it('a stateless run leaves no row, and only its caller gets the result (W-30)', async () => {
+  it('leaves no row if it is stateless, and only its caller gets the result (W-30)', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const model = scripted('pong')
     const client = await openSwarmClient(swarmSpec([agentSpec('a', model)]), deps, 'c')
@@ -244,7 +244,7 @@ describe('turns', () => {
   })
 })
 
-describe('rescue', () => {
+describe('the rescue of an answer', () => {
   const texts = { placeholders: ['Pardon?'] }
 
   it.each([
@@ -252,7 +252,7 @@ describe('rescue', () => {
     ['markup', '<tool_call>{"name":"x"}</tool_call>'],
     ['a call in JSON', '{"name": "look", "arguments": {}}'],
     ['an unknown tool', callOf('nope')],
-  ] as const)('%s starts the strategy, and the user gets an answer (W-25)', async (_, bad) => {
+  ] as const)('starts for %s, and the user gets an answer (W-25)', async (_, bad) => {
     const { deps } = openMemorySwarm()
     const model = scripted(bad, 'Hello!')
     const client = await openSwarmClient(swarmSpec([agentSpec('a', model)], { texts }), deps, 'c')
@@ -269,7 +269,7 @@ describe('rescue', () => {
     expect(rows[2]?.content).toContain('hi')
   })
 
-  it('braces do, where the swarm looks for them (W-25)', async () => {
+  it('starts for braces if the swarm looks for them (W-25)', async () => {
     const { deps } = openMemorySwarm()
     const answers = ['Here: {"a":1}', 'Hello!']
     const open = (id: string, overrides: Partial<SwarmSpec>) =>
@@ -279,7 +279,7 @@ describe('rescue', () => {
     expect(await (await open('none', { answerChecks: [] })).complete('hi')).toBe('Here: {"a":1}')
   })
 
-  it('where the strategy fails, too, the user gets a placeholder and never raw markup (W-25)', async () => {
+  it('gives the user a placeholder instead of raw markup if it fails too (W-25)', async () => {
     const { deps } = openMemorySwarm()
     const custom = async () => ({ content: '<tool_call>' })
     for (const rescue of ['flush', 'recomplete', 'custom'] as const) {
@@ -290,7 +290,7 @@ describe('rescue', () => {
     }
   })
 
-  it('recomplete asks again with the same history', async () => {
+  it('asks again with the same history with recomplete', async () => {
     const { deps } = openMemorySwarm()
     const model = scripted('', 'Hello!')
     const client = await openSwarmClient(swarmSpec([agentSpec('a', model, { rescue: 'recomplete' })]), deps, 'c')
@@ -299,13 +299,13 @@ describe('rescue', () => {
   })
 })
 
-describe('navigation', () => {
+describe('navigation between agents', () => {
   async function openThree(deps: SwarmDeps, overrides: Partial<SwarmSpec> = {}) {
     const agents = ['D', 'A', 'B'].map(name => agentSpec(name, scripted('ok')))
     return await openSwarmClient(swarmSpec(agents, overrides), deps, 'c')
   }
 
-  it('the swarm refuses an agent outside of it (W-18)', async () => {
+  it('refuses an agent outside of the swarm (W-18)', async () => {
     const { deps, warnings } = openMemorySwarm()
     const { navigation } = await openThree(deps)
     expect(await navigation.changeToAgent('Z')).toBe(false)
@@ -313,7 +313,7 @@ describe('navigation', () => {
     expect(warnings).toEqual(['an agent outside of the swarm was asked for'])
   })
 
-  it('the same agent twice in a turn is a recursion; a new message allows it again, and the way back always works (W-19)', async () => {
+  it('refuses the same agent twice in a turn, but allows it in a new message, and the way back always (W-19)', async () => {
     const { deps } = openMemorySwarm()
     const client = await openThree(deps)
     const { navigation } = client
@@ -329,14 +329,14 @@ describe('navigation', () => {
     expect(await navigation.changeToAgent('B')).toBe(true)
   })
 
-  it('or by false, where so configured (W-19)', async () => {
+  it('returns false for the same agent if configured (W-19)', async () => {
     const { deps } = openMemorySwarm()
     const { navigation } = await openThree(deps, { throwsOnRecursion: false })
     await navigation.changeToAgent('A')
     expect(await navigation.changeToAgent('A')).toBe(false)
   })
 
-  it('previous goes down the stack to the default, and then nowhere (W-20)', async () => {
+  it('goes back down the stack to the default, and then nowhere (W-20)', async () => {
     const { deps } = openMemorySwarm()
     const { navigation } = await openThree(deps)
     await navigation.changeToAgent('A')
@@ -350,7 +350,7 @@ describe('navigation', () => {
     ])
   })
 
-  it('a conversation with years of hand-overs remembers the last hundred steps (W-20)', async () => {
+  it('remembers the last hundred steps of many hand-overs (W-20)', async () => {
     const { deps } = openMemorySwarm()
     const { navigation } = await openThree(deps)
     for (let turn = 0; turn < 120; turn += 1) {
@@ -360,7 +360,7 @@ describe('navigation', () => {
     expect([navigation.stack.length, navigation.stack.at(-1)]).toEqual([100, 'B'])
   })
 
-  it('the conversation never goes back to an agent that the swarm no longer has (W-20)', async () => {
+  it('never returns to a removed agent (W-20)', async () => {
     const { deps } = openMemorySwarm()
     const { navigation } = await openThree(deps)
     await navigation.changeToAgent('A')
@@ -373,7 +373,7 @@ describe('navigation', () => {
     expect(await client.complete('hi')).toBe('D here')
   })
 
-  it('previous at an empty stack goes to the new default after a change, and then nowhere (W-20)', async () => {
+  it('goes back to a new default with an empty stack, and then nowhere (W-20)', async () => {
     const { deps } = openMemorySwarm()
     const before = (await openThree(deps)).navigation
     await before.changeToAgent('A')
@@ -384,7 +384,7 @@ describe('navigation', () => {
     expect([await navigation.changeToPrevious(), navigation.active]).toEqual([false, 'B'])
   })
 
-  it('previous also steps back from the default after a hand-over to it (W-20)', async () => {
+  it('also goes back from the default after a hand-over to it (W-20)', async () => {
     const { deps } = openMemorySwarm()
     const { navigation } = await openThree(deps)
     await navigation.changeToDefault()
@@ -393,7 +393,7 @@ describe('navigation', () => {
     expect(await navigation.changeToPrevious()).toBe(false)
   })
 
-  it('a hand-over ends its call, changes the agent and lets it answer: one answer for the user (W-21)', async () => {
+  it('ends its call, changes the agent and lets it answer, with one answer for the user (W-21)', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const b = scripted(messages => ({ content: `refunding: ${messages.at(-1)?.content}` }))
     const spec = swarmSpec([
@@ -417,7 +417,7 @@ describe('navigation', () => {
     expect((await client.history.listRaw())[2]?.tool_call_id).toBe('id-navigate_to_refunds')
   })
 
-  it('a tool hands back to the previous agent, and finally asks to repeat (W-20)', async () => {
+  it('returns to the previous agent by a tool, and finally asks to repeat (W-20)', async () => {
     const { deps } = openMemorySwarm()
     const back = () => callOf('navigate_back')
     const tools = [createNavigateBackTool()]
@@ -438,7 +438,7 @@ describe('navigation', () => {
     expect(await client.complete('hi')).toBe('Please repeat what you would like.')
   })
 
-  it('when the hand-over fails, the swarm flushes the history and asks the user to repeat (W-21)', async () => {
+  it('clears the history and asks the user to repeat if it fails (W-21)', async () => {
     const { deps } = openMemorySwarm()
     const spec = swarmSpec([
       agentSpec('triage', scripted(callOf('go')), { tools: [createNavigateTool({ to: 'nobody', name: 'go' })] }),
@@ -454,7 +454,7 @@ describe('navigation', () => {
     ])
   })
 
-  it('what a chat shows is the active agent and the stack, and a change of them (W-31)', async () => {
+  it('shows the active agent and the stack in a chat, and each change (W-31)', async () => {
     const { deps } = openMemorySwarm()
     const { navigation } = await openThree(deps)
     const before = readSwarmState(navigation)
@@ -463,7 +463,7 @@ describe('navigation', () => {
     expect(readSwarmState(navigation)).toEqual({ activeAgent: 'A', navigationStack: ['A'] })
   })
 
-  it('a restart finds the active agent, the stack and the history (W-22)', async () => {
+  it('keeps the active agent, the stack and the history over a restart (W-22)', async () => {
     const { deps } = openMemorySwarm()
     const before = await openThree(deps)
     await before.navigation.changeToAgent('A')
@@ -476,8 +476,8 @@ describe('navigation', () => {
   })
 })
 
-describe('operators and policies', () => {
-  it('a human answers in an agent’s place (W-26)', async () => {
+describe('operators and policies of a swarm', () => {
+  it('let a human answer for an agent (W-26)', async () => {
     const { deps } = openMemorySwarm()
     const asked: unknown[] = []
     const operator = {
@@ -491,7 +491,7 @@ describe('operators and policies', () => {
     expect(asked).toEqual([['desk', 'help']])
   })
 
-  it('after 90 seconds without an answer the user gets a message, and the swarm drops a later answer (W-26)', async () => {
+  it('give the user a message after 90 seconds without an answer, and drop a later answer (W-26)', async () => {
     const { deps, pass } = openMemorySwarm()
     const asked = Promise.withResolvers<AbortSignal>()
     const late = Promise.withResolvers<string>()
@@ -515,7 +515,7 @@ describe('operators and policies', () => {
     expect(await client.history.listRaw()).toHaveLength(2)
   })
 
-  it('a banned client gets the fixed refusal without a call of the model, and listeners get one ban event (W-27)', async () => {
+  it('give a banned client the fixed refusal without a model call, and listeners one ban event (W-27)', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const model = scripted('hello')
     const policy = {
@@ -536,7 +536,7 @@ describe('operators and policies', () => {
     expect(await client.complete('sorry')).toBe('hello')
   })
 
-  it('an answer that a policy refuses does not go out', async () => {
+  it('hold back an answer that a policy refuses', async () => {
     const { deps } = openMemorySwarm()
     const policy = {
       policyName: 'p',
@@ -584,7 +584,7 @@ describe('createSwarmAgent()', () => {
     return { signal: new AbortController().signal, state, attachment: async () => ({ bytes: new Uint8Array(png) }) }
   }
 
-  it('triage hands over, and the specialist still speaks at the next message (W-21, W-22)', async () => {
+  it('lets triage hand over, and the specialist still answers the next message (W-21, W-22)', async () => {
     const { deps } = openMemorySwarm()
     const refunds = scripted('Which order?', 'Done.')
     const triage = agentSpec('triage', scripted(callOf('navigate_to_refunds')), {
@@ -603,7 +603,7 @@ describe('createSwarmAgent()', () => {
     expect(refunds.seen[1]?.map(({ content }) => content)).toContain('Which order?')
   })
 
-  it('two conversations that bear one name share nothing', async () => {
+  it('separates two conversations with one name', async () => {
     const { deps } = openMemorySwarm()
     const model = scripted('one', 'two')
     const store = createSwarmAgent(swarmSpec([agentSpec('a', model)]), deps)
@@ -612,7 +612,7 @@ describe('createSwarmAgent()', () => {
     expect(JSON.stringify(model.seen[1])).not.toContain('my secret')
   })
 
-  it('when the gateway gives up a turn, the turn ends with its reason and says nothing', async () => {
+  it('ends a turn with its reason and without text when the gateway gives it up', async () => {
     const { deps } = openMemorySwarm()
     const stop = new AbortController()
     const model = scripted(async () => {

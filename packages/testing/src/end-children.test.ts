@@ -38,7 +38,7 @@ test.each([
   ['the run', 'SIGINT'],
   ['the run', 'SIGKILL'],
   ['the worker', 'SIGKILL'],
-] as const)('when %s ends by %s, no program that a test has started stays', async (what, signal) => {
+] as const)('no program of a test survives when %s ends by %s', async (what, signal) => {
   const ids = join(folder, `${what} ${signal}`)
   const run = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--root', folder], {
     cwd: root,

@@ -7,11 +7,11 @@ function work(steps: number): number {
   return sum
 }
 
-test('the measurement tells linear work from work that grows with the square of the length', () => {
+test('the measurement distinguishes linear from quadratic growth', () => {
   expect(measureGrowth(({ length }) => work(length * 500), 'x', 20_000)).toBeLessThan(24)
   expect(measureGrowth(({ length }) => work(length ** 2), 'x', 8_000)).toBeGreaterThan(30)
 })
 
-test('work without any duration does not grow', () => {
+test('work without a measurable duration does not grow', () => {
   expect(measureGrowth(() => undefined, 'x', 8_000)).toBeLessThan(1)
 })

@@ -112,12 +112,12 @@ export function protocolContract(
       expect(record.duplicates).toBe(0)
     })
 
-    test('the view of a message for the operator holds no credentials', async () => {
+    test('the operator’s view of a message contains no credentials', async () => {
       const { records } = await observe(driver, () => driver.deliver(invent('A discreet message')))
       for (const secret of driver.secrets?.() ?? []) expect(JSON.stringify(records)).not.toContain(secret)
     })
 
-    test('the same message again gets the first answer, and the store keeps it once', async () => {
+    test('a repeated message gets the first answer, and the store keeps it once', async () => {
       const message = invent('A repeated message')
       const first = await observe(driver, () => driver.deliver(message))
       const second = await observe(driver, () => driver.deliver(message))
@@ -128,7 +128,7 @@ export function protocolContract(
       expect(record?.duplicates).toBe(1)
     })
 
-    test('the store keeps the same message many times at once only once', async () => {
+    test('the store keeps many simultaneous copies of a message once', async () => {
       const message = invent('A hasty message')
       const observation = await observe(driver, async () => {
         const answers = await Promise.all([1, 2, 3, 4].map(() => driver.deliver(message)))
@@ -146,7 +146,7 @@ export function protocolContract(
       expect(observation.records).toHaveLength(2)
     })
 
-    test('no peer hears "accepted" before the message is durable', async context => {
+    test('no peer gets an acceptance before the message is durable', async context => {
       if (!watch.isWatching()) return context.skip('the driver does not use watchStore')
       const admissionHold = watch.holdAdmissions()
       const delivery = driver.deliver(invent('A waiting message'))
@@ -157,7 +157,7 @@ export function protocolContract(
       expect((await delivery).accepted).toBe(true)
     })
 
-    test('the peer can send a message again that the store could not keep, and that the channel did not accept', async context => {
+    test('the peer can repeat a message that the store could not keep and the channel did not accept', async context => {
       if (!watch.isWatching()) return context.skip('the driver does not use watchStore')
       const message = invent('An unlucky message')
       watch.failNextAdmission()
@@ -169,7 +169,7 @@ export function protocolContract(
       expect(secondAttempt.records).toHaveLength(1)
     })
 
-    test.each(faults)('a message with one fault gets the outcome of the table: %s', async fault => {
+    test.each(faults)('a message with one fault gets the outcome in the table: %s', async fault => {
       const message = invent('A faulty message')
       const outcome = driver.expected?.[fault] ?? defaultOutcomes[fault]
       const observation = await observe(driver, () => driver.deliver({ ...message, fault }))
@@ -183,7 +183,7 @@ export function protocolContract(
       for (const secret of [message.text, ...(driver.secrets?.() ?? [])]) expect(refusalText).not.toContain(secret)
     })
 
-    test.each(impostures)('an impostor does not take the id of a later honest message: %s', async fault => {
+    test.each(impostures)('an impostor does not use up the id of a later honest message: %s', async fault => {
       const said = invent('A message with a rival')
       const rival = await observe(driver, () => driver.deliver({ ...said, fault }))
       expect(rival.records.filter(({ message }) => message.sender.verified)).toEqual([])

@@ -10,7 +10,7 @@ const program = `
   process.exit()
 `
 
-test('no two calls find the same port, in this process or another one', async () => {
+test('no two calls return the same port, in this process or another one', async () => {
   const ports: number[] = []
   for (let count = 0; count < 200; count += 1) ports.push(await findFreePort())
   const otherPorts = JSON.parse(execFileSync(process.execPath, ['--eval', program], { encoding: 'utf8' })) as number[]

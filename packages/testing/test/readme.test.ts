@@ -13,6 +13,6 @@ const watched = (...contract: Parameters<typeof agentContract>) => {
 // The tests of the contract run here as in a file of the reader.
 new Function('agentContract', 'agentSecret', code.replace(/^import .*\n/gm, ''))(watched, agentSecret)
 
-test('the example of the README runs the contract for its agent', () => {
+test('the example in the README runs the contract for its agent', () => {
   expect(registered).toEqual(['an agent that greets'])
 })

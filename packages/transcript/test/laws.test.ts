@@ -43,7 +43,7 @@ describe('laws of the dialects', () => {
   for (const format of formatNames) {
     const codec = codecs[format]
 
-    it(`LAW-1 ${format}: write(read(x)) is x, through a store of JSON`, () => {
+    it(`write(read(x)) is x in ${format}, through a JSON store (LAW-1)`, () => {
       fc.assert(
         fc.property(listOf(format), messages => {
           const stored = store(codec.read(messages, contextOf()))
@@ -54,7 +54,7 @@ describe('laws of the dialects', () => {
     })
 
     for (const other of formatNames.filter(name => name !== format)) {
-      it(`LAW-2 ${format} → canonical → ${other} → canonical → ${format} changes nothing`, () => {
+      it(`a conversion from ${format} to ${other} and back changes nothing, with ${format} unchanged (LAW-2)`, () => {
         fc.assert(
           fc.property(listOf(format), messages => {
             const stored = store(codec.read(messages, contextOf()))
@@ -69,7 +69,7 @@ describe('laws of the dialects', () => {
       })
     }
 
-    it(`LAW-2 ${format}: a written export with origin markers reads as the same entries`, () => {
+    it(`a written ${format} export with origin markers reads as the same entries (LAW-2)`, () => {
       fc.assert(
         fc.property(listOf(format), messages => {
           const stored = store(codec.read(messages, contextOf()))
@@ -99,7 +99,7 @@ describe('laws of the dialects', () => {
     results.length,
   ]
 
-  it.each(formatNames)('LAW-4 %s: each call and each result comes back once, the call with its arguments', format => {
+  it.each(formatNames)('%s returns each call with its arguments and each result once (LAW-4)', format => {
     const codec = codecs[format]
     fc.assert(
       fc.property(callingTalk, messages => {
@@ -134,7 +134,7 @@ describe('laws of the dialects', () => {
     )
   })
 
-  it('the reader of AG-UI names a message whose arguments have an integer that other formats round', () => {
+  it('the reader of AG-UI names a message with an integer argument that other formats would round', () => {
     const reports: unknown[] = []
     const callOf = (text: string) => ({ id: 'c', type: 'function', function: { name: 'f', arguments: text } })
     const texts = [
@@ -149,7 +149,7 @@ describe('laws of the dialects', () => {
     expect(codecs.agui.write(entries)).toEqual(messages)
   })
 
-  it('LAW-3: the reader strips an origin marker of another thread, or of nothing, and the message is new', () => {
+  it('the reader strips an origin marker of another thread, or of nothing, and the message is new (LAW-3)', () => {
     for (const format of formatNames.filter(name => name !== 'normalized')) {
       fc.assert(
         fc.property(messagesOf.swarm, message => {
@@ -167,7 +167,7 @@ describe('laws of the dialects', () => {
     }
   })
 
-  it('LAW-3: a bag on other words than its entry’s does not count', () => {
+  it('an origin marker on another text than its entry’s does not count (LAW-3)', () => {
     const entries = store(
       codecs.swarm.read([{ role: 'user', agentName: 'a', content: 'pay 5', mode: 'user' }], contextOf()),
     )

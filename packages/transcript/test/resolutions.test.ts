@@ -19,7 +19,7 @@ const read = (format: FormatName, ...messages: readonly object[]): readonly Entr
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
 
 describe('ids of calls (TR-03)', () => {
-  it('come from the reader where they are absent, and pair observations by their order within agent and turn', () => {
+  it('come from the reader if absent, and pair observations by their order within agent and turn', () => {
     const action = (tool: string, agent_key: string, turn_id = '1') => ({
       type: 'action',
       tool,
@@ -48,7 +48,7 @@ describe('ids of calls (TR-03)', () => {
 describe('the end of a run (TR-05)', () => {
   const final = { schema: 'agents-api.message', version: 1, type: 'final_result', role: 'assistant', payload: {} }
 
-  it('is no second bubble when it only says the last answer again', () => {
+  it('is no second message if it only repeats the last answer', () => {
     const said = { role: 'assistant', content: 'Done.' }
     const shown = (content: string) =>
       numberEntries(read('envelope', said, { ...final, content })).map(({ chat_seq }) => chat_seq)
@@ -58,7 +58,7 @@ describe('the end of a run (TR-05)', () => {
 })
 
 describe('errors (TR-06)', () => {
-  it('of a message, a trace, a rescue and a tool are four kinds with one shape', () => {
+  it('of a message, a trace, a rescue and a tool are four kinds with one structure', () => {
     const kinds = [
       ...read('envelope', { content: 'boom', metadata: { error: true } }),
       ...read('store', { type: 'error', content: 'boom', error_type: 'E' }),
@@ -96,7 +96,7 @@ describe('times (TR-09)', () => {
 })
 
 describe('names of threads (TR-11)', () => {
-  it('belong to an owner: the same name is two threads for two people, and each finds their own', async () => {
+  it('belong to an owner, so that one name is separate threads for two people', async () => {
     const transcript = createMemoryTranscript({ now: () => 0, randomBytes: size => new Uint8Array(size).fill(++made) })
     const alias = { transport: 'web', key: 'thread-1' }
     const [ann, bob] = [await transcript.openThread('ann', alias), await transcript.openThread('bob', alias)]
@@ -107,7 +107,7 @@ describe('names of threads (TR-11)', () => {
 })
 
 describe('groups of work (TR-12, TR-13)', () => {
-  it('a run, a turn by number and a turn by name are three members, and a stage’s name is nobody’s id', () => {
+  it('keep run, turn number and turn name as three members, while a stage’s name is no id', () => {
     const [chat] = read('agui', {
       id: 'm1',
       role: 'assistant',
@@ -127,7 +127,7 @@ describe('groups of work (TR-12, TR-13)', () => {
 })
 
 describe('spelling (TR-17, TR-31)', () => {
-  it('members within metadata and names of a dialect keep their spelling in every other dialect and back', () => {
+  it('keeps members within metadata and names of a format through every other format', () => {
     const message = {
       id: 'm',
       role: 'user',

@@ -37,7 +37,7 @@ test.each([
   ],
   ['any other URL with a token', 'https://x.test/a?b=1&token=secret#d', 'https://x.test/a?b=1&token=#d'],
   ['any other URL', 'https://x.test/a?b=1', 'https://x.test/a?b=1'],
-])('normalizeRun() keeps %s without what opens it', (_, text, kept) => {
+])('normalizeRun() stores %s without its access token', (_, text, kept) => {
   expect(keep(text)).toBe(kept)
 })
 
@@ -51,7 +51,7 @@ test.each([
   expect(measureGrowth(text => keep(`${text}!`), piece, 256 * 1024)).toBeLessThan(24)
 })
 
-test('normalizeRun() keeps only the ids of repeated messages, and new messages whole', () => {
+test('normalizeRun() keeps only the ids of repeated messages, and complete new messages', () => {
   const say = (id: string) => ({ id, role: 'user', content: `words of ${id}` })
   const document = { threadId: 't', messages: [say('m1'), { role: 'user' }, say('m2')] }
   const { raw } = normalizeRun({

@@ -22,7 +22,7 @@ test.each([
   expect(writeBlock(part, undefined)).toBe(written)
 })
 
-test('listFiles() leaves out addresses that a browser would run', () => {
+test('listFiles() omits URLs that a browser would execute', () => {
   const files = listFiles([file('a', 'javascript:alert(1)'), file('b', 'https://x.test/b')], undefined)
   expect(files).toEqual([
     { kind: 'file', name: 'a' },

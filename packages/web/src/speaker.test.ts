@@ -3,19 +3,19 @@ import { readOwnerKey, webDescriptor } from './speaker.ts'
 
 const { readAddress } = webDescriptor.speaker
 
-describe('a person in the chat', () => {
-  test.each(['@ann@web.agents.test', 'ann@id.web.agents.test'])('has the name %s', text => {
+describe('the address of a person in the chat', () => {
+  test.each(['@ann@web.agents.test', 'ann@id.web.agents.test'])('may be %s', text => {
     expect(readAddress?.(text, 'agents.test')?.address.local).toBe('ann')
   })
 
   test.each(['@ann@agents.test', '@ann@web.agents.test.evil.example', '@ann@myweb.agents.test', 'ann'])(
-    'does not have the name %s',
+    'may not be %s',
     text => {
       expect(readAddress?.(text, 'agents.test')).toBeUndefined()
     },
   )
 
-  test('has no name if the domain is unknown', () => {
+  test('does not exist without a domain', () => {
     expect(readAddress?.('@ann@web.agents.test', undefined)).toBeUndefined()
   })
 })
@@ -23,7 +23,7 @@ describe('a person in the chat', () => {
 const key = 'web:["https://id.test","ann"]'
 
 test.each([key, 'web:["https://id.test", "ann"]', ' web: [ "https://id.test",\n"\\u0061nn" ] '])(
-  'readOwnerKey() reads %j as what it names',
+  'readOwnerKey() reads the owner of %j',
   text => {
     expect(readOwnerKey(text)).toBe(key)
   },
@@ -37,6 +37,6 @@ test.each([
   'web:[broken]',
   'a2a:["x","y"]',
   '',
-])('readOwnerKey() takes %j for nobody’s', text => {
+])('readOwnerKey() finds no owner in %j', text => {
   expect(readOwnerKey(text)).toBeUndefined()
 })

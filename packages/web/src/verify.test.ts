@@ -63,7 +63,7 @@ function mint({ claims = {}, header = {}, by = key }: Minting = {}): Promise<str
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 describe('createOwnerReader()', () => {
-  it('accepts a token that a trusted issuer signed', async () => {
+  it('accepts a token with a trusted issuer’s signature', async () => {
     const owner = await openEndpoint().enter(await mint())
     expect(owner).toMatchObject({ owner: 'web:["https://id.example","ann"]', subject: 'ann', issuer })
   })
@@ -86,12 +86,12 @@ describe('createOwnerReader()', () => {
     await expect(openEndpoint().enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
   })
 
-  it('refuses a token after its time as expired', async () => {
+  it('reports an outdated token as expired', async () => {
     const token = await mint({ claims: { exp: start / 1000 - 31 } })
     await expect(openEndpoint().enter(token)).rejects.toMatchObject({ code: 'expired' })
   })
 
-  it('refuses a token that is unsigned, or signed with the public key as a secret', async () => {
+  it('refuses a token without a signature, or with the public key as a secret', async () => {
     const claims = encode({ iss: issuer, aud: 'us', sub: 'ann', exp: start / 1000 + 60 })
     const head = encode({ alg: 'HS256', kid: 'k1' })
     for (const confused of [spki, JSON.stringify(jwk), jwk.x ?? '']) {
@@ -116,7 +116,7 @@ describe('createOwnerReader()', () => {
     expect(parse({ ...common, secret, algorithms: ['HS256'] })).toBe(true)
   })
 
-  it('ignores a key that a token contains, and an address of keys that it names', async () => {
+  it('ignores a key inside a token, and a key URL that it names', async () => {
     const evil = await generateKeyPair('ES256', { extractable: true })
     const own = await exportJWK(evil.publicKey)
     for (const header of [{ jwk: own }, { jku: 'https://evil.example/jwks' }, { x5u: 'https://evil.example/' }]) {
@@ -139,7 +139,7 @@ describe('createOwnerReader()', () => {
     expect(quota.asked).toBe(2)
   })
 
-  it('many tokens at once cause one request; after a failure the issuer gets no request for a while', async () => {
+  it('needs one request for many simultaneous tokens, and pauses requests after a failure', async () => {
     const { quota, enter } = openEndpoint()
     quota.status = 500
     const token = await mint()
@@ -154,7 +154,7 @@ describe('createOwnerReader()', () => {
     expect(quota.asked).toBe(2)
   })
 
-  it('the last keys stay valid for an hour while their issuer does not answer', async () => {
+  it('keeps the last keys valid for an hour while their issuer does not answer', async () => {
     const { quota, enter } = openEndpoint()
     await enter(await mint())
     quota.keys = 'nonsense'
@@ -164,7 +164,7 @@ describe('createOwnerReader()', () => {
     await expect(enter(await mint({ claims: { exp: start / 1000 + 9_000 } }))).rejects.toThrow(Unavailable)
   })
 
-  it('people of two issuers have different addresses, and nobody can take the address of another person', async () => {
+  it('gives people of two issuers different addresses, which nobody can take over', async () => {
     const issuers = [
       { issuer, audience: 'us', secret },
       { issuer: 'https://other.example', audience: 'us', secret },
@@ -180,8 +180,8 @@ describe('createOwnerReader()', () => {
   })
 })
 
-describe('issuers', () => {
-  it('cannot have our own origin: their subjects could take the names of configured tokens', () => {
+describe('the configured issuers', () => {
+  it('exclude our own origin, whose subjects could take the names of configured tokens', () => {
     const problem = 'is the origin of the gateway itself, under which it knows the names of web.auth.tokens'
     const fix = 'Let the issuer have a name of its own.'
     const refusal = new ConfigError('web.auth.issuers.0.issuer', problem, fix)
@@ -204,7 +204,7 @@ describe('issuers', () => {
   })
 })
 
-it('a token that names a client, or nobody, opens no chat', async () => {
+it('a token for a client or without a subject cannot open a chat', async () => {
   const { enter } = openEndpoint()
   expect(await enter(await mint())).toMatchObject({ subject: 'ann' })
   for (const [claims, problem] of [

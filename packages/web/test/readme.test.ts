@@ -34,7 +34,7 @@ function createSystem(): System {
   }
 }
 
-test('the example of the README of web starts a run and lists its thread', async () => {
+test('the example in the README of web starts a run and lists its thread', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
   const system = createSystem()

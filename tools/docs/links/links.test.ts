@@ -39,7 +39,7 @@ test('the links of the npm package’s README start at its root', () => {
   expect(checkLinks([readme], ['docs/a.md'])).toEqual([expect.stringContaining('docs/b.md is not there')])
 })
 
-test('anchors are as GitHub makes them', () => {
+test('anchors have GitHub’s form', () => {
   expect(slugify('No answer? Ask `why`!')).toBe('no-answer-ask-why')
   expect(slugify('A2A: cards & keys_of')).toBe('a2a-cards--keys_of')
   expect([...listAnchors('# One\n\n## One\n\n<a id="two"></a>\n')]).toEqual(['one', 'one-1', 'two'])

@@ -23,7 +23,7 @@ describe('findProseFaults()', () => {
     expect(rulesOf(markdown)).toEqual([fault])
   })
 
-  test('finds a guide of more than 800 words, whose code does not count, and no such page elsewhere', () => {
+  test('finds a guide of more than 800 words without code, but no such page elsewhere', () => {
     const page = `---\ntitle: x\n---\n\n${`W${words(20)}.\n`.repeat(41)}\n\`\`\`sh\n${words(900)}\n\`\`\`\n`
     expect(rulesOf(page, 'docs/guides/page.md')).toEqual([[1, 'long-page', '820 words']])
     expect(rulesOf(page)).toEqual([])
@@ -45,13 +45,13 @@ describe('findProseFaults()', () => {
     expect(rulesOf(markdown)).toEqual([])
   })
 
-  test('shows the sentence as it stands, and the line where it begins', () => {
+  test('shows the sentence unchanged, with its first line', () => {
     const [fault] = findProseFaults('README.md', 'First one\nends here. The `x y` is\nsent away.\n')
     expect(fault).toMatchObject({ line: 2, display: 'The `x y` is sent away.' })
   })
 })
 
-test('a page that is exempt may have faults, and has to leave the list when it has none', () => {
+test('an exempt page may have faults, and must leave the list without them', () => {
   const pages = [
     { path: 'docs/old.md', text: 'It is sent.\n' },
     { path: 'docs/new.md', text: 'The gateway sends it.\n' },
@@ -75,7 +75,7 @@ test.each([
   ['the agent is able to answer', undefined],
   ['a well-formed request is well-formed', undefined],
   ['it is signed by default', undefined],
-])('in "%s" the passive is %j', (text, passive) => {
+])('the check finds in "%s" the passive %j', (text, passive) => {
   expect(findPassive(text)).toBe(passive)
 })
 
@@ -86,7 +86,7 @@ test.each([
   ['a household name', undefined],
   ['the ways in', 'ways in'],
   ['mended', 'mended'],
-])('in "%s" the banned word is %j', (text, banned) => {
+])('the check finds in "%s" the banned word %j', (text, banned) => {
   expect(findBannedWord(text)?.words).toBe(banned)
 })
 
@@ -95,7 +95,7 @@ test.each([
   ['See `a.b. C`. Then (RFC 9421 §3.1) go.', ['See `a.b. C`.', 'Then (RFC 9421 §3.1) go.']],
   ['Version 1.0 is out! `x` follows.', ['Version 1.0 is out!', '`x` follows.']],
   ['no end, no capital. but more', ['no end, no capital. but more']],
-])('the sentences of %j', (markdown, sentences) => {
+])('the check splits %j into its sentences', (markdown, sentences) => {
   expect(
     readPassages(markdown)
       .flatMap(splitSentences)

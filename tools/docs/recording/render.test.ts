@@ -3,7 +3,7 @@ import { renderRecording } from './render.ts'
 
 const line = (text: string, at: number, isCommand = false) => ({ text, at, isCommand })
 
-test('a recording shows each line from its time on, and nothing moves for those who ask for that', () => {
+test('a recording shows each line from its time on, and does not move with reduced motion', () => {
   const svg = renderRecording('A run', [
     line('npx postern <dev>', 0, true),
     line('ready', 2_000),
@@ -18,7 +18,7 @@ test('a recording shows each line from its time on, and nothing moves for those 
   expect(svg.replace(/@media \(prefers-reduced-motion:no-preference\).*\n/, '')).not.toContain('animation')
 })
 
-test('more lines than the screen has scroll, and the renderer cuts a long line', () => {
+test('the renderer scrolls more lines than the screen has, and truncates a long line', () => {
   const svg = renderRecording(
     'A run',
     Array.from({ length: 30 }, (_, index) => line('x'.repeat(120), index * 100)),

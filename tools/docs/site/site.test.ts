@@ -30,7 +30,7 @@ for (const [path, text] of Object.entries(pages)) {
 const docs = join(root, 'docs')
 const read = (path: string) => pages[path] ?? ''
 
-test('a README gives the pages of its folder, in order and by its headings; a folder without one is listed', () => {
+test('a README lists its folder’s pages in order and by its headings, unlike a folder without one', () => {
   expect(readSections(docs)).toEqual([
     {
       title: 'Guides',
@@ -55,7 +55,7 @@ test('a README gives the pages of its folder, in order and by its headings; a fo
   ])
 })
 
-test('a page that no README links is an orphan, and so is one outside of the folders', () => {
+test('a page without a link in a README is an orphan, and so is a page outside the folders', () => {
   expect(findOrphans(docs, () => false)).toEqual([
     'docs/guides/lost.md:1  orphan  "Lost"  (link it in docs/guides/README.md, where the sidebar takes its pages from)',
     'docs/old.md:1  orphan  "Old"  (move it into one of start, guides, reference, explanation, conformance, decisions)',
@@ -63,7 +63,7 @@ test('a page that no README links is an orphan, and so is one outside of the fol
   expect(findOrphans(docs, path => path === 'docs/old.md')).toHaveLength(1)
 })
 
-test('llms.txt lists every page with its first sentence; llms-full.txt has those that are not records', () => {
+test('llms.txt lists every page with its first sentence, and llms-full.txt has all pages except records', () => {
   const listed = listForModels(readSections(docs), read)
   expect(listed).toMatch(/^# Postern\n\n> /)
   expect(listed).toContain('## Guides\n\n- [Write an agent](/guides/write.md): You write a file.\n- [Deploy]')
@@ -88,11 +88,11 @@ describe('useRepositoryLinks()', () => {
     ['[x](../README.md)', '<a href="../index.md">x</a>'],
     ['[x](https://example.com/)', '<a href="https://example.com/">x</a>'],
     ['[x](#here)', '<a href="#here">x</a>'],
-  ])('%s leads to a page', (text, html) => {
+  ])('turns %s into a page', (text, html) => {
     expect(render(text, 'guides/write.md')).toBe(html)
   })
 
-  test('a file that the site does not have is plain text, or a link once the repository is known', () => {
+  test('turns a file outside the site into plain text, or a link if the repository is known', () => {
     const text = 'See [the `code`](../../apps/x.ts).'
     expect(render(text, 'guides/write.md')).toBe(
       'See <span class="repository-file" title="apps/x.ts in the repository">the <code>code</code></span>.',
@@ -108,7 +108,7 @@ test.each([
   ['owner/name', 'https://github.com/owner/name'],
   [{ url: 'git+https://git.example/owner/name.git' }, 'https://git.example/owner/name'],
   ['git@git.example:owner/name.git', 'https://git.example/owner/name'],
-])('the site reads the repository %j at %j', (repository, url) => {
+])('the site derives from the repository %j the URL %j', (repository, url) => {
   const folder = mkdtempSync(join(root, 'package-'))
   cpSync(docs, join(folder, 'docs'), { recursive: true })
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ repository }))

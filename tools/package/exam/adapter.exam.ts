@@ -53,7 +53,7 @@ async function startBot(): Promise<number> {
   return Number(port)
 }
 
-test('a bot of Chat SDK with the adapter answers agents and mail through the gateway', async () => {
+test('a Chat SDK bot with the adapter answers agents and mail through the gateway', async () => {
   writeFileSync(join(folder, 'bot.ts'), bot)
   const url = `http://127.0.0.1:${await startBot()}/`
   const agents = { guide: { use: 'webhook', url, secret: { env: 'POSTERN_WEBHOOK_SECRET' } } }
@@ -71,7 +71,7 @@ test('a bot of Chat SDK with the adapter answers agents and mail through the gat
   }
 })
 
-test('TypeScript finds no fault in the bot, nor in the declarations of the adapter', () => {
+test('the bot and the declarations of the adapter pass the type check', () => {
   const compilerOptions = {
     ...{ target: 'es2024', lib: ['es2024', 'dom', 'dom.iterable'], module: 'nodenext', strict: true, noEmit: true },
     ...{ erasableSyntaxOnly: true, typeRoots: [join(modules, '@types')], types: ['node'] },
@@ -82,7 +82,7 @@ test('TypeScript finds no fault in the bot, nor in the declarations of the adapt
   expect(stdout.split('\n').filter(line => /^(bot|node_modules\/@postern)/.test(line))).toEqual([])
 })
 
-test('the adapter has its licence and its README, and brings no Chat SDK of its own', () => {
+test('the adapter has its licence and README, and no bundled Chat SDK', () => {
   expect(readFileSync(join(installed, 'LICENSE'), 'utf8')).toContain('MIT')
   expect(readFileSync(join(installed, 'README.md'), 'utf8')).toMatch(/^# @postern\/chat-adapter-postern/)
   expect(existsSync(join(installed, 'node_modules'))).toBe(false)

@@ -46,13 +46,13 @@ describe.each([
     expect(events).toContain('RUN_FINISHED')
   })
 
-  test('lists the messages, all of them answered', async () => {
+  test('lists the messages, all with answers', async () => {
     const { output } = await runInstalled(['messages', '--json'], options)
     const { items } = JSON.parse(output)
     expect(items.map(({ state }: { state: string }) => state)).toEqual(['answered', 'answered', 'answered', 'answered'])
   })
 
-  test('warns of nothing, such as experiments of Node', () => {
+  test('prints no warnings, such as Node’s experimental features', () => {
     expect(gateway.log()).not.toMatch(/Warning/)
   })
 })
@@ -63,17 +63,14 @@ describe('a library that is not installed', () => {
   test.each([
     ['store', { store: 'postgres://user:password@127.0.0.1:9/x' }, /"pg", which is not installed.*npm install pg/],
     ['a2a.grpc', { a2a: { grpc: { port: 0 } } }, /needs "@grpc\/grpc-js", .* and "[^"]+", which are not installed/],
-  ])(
-    'is named in one sentence, with the key %s that needs it and the command that installs it',
-    async (key, config, sentence) => {
-      mkdirSync(project, { recursive: true })
-      const file = join(project, 'postern.config.json')
-      writeFileSync(file, JSON.stringify({ ...config, listen: { port: 0 }, dev: true, email: { listen: { port: 0 } } }))
-      const { code, errors } = await runInstalled(['--config', file, 'dev'], { node: process.execPath, folder })
-      expect(code).toBe(1)
-      expect(errors).toMatch(sentence)
-      expect(errors.startsWith(`${key}: `)).toBe(true)
-      expect(errors.trim().split('\n')).toHaveLength(1)
-    },
-  )
+  ])('gets one sentence with the key %s that needs it and the install command', async (key, config, sentence) => {
+    mkdirSync(project, { recursive: true })
+    const file = join(project, 'postern.config.json')
+    writeFileSync(file, JSON.stringify({ ...config, listen: { port: 0 }, dev: true, email: { listen: { port: 0 } } }))
+    const { code, errors } = await runInstalled(['--config', file, 'dev'], { node: process.execPath, folder })
+    expect(code).toBe(1)
+    expect(errors).toMatch(sentence)
+    expect(errors.startsWith(`${key}: `)).toBe(true)
+    expect(errors.trim().split('\n')).toHaveLength(1)
+  })
 })

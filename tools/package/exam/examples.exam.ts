@@ -25,7 +25,7 @@ function checkDuration(name: string, sinceStartMs: number): void {
   expect(sinceStartMs).toBeLessThanOrEqual(maxStartMs)
 }
 
-test('the examples keep the types of the libraries that they use', () => {
+test('the examples match the types of their libraries', () => {
   const compilerOptions = {
     ...{ target: 'es2024', lib: ['es2024', 'dom', 'dom.iterable'], module: 'nodenext', strict: true, noEmit: true },
     ...{ skipLibCheck: true, erasableSyntaxOnly: true, allowImportingTsExtensions: true },
@@ -67,7 +67,7 @@ describe.each(['vercel-ai', 'openai-agents', 'langgraph'])('the example %s', nam
     return JSON.parse(output) as { readonly thread: string; readonly reply: { readonly text: string } }
   }
 
-  test('calls its tool and says what the model makes of it, and knows the conversation', async () => {
+  test('calls its tool, includes the model’s result, and knows the conversation', async () => {
     const { thread, reply } = await send('What is the weather in Oslo?')
     checkDuration(name, performance.now() - startedAt)
     expect(reply.text).toBe('The tool says {"city":"Oslo","celsius":18,"sky":"clear"}')
@@ -85,7 +85,7 @@ describe('the example copilotkit', () => {
   })
   afterAll(() => gateway?.stop())
 
-  test('has agents with which CopilotKit’s client in the page follows runs, and has their answers', async () => {
+  test('has agents whose runs and answers CopilotKit’s page client can follow', async () => {
     writeFileSync(join(folder, 'page.ts'), page)
     const environment = { GATEWAY: gateway.url, TOKEN: gateway.token }
     const { output, errors } = await runProgram(node, ['page.ts'], { node, folder, environment })

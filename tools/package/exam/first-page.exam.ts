@@ -22,7 +22,7 @@ function listCommands(step: number): readonly string[] {
 
 const run = (command: string, folder: string) => runProgram('sh', ['-c', command], { node, folder })
 
-test('a clone alone is enough for the first page: its project installs, and its tests pass', async () => {
+test('the first page works from a clone alone: its project installs, and its tests pass', async () => {
   const [first, second, init = ''] = listCommands(1)
   // The exam itself has packed the package with the same command.
   expect([first, second, dirname(tarball)]).toEqual(['npm install', 'npm run package', join(clone, 'build')])

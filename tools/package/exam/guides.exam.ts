@@ -6,7 +6,7 @@ import { findGuideFaults, plantedFault } from '../../../apps/gateway/test/docs/g
 
 const installed = join(inject('installation').folder, 'node_modules/postern')
 
-test('every TypeScript example of the guides keeps the types of the installed package', { timeout: 300_000 }, () => {
+test('every TypeScript example of the guides matches the types of the installed package', { timeout: 300_000 }, () => {
   const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
     readonly exports: Readonly<Record<'.' | './testing', { readonly types: string }>>
   }

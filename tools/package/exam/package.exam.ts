@@ -20,7 +20,7 @@ test('the package is at most 1.75 MB packed', () => {
   expect(statSync(tarball).size).toBeLessThanOrEqual(1.75 * megabyte)
 })
 
-test('the package and its libraries take at most 60 MB, without the optional ones', () => {
+test('the package and its required libraries take at most 60 MB', () => {
   const size = sizeOf(listFiles(join(folder, 'node_modules')))
   expect(size).toBeGreaterThan(10 * megabyte)
   expect(size).toBeLessThanOrEqual(60 * megabyte)
@@ -29,14 +29,14 @@ test('the package and its libraries take at most 60 MB, without the optional one
   }
 })
 
-test('the package is a copy that names nothing of the clone of its build', () => {
+test('the package contains no path of the clone that built it', () => {
   expect(lstatSync(installed).isSymbolicLink()).toBe(false)
   const files = listFiles(installed)
   expect(files.length).toBeGreaterThan(100)
   expect(files.filter(file => readFileSync(file, 'utf8').includes(root))).toEqual([])
 })
 
-test('the package holds its licence, those of the libraries in its bundle, the changelog and the documents', () => {
+test('the package contains its licence, bundled libraries’ licences, the changelog and the documents', () => {
   const read = (path: string) => readFileSync(join(installed, path), 'utf8')
   expect(read('LICENSE')).toContain('MIT')
   expect(read('THIRD-PARTY-LICENCES.txt')).toMatch(/^mailparser \d/m)
@@ -63,7 +63,7 @@ describe('--version', () => {
     expect(result).toEqual({ code: 0, output: `${version}\n`, errors: '' })
   })
 
-  test('loads at most 100 KB of the bundle, so that it takes little time', () => {
+  test('loads at most 100 KB of the bundle, to be fast', () => {
     const files = listStaticImports(join(installed, 'dist/main.js'))
     expect(sizeOf([...files])).toBeGreaterThan(10_000)
     expect(sizeOf([...files])).toBeLessThanOrEqual(100_000)

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await install(project, [tarball])
 })
 
-test('the test that postern init writes passes on the oldest Node that is supported', async () => {
+test('the test that postern init writes passes on the oldest supported Node', async () => {
   const { code, output, errors } = await run('vitest/vitest.mjs', ['run'])
   // Node warns that node:sqlite may change; the program prints no other errors.
   expect(
@@ -27,13 +27,13 @@ test('the test that postern init writes passes on the oldest Node that is suppor
   expect(code).toBe(0)
 })
 
-test('TypeScript finds no fault in the project, nor in the declarations of the package', async () => {
+test('the project and the declarations of the package pass the type check', async () => {
   const { code, output } = await run('typescript/bin/tsc', ['--skipLibCheck', 'false'])
   expect(output).toBe('')
   expect(code).toBe(0)
 })
 
-test('TypeScript explains what is wrong with an agent or a configuration that does not fit', async () => {
+test('TypeScript reports an agent or a configuration of the wrong type', async () => {
   const source =
     "import { defineAgent, defineConfig } from 'postern'\ndefineAgent({ handle: () => 3 })\ndefineConfig({ log: { level: 'loud' } })\n"
   const file = join(project, 'agents/wrong.ts')
@@ -45,7 +45,7 @@ test('TypeScript explains what is wrong with an agent or a configuration that do
   expect(output).toMatch(/wrong\.ts\(3,\d+\): error TS2322: Type '"loud"' is not assignable/)
 })
 
-test('the configuration names a JSON Schema that is in the package', () => {
+test('the configuration refers to a JSON Schema in the package', () => {
   const { $schema } = JSON.parse(readFileSync(join(project, 'postern.config.json'), 'utf8'))
   expect(JSON.parse(readFileSync(join(project, $schema), 'utf8'))).toHaveProperty('properties.agents')
 })

@@ -76,7 +76,7 @@ test.each([
   expect(files.filter(url => /\/(?:charsets|libmime|worker|thread)[^/]*\.js$/.test(url))).toEqual([])
 })
 
-test.runIf(process.platform === 'linux')('a gateway that has just started takes at most 120 MB', async () => {
+test.runIf(process.platform === 'linux')('a newly started gateway takes at most 120 MB', async () => {
   // Other work of the machine changes the value by some MB, so the lowest of three counts.
   const starts = [
     await startGateway(process.execPath),

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
 import { runProgram } from './program.ts'
 
-test('the tests of the example support pass where only the package is installed', async () => {
+test('the tests of the example support pass with only the package installed', async () => {
   const folder = join(inject('installation').examples, 'support')
   const vitest = join(folder, 'node_modules/vitest/vitest.mjs')
   const { code, output, errors } = await runProgram(process.execPath, [vitest, 'run'], {

@@ -43,14 +43,14 @@ afterAll(async () => {
   rmSync(project, { recursive: true, force: true })
 })
 
-test('the agent and its test have the right types, and the test passes', async () => {
+test('the agent and its test have correct types, and the test passes', async () => {
   const program = (path: string, args: readonly string[]) =>
     runProgram(node, [join(project, 'node_modules', path), ...args], { node, folder: project })
   expect((await program('typescript/bin/tsc', [])).output).toBe('')
   expect((await program('vitest/vitest.mjs', ['run'])).output).toMatch(/4 passed/)
 })
 
-test('the office answers, asks, and goes on when the person agrees', async () => {
+test('the office answers, asks, and continues after approval', async () => {
   const [hours = [], goat = []] = listCommands('send')
   expect((await run(hours)).output).toContain('nine to four')
   const { output } = await run(goat)
@@ -65,7 +65,7 @@ test('the office answers, asks, and goes on when the person agrees', async () =>
     .toMatch(/answered\s+policy_resolution/)
 })
 
-test('the gateway refuses a forged mail, and the agent turns one without a proof away', async () => {
+test('the gateway refuses a forged mail, and the agent rejects an unproven one', async () => {
   const [, , forged = [], unproven = []] = listCommands('send')
   expect((await run(forged)).output).toContain('(refused)')
   expect((await run(unproven)).output).toContain('Please write from an address that proves who you are.')

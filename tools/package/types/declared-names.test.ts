@@ -7,7 +7,7 @@ import { createFindDeclaration, splitNames, toSpecifier } from './declared-names
 const folder = mkdtempSync(join(tmpdir(), 'postern-declarations-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('createFindDeclaration() follows re-exports through index files and over renamed exports', () => {
+test('createFindDeclaration() follows re-exports through index files and renamed exports', () => {
   mkdirSync(join(folder, 'a/deep'), { recursive: true })
   writeFileSync(
     join(folder, 'a/index.d.ts'),
@@ -23,14 +23,14 @@ test('createFindDeclaration() follows re-exports through index files and over re
   expect(find('a/own.d.ts', 'own')).toEqual({ file: 'a/own.d.ts', name: 'own' })
 })
 
-test('splitNames() reads types, renamed names and lists over several lines', () => {
+test('splitNames() parses types, renamed names and lists over several lines', () => {
   expect(splitNames(' type A,\n B as C, ')).toEqual([
     { name: 'A', as: 'A' },
     { name: 'B', as: 'C' },
   ])
 })
 
-test('toSpecifier() names the JavaScript that a declaration describes', () => {
+test('toSpecifier() returns the JavaScript file of a declaration file', () => {
   expect(toSpecifier('a/b/x.d.ts', 'a/b/y.d.ts')).toBe('./y.js')
   expect(toSpecifier('a/b/x.d.ts', 'c/y.d.ts')).toBe('../../c/y.js')
 })

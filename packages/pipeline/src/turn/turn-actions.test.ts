@@ -50,8 +50,8 @@ function kindsOf(acts: readonly PlannedAction[] | undefined): readonly string[] 
   return (acts ?? []).map(({ kind }) => kind)
 }
 
-describe('what an agent says meanwhile', () => {
-  test('goes out at once, and gives way to its answer under the same id', async () => {
+describe('an agent’s interim text', () => {
+  test('leaves at once, and the answer replaces it under the same id', async () => {
     const { memory, actions, work } = openStage(async function* () {
       yield meanwhile('looking')
       expect(memory.partialAnswers).toHaveLength(1)
@@ -79,7 +79,7 @@ describe('what an agent says meanwhile', () => {
     ])
   })
 
-  test('goes out every three seconds at most', async () => {
+  test('leaves at most every three seconds', async () => {
     let now = receivedAt
     const { memory, actions, work } = openStage(
       async function* () {
@@ -101,7 +101,7 @@ describe('what an agent says meanwhile', () => {
     expect(edits.map(action => 'rendering' in action && action.rendering)).toEqual(Array(3).fill({ first: true }))
   })
 
-  test('reaches only those who watch where the channel cannot withdraw it', async () => {
+  test('reaches only live watchers if the channel cannot withdraw it', async () => {
     const { memory, turnContext } = openBench(async function* () {
       yield meanwhile('looking')
       yield 'found'
@@ -114,7 +114,7 @@ describe('what an agent says meanwhile', () => {
     expect(memory.commits[0]?.answer.isRevision).toBeUndefined()
   })
 
-  test('gives way to what a failing agent says instead', async () => {
+  test('ends with the message of a failing agent', async () => {
     const { memory, work } = openStage(async function* () {
       yield meanwhile('looking')
       throw new Error('broken')
@@ -125,7 +125,7 @@ describe('what an agent says meanwhile', () => {
     expect(memory.commits[0]?.answer.response?.id).toBe(memory.partialAnswers[0]?.answer.response.id)
   })
 
-  test('gives way to the words at the deadline', async () => {
+  test('ends with the message at the deadline', async () => {
     const { memory, work } = openStage(
       async function* () {
         yield meanwhile('looking')
@@ -138,7 +138,7 @@ describe('what an agent says meanwhile', () => {
     expect(memory.commits[0]?.answer.isRevision).toBe(true)
   })
 
-  test('gives way to a failure when the store refuses the answer, at the first try', async () => {
+  test('ends with a failure if the store refuses the answer at the first try', async () => {
     const { memory, work } = openStage(async function* () {
       yield meanwhile('looking')
       yield 'found'
@@ -149,7 +149,7 @@ describe('what an agent says meanwhile', () => {
     expect(memory.commits[0]?.answer.response?.id).toBe(memory.partialAnswers[0]?.answer.response.id)
   })
 
-  test('gives way to a failure when something does not answer for too long', async () => {
+  test('ends with a failure if a dependency does not answer for too long', async () => {
     const { memory, work } = openStage(async function* () {
       yield meanwhile('looking')
       throw new Unavailable('No answer')
@@ -172,7 +172,7 @@ describe('what an agent says meanwhile', () => {
   })
 })
 
-describe('what an agent does', () => {
+describe('an agent’s action', () => {
   test('commits together with its answer', async () => {
     let id = ''
     const { memory, work } = openStage((_message, context) => {
@@ -205,7 +205,7 @@ describe('what an agent does', () => {
         return undefined
       },
     ],
-  ])('is no answer by itself, when it is %s', async (_how, handle) => {
+  ])('is not an answer by itself if it is %s', async (_how, handle) => {
     const { memory, work } = openStage(handle)
     await work()
     const [committed] = memory.commits
@@ -215,7 +215,7 @@ describe('what an agent does', () => {
     expect(kindsOf(committed?.answer.acts)).toEqual(['react'])
   })
 
-  test('also commits when it comes with interim words', async () => {
+  test('also commits if it comes with interim text', async () => {
     const { memory, work } = openStage(async function* () {
       yield { status: 'working', parts: [{ kind: 'text', mime: 'text/plain', content: '…' }], acts: [{ act: 'like' }] }
       yield 'done'
@@ -248,14 +248,14 @@ describe('what an agent does', () => {
         return { parts: [{ kind: 'text' }] } as never
       },
     ],
-  ])('is not done when it %s', async (_how, handle) => {
+  ])('does not happen if the agent %s', async (_how, handle) => {
     const { memory, work } = openStage(handle)
     await work()
     expectNeutral(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer.acts).toBeUndefined()
   })
 
-  test('does not hold its answer back when it fails', async () => {
+  test('does not hold back the answer if it fails', async () => {
     const { memory, work } = openStage((_message, context) => {
       context.delete('unknown')
       return 'done'
@@ -265,7 +265,7 @@ describe('what an agent does', () => {
     expect(memory.commits[0]?.answer.acts).toBeUndefined()
   })
 
-  test('comes back as a refusal that it reads where it cannot be done, and the turn has it in its record', async () => {
+  test('returns a readable refusal if it is impossible, and the turn records it', async () => {
     const heard: unknown[] = []
     const { memory, work } = openStage(async (_message, context) => {
       heard.push(
@@ -293,7 +293,7 @@ describe('what an agent does', () => {
   })
 })
 
-describe('what went before a message', () => {
+describe('the earlier messages of a thread', () => {
   const background = (fetchBackground: ChannelConversations['fetchBackground']) => {
     const warn = vi.fn()
     const { memory, turnContext } = openBench(() => 'hi', {
@@ -307,7 +307,7 @@ describe('what went before a message', () => {
   }
   const entry = { nativeId: 'n1', author: { address: '@a@b.test' }, parts: [], at: '2026-01-01T00:00:00.000Z' }
 
-  test('arrives in one fetch, before the gateway calls the agent', async () => {
+  test('arrive in one fetch, before the gateway calls the agent', async () => {
     const fetch = vi.fn(async () => [entry])
     const { memory, addBackground, work } = background(fetch)
     await work()
@@ -317,7 +317,7 @@ describe('what went before a message', () => {
     expect(memory.commits).toHaveLength(2)
   })
 
-  test('has a mark on the words of a quoted post, and on no others', async () => {
+  test('have a mark only on the text of a quoted post', async () => {
     const text = { kind: 'text', mime: 'text/plain', content: 'Pay.' } as const
     const posts = [
       { ...entry, parts: [text] },
@@ -330,7 +330,7 @@ describe('what went before a message', () => {
     expect(addBackground).toHaveBeenCalledExactlyOnceWith(expect.anything(), [above, marked])
   })
 
-  test('costs a turn that begins its thread no question to the store, unless the channel fetched some', async () => {
+  test('cost a turn that begins its thread no query, unless the channel fetched some', async () => {
     const fetch = vi.fn<NonNullable<ChannelConversations['fetchBackground']>>(async () => [])
     const { memory, work } = background(fetch)
     const readHistory = vi.spyOn(memory.store, 'readHistory')
@@ -345,7 +345,7 @@ describe('what went before a message', () => {
     expect(readHistory).toHaveBeenCalledTimes(3)
   })
 
-  test('is done without when it cannot be had', async () => {
+  test('are absent if the gateway cannot fetch them', async () => {
     const broken = new Unavailable('No answer')
     const { memory, addBackground, warn, work } = background(() => Promise.reject(broken))
     await work()
@@ -356,8 +356,8 @@ describe('what went before a message', () => {
   })
 })
 
-describe('mentions of an answer', () => {
-  test('are none where the loop guard allows none, whatever the agent names', async () => {
+describe('the mentions of an answer', () => {
+  test('are empty if the loop guard allows none', async () => {
     const { memory, turnContext } = openBench(
       () => ({
         parts: [{ kind: 'text', mime: 'text/markdown', content: 'Ask @bob@peer.test' }],
@@ -371,7 +371,7 @@ describe('mentions of an answer', () => {
     expect(memory.commits[0]?.answer.response).toMatchObject({ mentions: [], text_mentions: [] })
   })
 
-  test('include a name in its text if whoever has it has written in the conversation', async () => {
+  test('include a name in the text if its owner has written in the conversation', async () => {
     const { memory, turnContext } = openBench(() => 'Ask @bob@peer.test or @eve@peer.test')
     const author = { address: '@bob@peer.test', verified: true }
     vi.spyOn(memory.store, 'readHistory').mockResolvedValue([
@@ -381,7 +381,7 @@ describe('mentions of an answer', () => {
     expect(memory.commits[0]?.answer.response?.text_mentions).toEqual(['@bob@peer.test'])
   })
 
-  test('of a post of its own are only those of its member mentions, whatever its text names', async () => {
+  test('come only from `mentions` in a post of the agent, and not from its text', async () => {
     const { actions, work } = openStage((_, context) => {
       context.post('Hello @bob@peer.test', { mentions: ['@ann@peer.test'] })
       return undefined

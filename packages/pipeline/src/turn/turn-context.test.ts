@@ -8,7 +8,7 @@ import type { Turn } from '../ports/records/work/turn.ts'
 import { workTurn } from './turn.ts'
 
 describe('workTurn(), for its agent,', () => {
-  test('reports every streamed piece in order, before it commits the answer', async () => {
+  test('reports every streamed chunk in order, before it commits the answer', async () => {
     const heard: string[] = []
     const { memory, turnContext } = openBench(async function* (): AsyncGenerator<AgentChunk> {
       yield 'one, '
@@ -23,7 +23,7 @@ describe('workTurn(), for its agent,', () => {
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: 'one, two' }])
   })
 
-  test('reports no piece after the deadline, and ends the stream', async () => {
+  test('reports no chunk after the deadline, and ends the stream', async () => {
     const late = createGate()
     const ended = createGate()
     const { memory, turnContext } = openBench(
@@ -62,7 +62,7 @@ describe('workTurn(), for its agent,', () => {
     expect(answer?.state).toBeUndefined()
   })
 
-  test('reads the state of this turn before the state of the previous turn', async () => {
+  test('returns the state of this turn instead of the previous turn’s', async () => {
     const { memory, turnContext } = openBench(async (_message, { state }) => {
       const before = await state.get()
       state.set(null)
@@ -73,7 +73,7 @@ describe('workTurn(), for its agent,', () => {
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: '["stored",null]' }])
   })
 
-  test('keeps a state that is well formed, in names and values', async () => {
+  test('makes the names and values of a state well-formed', async () => {
     const answer = await answerTo(async (_message, { state }) => {
       state.set({ 'a\ud83d': ['\ude00'] })
       return 'ok'
@@ -81,7 +81,7 @@ describe('workTurn(), for its agent,', () => {
     expect(answer?.state).toEqual({ 'a\ufffd': ['\ufffd'] })
   })
 
-  test('gives the agent its history, presented parts, attachments and a log that knows the message', async () => {
+  test('gives the agent its history, readable parts, attachments and a log with the message’s id', async () => {
     const info = vi.fn()
     let seen: NormalizedMessage | undefined
     const { memory, turnContext } = openBench(
@@ -114,7 +114,7 @@ describe('workTurn(), for its agent,', () => {
     expect(info).toHaveBeenCalledWith({ correlation_id: 'c1', agent: 'echo', step: 1 }, 'working')
   })
 
-  test('marks files behind addresses that peers chose, in the message and in what people said before', async () => {
+  test('marks files at URLs that peers chose, in the message and the history', async () => {
     let seen: NormalizedMessage | undefined
     const { memory, turnContext } = openBench(
       async message => {
@@ -141,7 +141,7 @@ describe('workTurn(), for its agent,', () => {
     expect(seen?.history?.map(({ parts }) => parts)).toEqual([[foreign], [file]])
   })
 
-  test('does not read what arrived unless the agent does', async () => {
+  test('reads the raw message only if the agent does', async () => {
     const raw = vi.fn(() => 'octets')
     const lazy = (): Turn => {
       const { content, ...rest } = turn(1)
@@ -156,7 +156,7 @@ describe('workTurn(), for its agent,', () => {
   })
 })
 
-test('an agent that another one calls on behalf of somebody gets that sender, until the store has forgotten them', async () => {
+test('a called agent gets the sender whom its caller names, until the store has forgotten the sender', async () => {
   const { memory, turnContext } = openBench(message => JSON.stringify(message.on_behalf_of ?? 'nobody'))
   const called = turn(1)
   const called_by = { agent: 'front', message: 7, correlation_id: 'c7', on_behalf: true }

@@ -28,8 +28,8 @@ async function work(handle: Agent['handle']) {
   return { answer: memory.commits[0]?.answer, releases: memory.releases, counted: countUsage.mock.calls }
 }
 
-describe('what a turn costs', () => {
-  test('stays with its answer, in pieces or not', async () => {
+describe('the usage of a turn', () => {
+  test('stays with its answer, streamed or not', async () => {
     const parts = [{ kind: 'text', mime: 'text/plain', content: 'hi' }] as const
     const pieces = stream({ usage: [spent] }, 'hi', { usage: [spent] })
     expect((await answerTo(() => pieces))?.response?.usage).toEqual([twice])
@@ -38,13 +38,13 @@ describe('what a turn costs', () => {
     expect((await answerTo(() => ({ parts: [...parts], usage: [] })))?.response).not.toHaveProperty('usage')
   })
 
-  test('includes the costs of interim words', async () => {
+  test('includes interim text', async () => {
     const meanwhile: AgentChunk = { status: 'working', parts: [{ kind: 'text', mime: 'text/plain', content: '…' }] }
     const answer = await answerTo(() => stream({ ...meanwhile, usage: [spent] }, { usage: [spent] }, 'hi'))
     expect(answer?.response).toMatchObject({ status: 'completed', usage: [twice] })
   })
 
-  test('makes no answer: an agent that spends and says nothing has said nothing', async () => {
+  test('does not make an answer of silence', async () => {
     for (const handle of [() => stream({ usage: [spent] }), () => ({ usage: [spent] })]) {
       const { answer, counted } = await work(handle)
       expect(answer).toEqual({
@@ -63,13 +63,13 @@ describe('what a turn costs', () => {
     expect(counted).toEqual([['echo', [twice]]])
   })
 
-  test('counts a failed try before the next one, too', async () => {
+  test('includes a failed earlier try', async () => {
     const { releases, counted } = await work(() => breakOff(new Unavailable('later')))
     expect(releases).toHaveLength(1)
     expect(counted).toEqual([['echo', [twice]]])
   })
 
-  test('stays with the words of a canceled turn', async () => {
+  test('stays with the text of a canceled turn', async () => {
     const { memory, turnContext } = openBench(() => stream({ usage: [spent] }, 'half'))
     const kept = vi.fn()
     Object.assign(memory.store, { keepStreamed: kept })
@@ -78,7 +78,7 @@ describe('what a turn costs', () => {
     expect(kept.mock.calls[0]?.[1].body).toMatchObject({ is_incomplete: true, usage: [expect.objectContaining(spent)] })
   })
 
-  test('fails the answer when its numbers do not add up', async () => {
+  test('fails the answer if its numbers do not add up', async () => {
     const usage = [{ input_tokens: 1, output_tokens: 1, total_tokens: 3 }]
     const answer = await answerTo(() => ({ parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' }], usage }))
     expectNeutral(answer)

@@ -8,7 +8,7 @@ import type { Channel } from '../ports/channel/channel.ts'
 import { workTurn } from './turn.ts'
 
 describe('workTurn()', () => {
-  test('commits the answer with the deliveries and aliases its channel gives', async () => {
+  test('commits the answer with the deliveries and aliases of its channel', async () => {
     const answer = await answerTo(() => 'hi')
     expect(answer?.response).toMatchObject({ status: 'completed', in_reply_to: 'https://peer.test/activities/1' })
     expect(answer?.deliveries).toEqual([{ to: 'https://peer.test/inbox', target: null }])
@@ -24,7 +24,7 @@ describe('workTurn()', () => {
     })
   })
 
-  test('commits an answer whose channel is closed, without deliveries', async () => {
+  test('commits an answer without deliveries if its channel is closed', async () => {
     const answer = await answerTo(() => 'hi', { channels: [] })
     expect(answer).toMatchObject({ deliveries: [], aliases: [], response: { status: 'completed' } })
   })
@@ -49,7 +49,7 @@ describe('workTurn()', () => {
         throw new Error('the password is hunter2')
       },
     ],
-  ])('tells the peer nothing of the error when the agent %s', async (_how, handle) => {
+  ])('hides the error from the peer if the agent %s', async (_how, handle) => {
     const answer = await answerTo(handle)
     expectNeutral(answer)
     expect(answer?.error).toBe('the password is hunter2')
@@ -60,11 +60,11 @@ describe('workTurn()', () => {
     ['a number', 7],
     ['a completed response without parts', {}],
     ['a malformed part', { parts: [{ kind: 'text' }] }],
-  ])('fails when the agent hands over %s', async (_what, wrong) => {
+  ])('fails if the agent returns %s', async (_what, wrong) => {
     expectNeutral(await answerTo(() => wrong as string))
   })
 
-  test('writes the error of the agent to the log, with the correlation id', async () => {
+  test('logs the agent’s error with the correlation id', async () => {
     const error = vi.fn()
     const system = createQuietSystem({ log: { ...quietLog, error } })
     const broken = new Error('broken')
@@ -72,7 +72,7 @@ describe('workTurn()', () => {
     expect(error).toHaveBeenCalledWith({ correlation_id: 'c1', agent: 'echo', err: broken }, 'agent failed')
   })
 
-  test('fails at the deadline and tells the agent so', async () => {
+  test('fails at the deadline and aborts the agent', async () => {
     let signal: AbortSignal | undefined
     const answer = await answerTo(
       (_message, context) => {
@@ -86,7 +86,7 @@ describe('workTurn()', () => {
     expect(signal?.reason).toMatchObject({ name: 'TimeoutError' })
   })
 
-  test('holds no memory of a turn that has ended', async () => {
+  test('frees the memory of an ended turn', async () => {
     let signal: AbortSignal | undefined
     await answerTo((_message, context) => {
       signal = context.signal
@@ -100,7 +100,7 @@ describe('workTurn()', () => {
     ['deleted', 'its author has taken the message back'],
     ['interrupted', 'interrupted by a newer message'],
     ['edited', 'its author has changed the message'],
-  ] as const)('aborts the agent when the turn is %s', async (kind, error) => {
+  ] as const)('aborts the agent if the turn is %s', async (kind, error) => {
     const begun = createGate()
     let reason: unknown
     const { memory, turnContext } = openBench((_message, { signal }) => {
@@ -121,7 +121,7 @@ describe('workTurn()', () => {
     expect(reason).toMatchObject({ name: 'TurnAborted', kind })
   })
 
-  test('tells of a canceled turn in one line of information', async () => {
+  test('logs a canceled turn in one line of information', async () => {
     const begun = createGate()
     const log = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() }
     const handle: Agent['handle'] = async (_message, { signal }) => {
@@ -139,7 +139,7 @@ describe('workTurn()', () => {
     expect([log.warn, log.error, log.debug].flatMap(({ mock }) => mock.calls)).toEqual([])
   })
 
-  test('stops listening when the turn is over', async () => {
+  test('stops listening after the turn', async () => {
     const { memory, turnContext } = openBench(() => 'hi')
     const unlisten = vi.fn()
     vi.spyOn(memory.store, 'listen').mockReturnValue(unlisten)
@@ -149,21 +149,21 @@ describe('workTurn()', () => {
     expect(unlisten).toHaveBeenCalledTimes(2)
   })
 
-  test('gives the turn back for a later try when something does not answer', async () => {
+  test('returns the turn for a later try if a dependency does not answer', async () => {
     const { memory, turnContext } = openBench(() => Promise.reject(new Unavailable('No answer', { retryAfter: 90 })))
     await workTurn({ ...turn(1), attempt: 2 }, turnContext, running)
     expect(memory.commits).toEqual([])
     expect(memory.releases).toMatchObject([{ dueAt: receivedAt + 90_000, uncounted: undefined }])
   })
 
-  test('waits till the end of its time, counted from the first try, when the agent asks for more', async () => {
+  test('retries up to the time limit since the first try, even if the agent asks for longer', async () => {
     const { memory, turnContext } = openBench(() => Promise.reject(new Unavailable('No answer', { retryAfter: 7_200 })))
     await workTurn(turn(1), turnContext, running)
     expect(memory.releases).toMatchObject([{ dueAt: receivedAt + 3_600_000 }])
     expect(memory.commits).toEqual([])
   })
 
-  test('fails for good at the end of its time', async () => {
+  test('fails permanently at the time limit', async () => {
     const { memory, turnContext } = openBench(() => Promise.reject(new Unavailable('No answer')))
     await workTurn({ ...turn(1), firstAttemptAt: receivedAt - 3_600_000 }, turnContext, running)
     expect(memory.releases).toEqual([])
@@ -171,7 +171,7 @@ describe('workTurn()', () => {
     expect(memory.commits[0]?.answer.error).toBe('No answer')
   })
 
-  test('keeps the streamed part of an answer that breaks off for good', async () => {
+  test('keeps the streamed part of an answer that breaks off permanently', async () => {
     const breakOff = async function* () {
       yield 'half '
       yield 'of it'
@@ -197,7 +197,7 @@ describe('workTurn()', () => {
     })
   })
 
-  test('answers for an agent that is gone', async () => {
+  test('answers for a removed agent', async () => {
     const { memory, turnContext } = openBench(undefined)
     await workTurn(turn(1), turnContext, running)
     expectNeutral(memory.commits[0]?.answer)
@@ -217,7 +217,7 @@ describe('workTurn()', () => {
     expect(answer).toMatchObject({ deliveries: [], error: 'target.inbox is undefined', response: { status: 'failed' } })
   })
 
-  test('gives the turn back, and does not count the try, when the process shuts down', async () => {
+  test('returns the turn without counting the try when the process shuts down', async () => {
     const stop = new AbortController()
     const { memory, turnContext } = openBench(() => new Promise(() => stop.abort()))
     await workTurn(turn(1), turnContext, stop.signal)
@@ -225,7 +225,7 @@ describe('workTurn()', () => {
     expect(memory.releases).toMatchObject([{ dueAt: receivedAt, uncounted: true }])
   })
 
-  test('does not call the agent any more once the process has shut down', async () => {
+  test('does not call the agent after the shutdown', async () => {
     const handle = vi.fn(() => 'hi')
     const { memory, turnContext } = openBench(handle)
     await workTurn(turn(1), turnContext, AbortSignal.abort(new Error('shutting down')))
@@ -233,7 +233,7 @@ describe('workTurn()', () => {
     expect(memory.releases).toMatchObject([{ uncounted: true }])
   })
 
-  test('drops the answer when another process holds the turn by now', async () => {
+  test('drops the answer if another process now holds the turn', async () => {
     const { memory, turnContext } = openBench(() => 'hi')
     vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('lost'))
     await expect(workTurn(turn(1), turnContext, running)).rejects.toThrow(LeaseLost)

@@ -18,7 +18,7 @@ function openKeeping(renew: () => Promise<void> = async () => undefined) {
   return { keeping, store, onLost, running, step }
 }
 
-test('refresh() renews what runs once the clock has stepped, and at no other time', async () => {
+test('refresh() renews leases of running work only after the clock has stepped', async () => {
   const { keeping, store, running, step } = openKeeping()
   await keeping.refresh()
   expect(store.renew).not.toHaveBeenCalled()
@@ -30,7 +30,7 @@ test('refresh() renews what runs once the clock has stepped, and at no other tim
   expect(store.renew).toHaveBeenCalledTimes(4)
 })
 
-test('keep() renews every five seconds, so that a turn that ended elsewhere without a hint hears of it', async () => {
+test('keep() renews every five seconds, so that a turn learns of its end elsewhere', async () => {
   const stop = new AbortController()
   const pauses: number[] = []
   const store = { renew: vi.fn(() => Promise.reject(new LeaseLost('canceled'))) }
@@ -42,7 +42,7 @@ test('keep() renews every five seconds, so that a turn that ended elsewhere with
   expect([pauses, onLost.mock.calls]).toEqual([[5_000], [[work]]])
 })
 
-test('refresh() tells which work another worker has, and nothing while the store is away', async () => {
+test('refresh() returns the work that another worker took over, and nothing while the store is unavailable', async () => {
   const lost = openKeeping(() => Promise.reject(new LeaseLost('lost')))
   lost.step(61_000)
   await lost.keeping.refresh()

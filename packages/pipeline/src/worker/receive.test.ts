@@ -43,7 +43,7 @@ function inboundOf(steps: Partial<Inbound<string, string>>): Inbound<string, str
 }
 
 describe('receive()', () => {
-  test('admits every intake that the channel verified, under one correlation id', async () => {
+  test('admits every verified intake under one correlation id', async () => {
     const { reception, admit } = openReception()
     const normalize = vi.fn(() => [intake, { ...intake, agent: 'helper' }])
     expect(await receive(inboundOf({ normalize }), 'raw', reception)).toEqual([
@@ -54,7 +54,7 @@ describe('receive()', () => {
     expect(admit.mock.calls.map(([, correlationId]) => correlationId)).toEqual(['0'.repeat(16), '0'.repeat(16)])
   })
 
-  test('counts all messages before any of them is durable, and tells whose they are', async () => {
+  test('counts all messages, with their owners, before the store has any of them', async () => {
     const { reception, admit, refusals } = openReception()
     const count = vi.fn(() => {
       throw new Rejection('rate_limited', 'Cannot take message: too many', { retryAfter: 9 })
@@ -70,14 +70,14 @@ describe('receive()', () => {
     expect(refusals).toMatchObject([{ code: 'rate_limited', from: '192.0.2.1' }])
   })
 
-  test('admits nothing when there is nothing to do', async () => {
+  test('admits nothing without messages', async () => {
     const { reception, admit, refusals } = openReception()
     expect(await receive(inboundOf({ normalize: () => [] }), 'raw', reception)).toEqual([])
     expect(admit).not.toHaveBeenCalled()
     expect(refusals).toEqual([])
   })
 
-  test('withdraws the messages that their author takes back, once its agents know', async () => {
+  test('withdraws messages that their author deletes, once the agents are known', async () => {
     const { reception, admit, withdraw } = openReception()
     const withdrawal = { kind: 'forget', author: 'ada', object: 'note' } as const
     await receive(inboundOf({ withdrawals: () => [withdrawal] }), 'raw', reception)
@@ -85,14 +85,14 @@ describe('receive()', () => {
     expect(withdraw.mock.invocationCallOrder[0]).toBeGreaterThan(admit.mock.invocationCallOrder[0] ?? Number.NaN)
   })
 
-  test('withdraws nothing when the author takes nothing back', async () => {
+  test('withdraws nothing without a deletion', async () => {
     const { reception, withdraw } = openReception()
     await receive(inboundOf({ withdrawals: () => [] }), 'raw', reception)
     await receive(inboundOf({}), 'raw', reception)
     expect(withdraw).not.toHaveBeenCalled()
   })
 
-  test('remembers what it refused, and normalizes nothing unproven', async () => {
+  test('records refusals, and normalizes nothing unproven', async () => {
     const { reception, refusals } = openReception()
     const normalize = vi.fn(() => [intake])
     const refused = new Rejection('expired', 'Cannot verify activity: signature expired')
@@ -111,7 +111,7 @@ describe('receive()', () => {
     ])
   })
 
-  test('does not accept a message that the store could not make durable', async () => {
+  test('does not accept a message that the store could not commit', async () => {
     const { reception, admit } = openReception()
     admit.mockRejectedValue(new Error('disk full'))
     await expect(receive(inboundOf({}), 'raw', reception)).rejects.toThrow('disk full')
@@ -142,7 +142,7 @@ describe('receive() by a list of rules', () => {
     return { admit, received: receive(inboundOf({ normalize }), 'raw', ruled) }
   }
 
-  test('gives each rule the messages that the rule before it left, and counts all of them together', async () => {
+  test('passes each rule the messages that the previous one left, and counts all together', async () => {
     const counted: string[] = []
     const { admit, received } = openRuled([createMark('first', counted), createMark('second', counted)])
     await received
@@ -153,7 +153,7 @@ describe('receive() by a list of rules', () => {
     expect(counted).toEqual(['first 2 192.0.2.1', 'second 2 192.0.2.1'])
   })
 
-  test('refuses by the first rule of the list that refuses, and later rules count nothing', async () => {
+  test('refuses by the first refusing rule, and later rules count nothing', async () => {
     const counted: string[] = []
     const rules = [refusal('earlier'), createMark('later', counted), refusal('last')]
     const first = openRuled(rules)
@@ -165,7 +165,7 @@ describe('receive() by a list of rules', () => {
   })
 })
 
-test('a message of the gateway itself passes the rules, but they do not count it', async () => {
+test('a message of the gateway itself passes the rules uncounted', async () => {
   const counted: string[] = []
   const { reception, admit } = openReception()
   const { store } = reception.admission
@@ -177,7 +177,7 @@ test('a message of the gateway itself passes the rules, but they do not count it
 })
 
 describe('recordRefusal()', () => {
-  test('records refusals, temporary errors, and faults of ours without their words', () => {
+  test('records refusals, temporary errors and internal errors, without their text', () => {
     const { reception, refusals } = openReception()
     recordRefusal(new Unavailable('The key host did not answer'), 'email', reception)
     recordRefusal(new Error('secret is undefined'), 'email', reception)
@@ -189,7 +189,7 @@ describe('recordRefusal()', () => {
     ])
   })
 
-  test('writes no line to the log about a refusal that the list leaves out', () => {
+  test('does not log a refusal that the list omits', () => {
     const { reception, refusals } = openReception(2)
     const info = vi.fn()
     const system = { ...reception.system, log: { ...reception.system.log, info } }
@@ -200,7 +200,7 @@ describe('recordRefusal()', () => {
     expect(info).toHaveBeenCalledTimes(2)
   })
 
-  test('leaves out a rehearsal that ends as it should, and records one that does not', () => {
+  test('omits a rehearsal with its expected end, and records any other', () => {
     const { reception, refusals } = openReception()
     const request = {}
     markRehearsal(request, 'refused')
@@ -215,7 +215,7 @@ describe('recordRefusal()', () => {
     expect(refusals.map(({ code }) => code)).toEqual(['unavailable', 'signature_invalid', 'expired'])
   })
 
-  test('records where the request went, what it got as an answer, and what it says of itself', () => {
+  test('records the request’s endpoint, its answer and its claims', () => {
     const { reception, refusals } = openReception()
     const request = {}
     const context = { endpoint: 'POST /inbox', statusOf: () => 401, request, claimed_sender: 'ada', peer_id: 'note 1' }

@@ -37,7 +37,7 @@ describe('send()', () => {
     expect(settlements).toMatchObject([{ delivery: { id: 'd1' }, settlement: { state: 'sent' } }])
   })
 
-  test('tries later what did not answer', async () => {
+  test('retries later if the peer did not answer', async () => {
     const { settlement } = sendBy(
       failWith(
         new Unavailable('The inbox answered 503', {
@@ -68,7 +68,7 @@ describe('send()', () => {
     })
   })
 
-  test('tries again after a bug in rendering, and only the log gets its text', async () => {
+  test('retries after an error in rendering, whose text only the log gets', async () => {
     const bug = new TypeError('secret is undefined')
     const { settlement, warn } = sendBy(() => {
       throw bug
@@ -84,7 +84,7 @@ describe('send()', () => {
     expect(warn).toHaveBeenCalledWith({ correlation_id: 'c1', delivery: 'd1', err: bug }, 'delivery failed')
   })
 
-  test('gives up when the channel is not open', async () => {
+  test('gives up if the channel is not open', async () => {
     const { settlement } = sendBy(undefined)
     expect(await settlement).toEqual({
       state: 'dead',
@@ -113,7 +113,7 @@ describe('send() with a breaker', () => {
     for (let count = 0; count < times; count += 1) await send(delivery('d1'), sending)
   }
 
-  test('postpones a delivery to a host that does not answer, and neither renders nor counts it', async () => {
+  test('postpones a delivery to a silent host without rendering or counting it', async () => {
     const { sending, prepare } = openSending(() => 0, silent)
     await sendTimes(sending, 5)
     expect(await send(delivery('d2'), sending)).toEqual({
@@ -126,7 +126,7 @@ describe('send() with a breaker', () => {
     expect(prepare).toHaveBeenCalledTimes(5)
   })
 
-  test('gives up after too long a wait, also while the breaker leaves the host alone', async () => {
+  test('gives up after too long a wait, also during the breaker’s pause', async () => {
     let now = 0
     const { sending } = openSending(() => now, silent)
     const old = { ...delivery('d1'), attempt: 4, firstAttemptAt: 0 }
@@ -143,13 +143,13 @@ describe('send() with a breaker', () => {
     ['takes them', async () => ({})],
     ['refuses them', () => Promise.reject(new Undeliverable('The inbox answered 400', { status: 400 }))],
     ['asks for patience', () => Promise.reject(new Unavailable('The inbox answered 429', { status: 429 }))],
-  ])('goes on to send to a host that %s', async (_, transmit) => {
+  ])('continues to send to a host that %s', async (_, transmit) => {
     const { sending, prepare } = openSending(() => 0, transmit)
     await sendTimes(sending, 9)
     expect(prepare).toHaveBeenCalledTimes(9)
   })
 
-  test('a bug of ours does not count against the host', async () => {
+  test('does not count an internal error against the host', async () => {
     const { sending, prepare } = openSending(
       () => 0,
       () => Promise.reject(new TypeError('x')),
@@ -158,7 +158,7 @@ describe('send() with a breaker', () => {
     expect(prepare).toHaveBeenCalledTimes(9)
   })
 
-  test('waits as long as a host asks for', async () => {
+  test('waits as long as a host asks', async () => {
     const error = new Unavailable('The inbox answered 429', { status: 429, retryAfter: 60 })
     const { sending, prepare } = openSending(
       () => 0,
@@ -169,7 +169,7 @@ describe('send() with a breaker', () => {
     expect(prepare).toHaveBeenCalledTimes(1)
   })
 
-  test('puts off all mail for a minute when its one server does not answer, and nothing else', async () => {
+  test('postpones all mail for a minute if its one server does not answer, and nothing else', async () => {
     const { sending, prepare } = openSending(() => 0, silent)
     const sendMail = (name: string) => send({ ...delivery(name), to: `${name}@${name}.test` }, sending)
     for (const name of ['a', 'b', 'c', 'd', 'e']) await sendMail(name)
@@ -181,7 +181,7 @@ describe('send() with a breaker', () => {
 })
 
 describe('createSender()', () => {
-  test('renders now and delivers when told to', async () => {
+  test('renders immediately and delivers on request', async () => {
     const deliver = vi.fn(async () => ({ note: 'taken' }))
     const sender = createSender<{ text: string; signature: string }>({
       descriptor: describeChannel('activitypub'),

@@ -46,7 +46,7 @@ describe('createWorkPool()', () => {
     expect([...lane.running.keys()]).toEqual([1, 3])
   })
 
-  test('gives the slot of a job that only waits to another job', async () => {
+  test('gives a job’s slot to another job while the first one only waits', async () => {
     const waiting = new Set<number>()
     const { lane, begun, lease, finish } = openLane([1, 2, 3, 4], {
       groupOf: () => 'all',
@@ -70,7 +70,7 @@ describe('createWorkPool()', () => {
     expect(begun).toEqual([1, 2, 3, 4])
   })
 
-  test('gives the slot of a job to another one while the store takes its result, to as many as there are slots', async () => {
+  test('gives a job’s slot to another one while the store takes its result, up to the number of slots', async () => {
     const { lane, begun, lease } = openLane([1, 2, 3, 4, 5, 6])
     lane.wake()
     await settle()
@@ -82,7 +82,7 @@ describe('createWorkPool()', () => {
     expect([begun.length, lease.mock.calls.length, lane.running.size]).toEqual([4, 2, 4])
   })
 
-  test('works out the group of a delivery once, however often it counts the slots', async () => {
+  test('computes the group of a delivery once for all counts of the slots', async () => {
     const groupOf = vi.fn(({ to }: { readonly to: string }) => to)
     const remembered = rememberGroups(groupOf)
     const [first, second] = [{ to: 'a' }, { to: 'b' }]
@@ -90,7 +90,7 @@ describe('createWorkPool()', () => {
     expect(groupOf).toHaveBeenCalledTimes(2)
   })
 
-  test('still runs other groups when one group hangs', async () => {
+  test('runs other groups while one group hangs', async () => {
     const waiting = [1, 2, 3, 4, 10]
     const groupOf = (piece: number) => (piece < 10 ? 'hanging' : 'quick')
     // The lease returns at most two pieces of a group, as a store does.
@@ -120,7 +120,7 @@ describe('createWorkPool()', () => {
     )
   })
 
-  test('asks once for many wakes of one instant', async () => {
+  test('polls once for many simultaneous wake-ups', async () => {
     const { lane, lease } = openLane([])
     for (let count = 0; count < 50; count += 1) lane.wake()
     await settle()
@@ -147,7 +147,7 @@ describe('createWorkPool()', () => {
     expect(begun).toEqual([7])
   })
 
-  test('goes on after it found nothing', async () => {
+  test('continues after an empty poll', async () => {
     const work: number[] = []
     const { lane, begun } = openLane(work)
     lane.wake()
@@ -158,7 +158,7 @@ describe('createWorkPool()', () => {
     expect(begun).toEqual([1])
   })
 
-  test('goes on after a wake without a free slot', async () => {
+  test('continues after a wake-up without a free slot', async () => {
     const { lane, begun, finish } = openLane([1, 2, 3], { slots: 1 })
     for (const piece of [1, 2, 3]) {
       lane.wake()
@@ -171,7 +171,7 @@ describe('createWorkPool()', () => {
     expect(begun).toEqual([1, 2, 3])
   })
 
-  test('reports failed work and failed polls, and goes on', async () => {
+  test('reports failed work and failed polls, and continues', async () => {
     const errors: unknown[] = []
     const lease = vi.fn<WorkPoolOptions<number>['lease']>()
     lease.mockRejectedValueOnce('cannot look')
@@ -190,7 +190,7 @@ describe('createWorkPool()', () => {
     expect(lane.running.size).toBe(0)
   })
 
-  test('takes nothing once it is closed', async () => {
+  test('takes no work after it is closed', async () => {
     const { lane, lease } = openLane([1], { isClosed: () => true })
     lane.wake()
     await settle()
@@ -198,7 +198,7 @@ describe('createWorkPool()', () => {
     await lane.drain()
   })
 
-  test('drains what runs and what was just being taken', async () => {
+  test('waits at its end for running work and for a poll', async () => {
     const leasing = createGate()
     let isClosed = false
     const { lane, begun, finish } = openLane([1], {
@@ -225,10 +225,10 @@ describe('createWorkPool()', () => {
     expect(lane.running.size).toBe(0)
   })
 
-  describe('for a store that leases work before anybody has looked for it', () => {
+  describe('for a store that leases work before anybody polls,', () => {
     const openShared = () => openLane([], { slots: 3, groupOf: piece => (piece < 10 ? 'a' : 'b'), groupSlots: () => 2 })
 
-    test('has capacity once somebody leases all work, for as many as a group has slots', () => {
+    test('has capacity after a poll of all work, for as many as a group has slots', () => {
       const { lane } = openShared()
       expect(lane.hasCapacity(1)).toBe(false)
       expect(lane.beginPoll()).toEqual({ limit: 3, usedByGroup: new Map() })
@@ -241,7 +241,7 @@ describe('createWorkPool()', () => {
       expect(lane.hasCapacity(11)).toBe(false)
     })
 
-    test('lets nothing overtake work of a full group, until somebody leases all work again', async () => {
+    test('lets no work overtake a full group before the next poll of all work', async () => {
       const lease = vi.fn(async () => [])
       const { lane, finish } = openLane([1, 2], { groupOf: () => 'a', groupSlots: () => 1, lease })
       lane.beginPoll()
@@ -258,7 +258,7 @@ describe('createWorkPool()', () => {
       expect(lease).toHaveBeenCalledTimes(1)
     })
 
-    test('does not poll when some work ends and no group was full', async () => {
+    test('does not poll when work ends without a full group', async () => {
       const lease = vi.fn(async () => [])
       const { lane, finish } = openLane([1], { lease })
       lane.beginPoll()
@@ -270,7 +270,7 @@ describe('createWorkPool()', () => {
       expect(lease).not.toHaveBeenCalled()
     })
 
-    test('beside a poll, work begins in slots that the poll cannot fill', () => {
+    test('starts work beside a poll in slots that the poll cannot fill', () => {
       const groupOf = (piece: number) => (piece < 10 ? 'a' : 'b')
       const { lane } = openLane([], { slots: 20, groupOf, groupSlots: () => 18 })
       expect(lane.beginPoll(true).limit).toBe(20)
@@ -286,7 +286,7 @@ describe('createWorkPool()', () => {
       expect(lane.hasCapacity(11)).toBe(false)
     })
 
-    test('a larger poll follows at once after one that finds as much as it may', async () => {
+    test('makes a larger poll at once after a poll with a full result', async () => {
       const limits: number[] = []
       const counts = [0, 16, 20, 0]
       const lease = vi.fn(async () => {
@@ -307,7 +307,7 @@ describe('createWorkPool()', () => {
       expect(limits).toEqual([100, 16, 32, 40])
     })
 
-    test('nothing begins after a poll that has seen as much as it may, though others kept it busy', () => {
+    test('starts nothing after a poll with a full result, even if others kept the pool busy', () => {
       const { lane } = openLane([], { slots: 100 })
       lane.beginPoll(true)
       lane.endPoll(leasedNothing)
@@ -317,7 +317,7 @@ describe('createWorkPool()', () => {
       expect(lane.beginPoll(true).limit).toBe(32)
     })
 
-    test('the pool polls when nothing begins in a slot that it has kept, not when somebody undid a lease', async () => {
+    test('polls if nothing starts in a reserved slot, but not after a reverted lease', async () => {
       const lease = vi.fn(async () => [])
       const { lane } = openLane([], { slots: 1, lease })
       for (const end of [lane.undoLease, lane.releaseSlot]) {
@@ -329,7 +329,7 @@ describe('createWorkPool()', () => {
       expect(lease).toHaveBeenCalledTimes(1)
     })
 
-    test('the pool polls when work ends of a group that is full together with others', async () => {
+    test('polls when work of a group ends that is full together with others', async () => {
       const lease = vi.fn(async () => [])
       const { lane, finish } = openLane([1], { slots: 9, groupOf: () => 'a', groupSlots: () => 2, lease })
       lane.reserveSlot(1)
@@ -341,7 +341,7 @@ describe('createWorkPool()', () => {
       expect(lease).toHaveBeenCalledTimes(1)
     })
 
-    test('where slots have run out, the next poll has all', () => {
+    test('gives the next poll all slots after they have run out', () => {
       const { lane } = openLane([], { slots: 20 })
       lane.beginPoll(true)
       lane.endPoll(leasedNothing)
@@ -350,7 +350,7 @@ describe('createWorkPool()', () => {
       expect(lane.beginPoll(true).limit).toBe(18)
     })
 
-    test('where others have work of a group, as much of it begins as leaves half of its slots free', () => {
+    test('starts as much other work of a group as leaves half of its slots free', () => {
       const { lane } = openLane([], { slots: 20, groupOf: () => 'a', groupSlots: () => 8 })
       lane.beginPoll(true)
       lane.endPoll({ leased: 0, readyCount: 0, heldByOthers: new Map([['a', 2]]) })
@@ -364,7 +364,7 @@ describe('createWorkPool()', () => {
       expect(lane.hasCapacity(1)).toBe(true)
     })
 
-    test('a slot without its work is free again, and a closed pool has none', () => {
+    test('frees a slot without work, and a closed pool has none', () => {
       let isClosed = false
       const { lane } = openLane([], { slots: 1, isClosed: () => isClosed })
       lane.reserveSlot(1)
@@ -375,7 +375,7 @@ describe('createWorkPool()', () => {
       expect(lane.hasCapacity(1)).toBe(false)
     })
 
-    test('drains work that has not begun, too', async () => {
+    test('waits at its end for work that has not started too', async () => {
       const { lane, begun, finish } = openLane([1])
       lane.reserveSlot(1)
       let isDrained = false
@@ -390,7 +390,7 @@ describe('createWorkPool()', () => {
       await drained
     })
 
-    test('a pool that counts alone polls once for work that ends, and again where a group was full', async () => {
+    test('polls once for ended work if it counts alone, and again after a full group', async () => {
       const lease = vi.fn(async (limit: number) => [1, 2].splice(lease.mock.calls.length - 1, limit && 1))
       const groupOf = () => 'a'
       const { lane, finish } = openLane([1, 2], { slots: 9, groupOf, groupSlots: () => 2, countsAlone: true, lease })
@@ -407,7 +407,7 @@ describe('createWorkPool()', () => {
       expect(full.lease).toHaveBeenCalledTimes(2)
     })
 
-    test('polls again after a poll that failed', async () => {
+    test('polls again after a failed poll', async () => {
       const lease = vi.fn(async () => Promise.reject('cannot look'))
       const { lane, finish } = openLane([1], { lease })
       lane.beginPoll()

@@ -69,7 +69,7 @@ async function hearLater(hops: number): Promise<void> {
 }
 
 describe('startWorker()', () => {
-  test('works existing turns and deliveries, and those that a notice announces', async () => {
+  test('processes existing turns and deliveries, and those that a notification announces', async () => {
     const { memory, worker } = openShop({})
     memory.addTurns(turn(1))
     await vi.waitFor(() => expect(memory.commits).toHaveLength(1))
@@ -82,7 +82,7 @@ describe('startWorker()', () => {
     await worker.stop(1_000)
   })
 
-  test('polls for the kinds of work that a notice names, and for all kinds when it knows none of them', async () => {
+  test('polls for the named kinds of work, and for all kinds if it knows none of them', async () => {
     const polled: string[] = []
     const { memory, worker } = openShop({ system: { sleep: () => new Promise(() => {}) } })
     for (const name of ['leaseTurns', 'leaseDeliveries', 'leaseBroadcasts'] as const) {
@@ -132,7 +132,7 @@ describe('startWorker()', () => {
     await worker.stop(1_000)
   })
 
-  test('wakes by itself when work falls due that nobody announced', async () => {
+  test('wakes by itself when unannounced work falls due', async () => {
     const sleeps: number[] = []
     const wake = createGate()
     const { memory, worker } = openShop({
@@ -152,7 +152,7 @@ describe('startWorker()', () => {
     await worker.stop(0)
   })
 
-  test('calls an agent after those who hear of its message in the same instant', async () => {
+  test('calls an agent after the listeners of its message in the same instant', async () => {
     const order: string[] = []
     const { memory, worker } = openShop({ handle: () => void order.push('called') })
     const lease = memory.store.leaseTurns
@@ -166,7 +166,7 @@ describe('startWorker()', () => {
     await worker.stop(0)
   })
 
-  test('keeps the leases of what runs alive', async () => {
+  test('renews the leases of running work', async () => {
     const { handle, begun } = createWaitingAgent()
     const { memory, worker } = openShop({ handle, leaseMs: 30 })
     memory.addTurns(turn(1))
@@ -176,7 +176,7 @@ describe('startWorker()', () => {
     await worker.stop(0)
   })
 
-  test('renews what runs before it leases more, when the clock has stepped forward', async () => {
+  test('renews running work before it leases more if the clock has jumped forward', async () => {
     let now = 0
     const { handle, begun } = createWaitingAgent()
     const { memory, worker } = openShop({ handle, system: { now: () => now } })
@@ -212,7 +212,7 @@ describe('startWorker()', () => {
     await worker.stop(0)
   })
 
-  test('goes on after failed work or a lost result', async () => {
+  test('continues after failed work or a lost result', async () => {
     const log = { ...quietLog, warn: vi.fn(), error: vi.fn() }
     const { memory, worker } = openShop({ system: { log } })
     vi.spyOn(memory.store, 'commit')
@@ -229,7 +229,7 @@ describe('startWorker()', () => {
 })
 
 describe('startWorker().stop()', () => {
-  test('resolves at once when nothing runs', async () => {
+  test('resolves at once if nothing runs', async () => {
     const sleep = vi.fn(createQuietSystem().sleep)
     const { worker } = openShop({ system: { sleep } })
     await worker.stop(60_000)
@@ -246,7 +246,7 @@ describe('startWorker().stop()', () => {
     expect(lease).not.toHaveBeenCalled()
   })
 
-  test('lets what runs finish within the grace', async () => {
+  test('lets running work finish within the grace period', async () => {
     const begun = createGate()
     const finish = createGate()
     const handle = async () => {
@@ -264,7 +264,7 @@ describe('startWorker().stop()', () => {
     expect(memory.releases).toEqual([])
   })
 
-  test('gives turns back, uncounted, when the grace is over', async () => {
+  test('returns turns, uncounted, after the grace period', async () => {
     const { handle, begun } = createWaitingAgent()
     const { memory, worker } = openShop({ handle })
     memory.addTurns(turn(1))
@@ -274,7 +274,7 @@ describe('startWorker().stop()', () => {
     expect(memory.releases).toMatchObject([{ turn: { message: 1 }, uncounted: true }])
   })
 
-  test('gives back even the turn of an agent that ignores its abort signal', async () => {
+  test('returns even the turn of an agent that ignores its abort signal', async () => {
     const begun = createGate()
     const { memory, worker } = openShop({
       handle: () => {
@@ -288,7 +288,7 @@ describe('startWorker().stop()', () => {
     expect(memory.releases).toHaveLength(1)
   })
 
-  test('waits for a delivery on its way and settles it', async () => {
+  test('waits for a running delivery and settles it', async () => {
     const begun = createGate()
     const finish = createGate()
     const transmit = async () => {
@@ -305,7 +305,7 @@ describe('startWorker().stop()', () => {
     expect(memory.settlements).toMatchObject([{ settlement: { state: 'sent' } }])
   })
 
-  test('waits for work that was just being taken', async () => {
+  test('waits for work that a poll is about to return', async () => {
     const taking = createGate()
     const taken = createGate()
     const { memory, worker } = openShop({
@@ -322,7 +322,7 @@ describe('startWorker().stop()', () => {
     expect(memory.commits).toHaveLength(1)
   })
 
-  test('gives back work that it leased too late, without running it', async () => {
+  test('returns work that it leased too late, without running it', async () => {
     const taking = createGate()
     const taken = createGate()
     const handle = vi.fn(() => 'hi')
@@ -362,8 +362,8 @@ function failFirst<Name extends 'commit' | 'settle' | 'release'>(
   return () => asked
 }
 
-describe('while the store is away', () => {
-  test('the worker holds an answer and commits it once the store is back, and does not ask the agent again', async () => {
+describe('while the store is unavailable', () => {
+  test('the worker keeps an answer and commits it later, without another call of the agent', async () => {
     const handle = vi.fn(() => 'hi')
     const { memory, worker } = openShop({ handle })
     failFirst(memory, 'commit', 3)
@@ -374,7 +374,7 @@ describe('while the store is away', () => {
     await worker.stop(1_000)
   })
 
-  test('the worker settles a sent delivery once the store is back, and does not send it again', async () => {
+  test('the worker settles a sent delivery later, without sending it again', async () => {
     const transmit = vi.fn(async () => ({}))
     const { memory, worker } = openShop({ transmit })
     failFirst(memory, 'settle', 3)
@@ -384,7 +384,7 @@ describe('while the store is away', () => {
     await worker.stop(1_000)
   })
 
-  test('the worker tries the results that it holds before it leases new work, so that nothing runs twice', async () => {
+  test('the worker stores pending results before it leases new work, so that nothing runs twice', async () => {
     const order: string[] = []
     const { memory, worker } = openShop({})
     const commit = memory.store.commit.bind(memory.store)
@@ -411,7 +411,7 @@ describe('while the store is away', () => {
     await worker.stop(1_000)
   })
 
-  test('the worker drops a result whose lease is lost meanwhile', async () => {
+  test('the worker drops a result whose lease was lost meanwhile', async () => {
     const { memory, worker } = openShop({})
     const asked: () => number = failFirst(memory, 'commit', 2, () =>
       asked() === 1 ? new Unavailable('away') : new LeaseLost('somebody else has it'),
@@ -423,7 +423,7 @@ describe('while the store is away', () => {
     await worker.stop(1_000)
   })
 
-  test('a process that ends does not wait for the store without end', async () => {
+  test('a stopping process does not wait for the store forever', async () => {
     const { memory, worker } = openShop({})
     const asked = failFirst(memory, 'commit', Number.POSITIVE_INFINITY)
     failFirst(memory, 'release', Number.POSITIVE_INFINITY)

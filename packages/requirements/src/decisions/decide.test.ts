@@ -29,7 +29,7 @@ const granted: Readonly<Record<keyof typeof asked, readonly (typeof methods)[num
 }
 
 describe.each(Object.keys(asked) as (keyof typeof asked)[])('a decision on %s', what => {
-  test.each(methods)('by %s counts as the table says', method => {
+  test.each(methods)('by %s counts as in the table', method => {
     const grant = () => planDecision(asked[what], { method, outcome: 'granted' })
     if (granted[what].includes(method)) expect(grant()).toMatchObject({ outcome: 'granted', resolver: { method } })
     else expect(grant).toThrow(`Cannot decide: "${asked[what].kind}" is not granted this way`)
@@ -40,7 +40,7 @@ describe.each(Object.keys(asked) as (keyof typeof asked)[])('a decision on %s', 
   })
 })
 
-test('a receipt pays nothing but a payment, and only where there is a provider', async () => {
+test('a receipt only pays a payment, and only with a provider', async () => {
   const requirement = (kind: RequirementRecord['kind']) => ({ ...ask(kind), id: 'r' }) as unknown as RequirementRecord
   await expect(checkReceipt(requirement('unauthorized'), 'receipt', { provider: undefined })).rejects.toThrow(
     'Cannot take receipt: "unauthorized" is not paid for',

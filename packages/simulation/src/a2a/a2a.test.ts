@@ -23,7 +23,7 @@ async function check(token: string, { issuer, jwks } = simulation.a2a.issuerConf
   return jwtVerify(token, keys, { issuer, audience: 'https://agents.test/a2a', algorithms: ['ES256'] })
 }
 
-test('an honest token verifies against the published keys', async () => {
+test('an honest token verifies with the published keys', async () => {
   const { payload, protectedHeader } = await check(
     await simulation.a2a.token({ sub: 'carol', scope: 'send', claims: { tenant: 't' } }),
   )
@@ -49,17 +49,17 @@ test.each<[NonNullable<TokenPlan['fault']>, string]>([
   await expect(check(await simulation.a2a.token({ fault }))).rejects.toMatchObject({ code })
 })
 
-test('a forged token names another key than the one of its signature', async () => {
+test('a forged token names another key than its signature’s', async () => {
   const kidOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid
   expect(kidOf(await simulation.a2a.token({ fault: 'forged' }))).toBe(kidOf(await simulation.a2a.token()))
 })
 
-test('nobody can fetch the keys of the dead issuer', async () => {
+test('nobody can fetch the dead issuer’s keys', async () => {
   const token = await simulation.a2a.token({ fault: 'key_host_down' })
   await expect(check(token, simulation.a2a.deadIssuerConfig)).rejects.toThrow(/socket hang up/)
 })
 
-test('the issuer changes its key: old tokens hold until it forgets the key', async () => {
+test('old tokens stay valid after a key change until the issuer drops the key', async () => {
   const old = await simulation.a2a.token()
   await simulation.a2a.rotate()
   await check(old)
@@ -91,7 +91,7 @@ test('deliver() posts a JSON-RPC call with a bearer token', async () => {
   })
 })
 
-test('a replayed call comes with the same message id and another text', async () => {
+test('a replayed call has the same message id and another text', async () => {
   const before = gateway.posted.length
   await simulation.a2a.deliver({ url, text: 'hello', fault: 'replayed' })
   const messages = gateway.posted.slice(before).map(({ body }) => JSON.parse(body.toString()).params.message)
@@ -100,7 +100,7 @@ test('a replayed call comes with the same message id and another text', async ()
   expect(messages[1].parts).not.toEqual(messages[0].parts)
 })
 
-test('unsigned comes without a token, unknown_recipient to nobody, malformed as no JSON', async () => {
+test('an unsigned call has no token, unknown_recipient names nobody, and malformed is not JSON', async () => {
   await simulation.a2a.deliver({ url, text: 'x', fault: 'unsigned' })
   expect(gateway.posted.at(-1)?.headers.authorization).toBeUndefined()
   await simulation.a2a.deliver({ url, text: 'x', fault: 'unknown_recipient' })
@@ -109,7 +109,7 @@ test('unsigned comes without a token, unknown_recipient to nobody, malformed as 
   expect(() => JSON.parse(gateway.posted.at(-1)?.body.toString() ?? '')).toThrow(SyntaxError)
 })
 
-test('the official client speaks to the peer of the simulation, as message and as stream', async () => {
+test('the official client can call the simulated peer, for a message and a stream', async () => {
   const client = await simulation.a2a.client(simulation.a2a.peer.cardUrl, 'a-token')
   const answer = readSendResult(await client.sendMessage(describeSendRequest('hello')))
   expect(answer).toMatchObject({ text: 'You said: hello', state: 'completed' })

@@ -20,7 +20,7 @@ function openResolver(timeout: number): Resolver {
 
 const failureOf = (promise: Promise<unknown>) => promise.then(() => 'no error').catch(error => error.code)
 
-test('a TXT record comes in strings of at most 255 octets that join to the value', async () => {
+test('a TXT record has strings of at most 255 bytes that join to the value', async () => {
   const value = `v=DKIM1; p=${'A'.repeat(600)}`
   dns.set('key._domainkey.one.test', { TXT: [value] })
   const [strings] = await resolver.resolveTxt('key._domainkey.one.test')
@@ -28,7 +28,7 @@ test('a TXT record comes in strings of at most 255 octets that join to the value
   expect(strings?.join('')).toBe(value)
 })
 
-test('the server gives an answer that is too long for UDP over TCP', async () => {
+test('the server sends a response that is too long for UDP over TCP', async () => {
   dns.set('long.test', { TXT: ['x'.repeat(5_000)] })
   const [strings] = await resolver.resolveTxt('long.test')
   expect(strings?.join('')).toHaveLength(5_000)
@@ -48,7 +48,7 @@ test('the server ignores the case of names', async () => {
   expect(await resolver.resolveTxt('cASE.test')).toEqual([['yes']])
 })
 
-test('an unknown name does not exist; a known one without the type has no data, nor has a parent of a known one', async () => {
+test('an unknown name does not exist, while a known one without the type has no data', async () => {
   dns.set('deep.under.three.test', { A: ['127.0.0.1'] })
   expect(await failureOf(resolver.resolveTxt('nothing.test'))).toBe('ENOTFOUND')
   expect(await failureOf(resolver.resolveTxt('deep.under.three.test'))).toBe('ENODATA')
@@ -59,7 +59,7 @@ test.each([
   ['servfail', 'ESERVFAIL'],
   ['silence', 'ETIMEOUT'],
   ['nxdomain', 'ENOTFOUND'],
-] as const)('a name can fail with %s and be fixed', async (failure, code) => {
+] as const)('a test can make a name fail with %s, and repair it', async (failure, code) => {
   dns.set('four.test', { TXT: ['here'] })
   const fix = dns.fail('four.test', failure)
   // A silent server uses up the whole timeout.

@@ -30,7 +30,7 @@ async function publicKeyOf(address: string): Promise<string> {
 
 const readBody = ({ body }: SimRequest) => JSON.parse(body.toString())
 
-test('a delivery is signed as Mastodon signs: fragment key, rsa-sha256, digest covered', async () => {
+test('a delivery has Mastodon’s signature: fragment key, rsa-sha256, covered digest', async () => {
   const { receipt, request, signature } = await deliver()
   expect(receipt.status).toBe(202)
   expect(request).toMatchObject({ method: 'POST', host: 'agents.test', target: '/agents/echo/inbox' })
@@ -44,13 +44,13 @@ test('a delivery is signed as Mastodon signs: fragment key, rsa-sha256, digest c
   expect(Math.abs(Date.now() - Date.parse(String(request.headers.date)))).toBeLessThan(60_000)
 })
 
-test('GoToSocial names its key by a path of its own and its algorithm hs2019', async () => {
+test('GoToSocial names its key by a separate path and its algorithm hs2019', async () => {
   const { signature } = await deliver({ from: 'alice@gotosocial.test' })
   expect(signature).toMatchObject({ keyId: 'https://gotosocial.test/users/alice/main-key', algorithm: 'hs2019' })
   expect(signature.holds(await publicKeyOf('alice@gotosocial.test'))).toBe(true)
 })
 
-test('the activity is a Create of a Note that mentions the agent, in Mastodon’s form', async () => {
+test('the activity is a Create of a Note that mentions the agent, in Mastodon’s format', async () => {
   const { receipt, request } = await deliver({ text: 'a < b\nand\n\nmore', summary: 'careful' })
   const activity = readBody(request)
   expect(activity).toMatchObject({
@@ -82,7 +82,7 @@ test.each([
   ['unlisted', { to: [followers], cc: [everybody, 'echo'] }],
   ['followers', { to: [followers], cc: ['echo'] }],
   ['direct', { to: ['echo'], cc: [] }],
-] as const)('a %s note has this address', async (visibility, audience) => {
+] as const)('a %s note has this audience', async (visibility, audience) => {
   const { request } = await deliver({ visibility })
   const name = (ids: string[]) => ids.map(id => (id === gateway.actorId ? 'echo' : id))
   const activity = readBody(request)
@@ -90,7 +90,7 @@ test.each([
   expect(activity.object).toMatchObject({ to: activity.to, cc: activity.cc })
 })
 
-test('a reply stays in the conversation of the note it answers', async () => {
+test('a reply stays in the conversation of its note', async () => {
   const first = await deliver()
   const second = await deliver({ inReplyTo: first.receipt.objectId })
   const { inReplyTo, conversation, context } = readBody(second.request).object
@@ -101,7 +101,7 @@ test('a reply stays in the conversation of the note it answers', async () => {
   })
 })
 
-test('a test can give a note its address, or the end of it', async () => {
+test('a test can choose the URL of a note, or its last part', async () => {
   const address = 'https://mastodon.test/users/alice/statuses/wanted'
   expect((await deliver({ id: 'wanted' })).receipt).toMatchObject({
     objectId: address,
@@ -118,7 +118,7 @@ test('a delivery uses the shared inbox on request', async () => {
   expect(request.target).toBe('/inbox')
 })
 
-test('anybody can read a public note, and nobody a direct one', async () => {
+test('anybody can read a public note, and nobody can read a direct one', async () => {
   const open = await deliver()
   const secret = await deliver({ visibility: 'direct' })
   const statusOf = async (url: string) => (await simulation.loopback.request(url)).status
@@ -127,39 +127,39 @@ test('anybody can read a public note, and nobody a direct one', async () => {
   expect(await statusOf(secret.receipt.objectId)).toBe(404)
 })
 
-test('unsigned: everything but the signature', async () => {
+test('an unsigned delivery has everything except the signature', async () => {
   const { request } = await deliver({ fault: 'unsigned' })
   expect(request.headers.signature).toBeUndefined()
   expect(request.headers.digest).toBe(digestOf(request.body))
 })
 
-test('tampered: the signature holds, the digest does not', async () => {
+test('a tampered delivery has a valid signature and a wrong digest', async () => {
   const { request, signature } = await deliver({ fault: 'tampered' })
   expect(signature.holds(await publicKeyOf('alice@mastodon.test'))).toBe(true)
   expect(request.headers.digest).not.toBe(digestOf(request.body))
 })
 
-test('forged: alice’s key id over the attacker’s signature', async () => {
+test('a forged delivery has alice’s key id and the attacker’s signature', async () => {
   const { signature } = await deliver({ fault: 'forged' })
   expect(signature.keyId).toBe('https://mastodon.test/users/alice#main-key')
   expect(signature.holds(await publicKeyOf('alice@mastodon.test'))).toBe(false)
   expect(signature.holds(await publicKeyOf('mallory@evil.test'))).toBe(true)
 })
 
-test('expired: honestly signed two days ago', async () => {
+test('an expired delivery has an honest signature from two days ago', async () => {
   const { request, signature } = await deliver({ fault: 'expired' })
   expect(signature.holds(await publicKeyOf('alice@mastodon.test'))).toBe(true)
   expect(Date.now() - Date.parse(String(request.headers.date))).toBeGreaterThan(47 * 3_600_000)
 })
 
-test('wrong_owner: the attacker signs honestly with its own key and names alice as the actor', async () => {
+test('a wrong_owner delivery has the attacker’s valid signature and alice as the actor', async () => {
   const { request, signature } = await deliver({ fault: 'wrong_owner' })
   expect(signature.keyId).toBe('https://evil.test/users/mallory#main-key')
   expect(signature.holds(await publicKeyOf('mallory@evil.test'))).toBe(true)
   expect(readBody(request).actor).toBe('https://mastodon.test/users/alice')
 })
 
-test('replayed: the very same request twice', async () => {
+test('a replayed delivery sends the same request twice', async () => {
   const before = gateway.posted.length
   await deliver({ fault: 'replayed' })
   const [first, second, ...more] = gateway.posted.slice(before) as [SimRequest, SimRequest, ...SimRequest[]]
@@ -173,7 +173,7 @@ test.each([
   ['deep', (body: string) => body.includes('['.repeat(2_000)) && body.startsWith('{')],
   ['malformed', (body: string) => !isJson(body)],
 ] as const satisfies readonly (readonly [Fault, (body: string) => boolean])[])(
-  '%s: the body is wrong and genuinely signed',
+  'a delivery with %s has a wrong body and a valid signature',
   async (fault, isWrong) => {
     const { request, signature } = await deliver({ fault })
     expect(isWrong(request.body.toString())).toBe(true)
@@ -182,19 +182,19 @@ test.each([
   },
 )
 
-test('key_host_down: signed with a key whose server never answers', async () => {
+test('a key_host_down delivery has a key whose server never answers', async () => {
   const { signature } = await deliver({ fault: 'key_host_down' })
   expect(signature.keyId).toBe('https://dead.test/users/alice#main-key')
   await expect(simulation.loopback.request(signature.keyId)).rejects.toThrow(/socket hang up/)
 })
 
-test('unknown_recipient: to the inbox of an agent that does not exist', async () => {
+test('an unknown_recipient delivery goes to the inbox of an unknown agent', async () => {
   const { request } = await deliver({ fault: 'unknown_recipient' })
   expect(request.target).toBe('/agents/no-such-agent/inbox')
   expect(readBody(request).object.tag).toMatchObject([{ name: '@no-such-agent@agents.test' }])
 })
 
-test('somebody who does not live here cannot send', async () => {
+test('an unknown persona cannot send', async () => {
   await expect(deliver({ from: 'nobody@mastodon.test' })).rejects.toThrow('Nobody is called nobody@mastodon.test here')
 })
 

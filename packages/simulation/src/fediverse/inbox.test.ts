@@ -35,19 +35,19 @@ async function postReply(options?: TinyPostOptions, url = inbox) {
   return { status, received: simulation.fediverse.received.find(each => each.activity.id === activity.id) }
 }
 
-test('a signed activity is verified against the gateway’s actor, answered 202 and kept', async () => {
+test('the inbox verifies a signed activity with the gateway’s actor, answers 202 and keeps it', async () => {
   expect(await postReply()).toMatchObject({
     status: 202,
     received: { verified: true, host: 'mastodon.test', arrivals: 1 },
   })
 })
 
-test('the shared inbox takes it too, and reads hs2019 as RSA with SHA-256', async () => {
+test('the shared inbox also accepts activities, and treats hs2019 as RSA with SHA-256', async () => {
   const sharedInboxResult = await postReply({ algorithm: 'hs2019' }, 'https://mastodon.test/inbox')
   expect(sharedInboxResult).toMatchObject({ status: 202, received: { verified: true, inbox: '/inbox' } })
 })
 
-test('the same activity again gets the same answer and counts, and the inbox keeps one copy', async () => {
+test('a repeated activity gets the same answer and counts, and the inbox keeps one copy', async () => {
   const activity = composeReply()
   expect([await gateway.post(inbox, activity), await gateway.post(inbox, activity)]).toEqual([202, 202])
   const storedActivities = simulation.fediverse.received.filter(each => each.activity.id === activity.id)
@@ -82,7 +82,7 @@ test.each<[string, TinyPostOptions, RegExp]>([
   expect(received).toMatchObject({ verified: false, reason: expect.stringMatching(reason) })
 })
 
-test('the inbox refuses an activity of somebody else than the signer', async () => {
+test('the inbox refuses an activity by another actor than the signer', async () => {
   const activity = { ...composeReply(), actor: 'https://agents.test/agents/help' }
   expect(await gateway.post(inbox, activity)).toBe(401)
   expect(simulation.fediverse.received.at(-1)).toMatchObject({
@@ -91,17 +91,17 @@ test('the inbox refuses an activity of somebody else than the signer', async () 
   })
 })
 
-test('an activity that the inbox refused does not count as an earlier arrival of the honest one', async () => {
+test('a refused activity does not count as an earlier copy of the honest one', async () => {
   const activity = composeReply()
   expect(await gateway.post(inbox, activity, { privatePem: stranger.privatePem })).toBe(401)
   expect(await gateway.post(inbox, activity)).toBe(202)
 })
 
-test('inboxes of unknown people do not exist', async () => {
+test('unknown people have no inbox', async () => {
   expect(await gateway.post('https://mastodon.test/users/nobody/inbox', composeReply())).toBe(404)
 })
 
-test('awaitReply() gives the verified answer, whether it is there or still to come', async () => {
+test('awaitReply() returns the verified answer, present or future', async () => {
   const object = 'https://mastodon.test/users/alice/statuses/42'
   const coming = simulation.fediverse.awaitReply(object, 30_000)
   await gateway.post(inbox, composeReply(object), { privatePem: stranger.privatePem })
@@ -111,13 +111,13 @@ test('awaitReply() gives the verified answer, whether it is there or still to co
   expect((await simulation.fediverse.awaitReply(object, 1)).activity.id).toBe(activity.id)
 })
 
-test('awaitReply() gives up', async () => {
+test('awaitReply() times out', async () => {
   await expect(simulation.fediverse.awaitReply('https://mastodon.test/none', 10)).rejects.toThrow(
     'No activity arrived: waited 10 ms',
   )
 })
 
-test('a host can be busy once, gone, redirecting or down, and be fixed', async () => {
+test('a test can make a host busy, gone, redirecting or down, and repair it', async () => {
   const { fediverse, loopback } = simulation
   const get = async () => loopback.request('https://mastodon.test/users/alice')
   fediverse.disturb('mastodon.test', disturbances.busyOnce)
@@ -136,7 +136,7 @@ test('a host can be busy once, gone, redirecting or down, and be fixed', async (
   expect((await get()).status).toBe(200)
 })
 
-test('GoToSocial shows its actors to signed requests only, and its key to everybody', async () => {
+test('GoToSocial shows its actors only for signed requests, and its key to everybody', async () => {
   const { fediverse, loopback } = simulation
   const url = 'https://gotosocial.test/users/alice'
   expect((await loopback.request(url)).status).toBe(401)
@@ -149,7 +149,7 @@ test('GoToSocial shows its actors to signed requests only, and its key to everyb
   expect(part.inbox).toBeUndefined()
 })
 
-test('GoToSocial shows nothing, not even its key, to a signer whose name WebFinger does not know', async () => {
+test('GoToSocial hides even its key from a signer whose name WebFinger does not know', async () => {
   const { fediverse, loopback } = simulation
   const url = 'https://gotosocial.test/users/alice'
   const { host: _, ...headers } = await fediverse.sign({ method: 'GET', url: `${url}/main-key` }, 'alice@mastodon.test')
@@ -160,7 +160,7 @@ test('GoToSocial shows nothing, not even its key, to a signer whose name WebFing
   nameless()
 })
 
-test('WebFinger, actor and NodeInfo answer, for those who live there', async () => {
+test('WebFinger, actor and NodeInfo exist for local people', async () => {
   const get = async (url: string) => {
     const { status, headers, body } = await simulation.loopback.request(url)
     return { status, type: headers.get('content-type'), body: status === 200 ? JSON.parse(body.toString()) : undefined }

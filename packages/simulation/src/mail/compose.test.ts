@@ -22,7 +22,7 @@ function readDkim(octets: Buffer): Record<string, string> {
   return Object.fromEntries(tags.map(([name, text = '']) => [name, text.replace(/\s/g, '')]))
 }
 
-test('a mail is CRLF throughout, folded within 998 octets, with its envelope', async () => {
+test('a mail has CRLF line endings, lines within 998 bytes, and an envelope', async () => {
   const { octets, envelope, helo, messageId } = await compose({
     to: ['Echo <echo@agents.test>', 'help@agents.test'],
     subject: 'ein langer Betreff mit Umlauten: äöü '.repeat(5),
@@ -59,52 +59,52 @@ test.each([
   expect(dmarc).toEqual(policy ? [[`v=DMARC1; p=${policy}; adkim=r; aspf=r`]] : 'ENOTFOUND')
 })
 
-test('unsigned: no signature at all', async () => {
+test('an unsigned mail has no signature', async () => {
   const { octets, envelope } = await compose({ fault: 'unsigned' })
   expect(readMail(octets).headers.has('dkim-signature')).toBe(false)
   expect(envelope.from).toBe('alice@alice.test')
 })
 
-test('tampered: the mail has a line beyond its signature, and comes from the attacker’s host', async () => {
+test('a tampered mail has a line beyond its signature, and comes from the attacker’s host', async () => {
   const { octets, envelope } = await compose({ fault: 'tampered' })
   expect(readMail(octets).text).toBe('hello\nOne line more.\n')
   expect(envelope.from).toBe('mallory@evil.test')
 })
 
-test('the signer by hand canonicalizes the body as nodemailer does', async () => {
+test('the hand-written signer canonicalizes the body like nodemailer', async () => {
   const text = 'spaces  \t inside   \n\n \nand lines at the end \n\n\n'
   const machine = await compose({ text })
   const hand = await compose({ text, fault: 'expired' })
   expect(readDkim(hand.octets).bh).toBe(readDkim(machine.octets).bh)
 })
 
-test('expired: the signature names an end that is past', async () => {
+test('an expired mail has a signature with a past end', async () => {
   const { t, x, d } = readDkim((await compose({ fault: 'expired' })).octets)
   expect(d).toBe('alice.test')
   expect(Number(x)).toBeLessThan(Date.now() / 1000 - 3_600)
   expect(Number(t)).toBeLessThan(Number(x))
 })
 
-test('forged: alice’s domain and selector over another key, while the DNS has the real key', async () => {
+test('a forged mail names alice’s domain and selector with another key than in DNS', async () => {
   const { octets } = await compose({ from: 'alice@nodmarc.test', fault: 'forged' })
   expect(readDkim(octets)).toMatchObject({ d: 'nodmarc.test', s: 'sim' })
   expect(await resolver.resolveTxt('sim._domainkey.nodmarc.test')).toHaveLength(1)
 })
 
-test('wrong_owner: the attacker’s domain signs for alice', async () => {
+test('a wrong_owner mail has a signature of the attacker’s domain for alice', async () => {
   const { octets } = await compose({ fault: 'wrong_owner' })
   expect(readDkim(octets).d).toBe('evil.test')
   expect(readMail(octets).headers.get('from')).toEqual(['Alice <alice@alice.test>'])
 })
 
-test('key_host_down: the name of the key answers SERVFAIL', async () => {
+test('a key_host_down mail has a key name that answers SERVFAIL', async () => {
   const { octets } = await compose({ fault: 'key_host_down' })
   expect(readDkim(octets).d).toBe('dead.test')
   const code = await resolver.resolveTxt('sim._domainkey.dead.test').catch(error => error.code)
   expect(code).toBe('ESERVFAIL')
 })
 
-test('oversized, deep and malformed are what they say', async () => {
+test('oversized, deep and malformed mails have their faults', async () => {
   const oversized = await compose({ fault: 'oversized', oversizedBytes: 100_000 })
   expect(oversized.octets.length).toBeGreaterThan(100_000)
   const deep = await compose({ fault: 'deep' })
@@ -117,6 +117,6 @@ test('the default of oversized is more than 25 MB', async () => {
   expect((await compose({ fault: 'oversized' })).octets.length).toBeGreaterThan(25 * 2 ** 20)
 })
 
-test('a domain without mail fails by name', async () => {
+test('composing for an unknown domain fails with its name', async () => {
   await expect(compose({ from: 'x@nowhere.test' })).rejects.toThrow('No mail is sent from nowhere.test here')
 })

@@ -35,7 +35,7 @@ async function submit(headers: Record<string, string> = {}, text = 'the answer')
   return transport.sendMail(mail).finally(() => transport.close())
 }
 
-test('sendSmtp() hands the octets over unchanged, with their envelope', async () => {
+test('sendSmtp() sends the bytes unchanged, with their envelope', async () => {
   const mail = await simulation.mail.compose({ to: 'echo@agents.test', text: 'a\n.\n..b\n' })
   expect(await simulation.mail.sendSmtp(mail)).toMatchObject({ code: 250 })
   const got = await listener.arrivals.waitFor(({ messageId }) => messageId === mail.messageId, 30_000)
@@ -52,7 +52,7 @@ test('sendSmtp() reports the refusal', async () => {
   expect(await simulation.mail.sendSmtp(mail)).toMatchObject({ code: 250 })
 })
 
-test('postIntake() posts the octets with envelope, address and secret', async () => {
+test('postIntake() posts the bytes with envelope, address and secret', async () => {
   const mail = await simulation.mail.compose({
     to: ['echo@agents.test', 'help@agents.test'],
     text: 'x',
@@ -74,7 +74,7 @@ test('postIntake() posts the octets with envelope, address and secret', async ()
   expect(request?.body.equals(mail.octets)).toBe(true)
 })
 
-test('deliver() sends a replayed mail twice, octet for octet', async () => {
+test('deliver() sends a replayed mail twice, byte for byte', async () => {
   const before = listener.arrivals.items.length
   await simulation.mail.deliver({ to: 'echo@agents.test', text: 'x', fault: 'replayed' })
   const [first, second, ...more] = listener.arrivals.items.slice(before)
@@ -82,7 +82,7 @@ test('deliver() sends a replayed mail twice, octet for octet', async () => {
   expect(first && second?.octets.equals(first.octets)).toBe(true)
 })
 
-test('the sink keeps what the gateway sends, and awaitReply() finds it by In-Reply-To', async () => {
+test('the sink keeps the gateway’s mails, and awaitReply() finds one by In-Reply-To', async () => {
   const coming = simulation.mail.awaitReply('<question@alice.test>', 30_000)
   await submit({ 'In-Reply-To': '<question@alice.test>', 'Auto-Submitted': 'auto-replied' })
   const reply = await coming
@@ -99,7 +99,7 @@ test('the sink counts arrivals by Message-ID', async () => {
   expect(simulation.mail.countArrivals('twice@agents.test')).toBe(2)
 })
 
-test('the sink can refuse once and take it the next time', async () => {
+test('the sink can refuse a mail once and accept it the next time', async () => {
   simulation.mail.refuse({ code: 451, message: '4.3.0 busy', times: 1 })
   await expect(submit({ 'Message-ID': '<later@agents.test>' })).rejects.toMatchObject({ responseCode: 451 })
   expect(simulation.mail.countArrivals('later@agents.test')).toBe(0)

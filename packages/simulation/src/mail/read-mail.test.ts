@@ -23,7 +23,7 @@ test('readMail() unfolds headers and finds the ids', () => {
   expect(mail.headers.get('received')).toEqual(['first', 'second'])
 })
 
-test('readMail() reads the leaves of nested multiparts through their encodings', () => {
+test('readMail() decodes the leaves of nested multiparts', () => {
   const mail = read([
     'Content-Type: multipart/mixed; boundary="outer"',
     '',
@@ -53,7 +53,7 @@ test('readMail() reads a mail without a body and one without text', () => {
   expect(read(['Content-Type: image/png', '', 'x']).text).toBeUndefined()
 })
 
-test('readMail() lists the leaves that have a file name, with their octets', () => {
+test('readMail() lists the leaves that have a file name, with their bytes', () => {
   const mail = read([
     'Content-Type: multipart/mixed; boundary=b',
     '',
@@ -82,6 +82,6 @@ test('readMail() lists the leaves that have a file name, with their octets', () 
   ])
 })
 
-test('decodeMailHeader() joins the encoded words of a header, and leaves the others', () => {
+test('decodeMailHeader() joins adjacent encoded words of a header, and keeps other text', () => {
   expect(decodeMailHeader('Re: =?UTF-8?Q?Gr=C3=BC=C3=9Fe_aus?= =?utf-8?b?IMOWbA==?= (2)')).toBe('Re: Grüße aus Öl (2)')
 })

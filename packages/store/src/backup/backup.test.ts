@@ -68,7 +68,7 @@ function changeManifest(folder: string, change: (manifest: BackupManifest) => ob
 }
 
 describe('a backup', () => {
-  test('of a running store has every message that the store acknowledged before, with its files, and nothing that came later', async () => {
+  test('of a running store has every previously acknowledged message with its files, and no later one', async () => {
     const { store, folder, path, manifest } = await takeBackup()
     await admit(store, 'm3', 3)
     expect(manifest).toMatchObject({ format: 'postern-backup/1', created_at: '2026-06-02T00:00:00.000Z' })
@@ -115,14 +115,14 @@ describe('a backup', () => {
     await writing
   })
 
-  test('lets nobody but its owner read it', async () => {
+  test('is readable only for its owner', async () => {
     const { folder } = await takeBackup()
     expect(statSync(folder).mode & 0o777).toBe(0o700)
     const files = listFiles(folder)
     expect(files.map(each => statSync(join(each.parentPath, each.name)).mode & 0o777)).toEqual(files.map(() => 0o600))
   })
 
-  test('leaves the folder alone when it cannot be whole', async () => {
+  test('leaves the folder unchanged if it cannot be complete', async () => {
     const { file, directory } = await takeBackup()
     rmSync(join(`${file}.blobs`, makeBlob(1).digest.slice(0, 2)), { recursive: true })
     const folder = join(directory, 'second')
@@ -131,14 +131,14 @@ describe('a backup', () => {
     expect(existsSync(`${folder}.part`)).toBe(false)
   })
 
-  test('refuses to copy a damaged file', async () => {
+  test('fails for a damaged file', async () => {
     const { file, directory } = await takeBackup()
     const { digest } = makeBlob(1)
     appendFileSync(join(`${file}.blobs`, digest.slice(0, 2), digest), 'x')
     await expect(backupSqlite({ path: file, folder: join(directory, 'second'), now })).rejects.toThrow('is damaged')
   })
 
-  test('refuses a folder that is in use or out of reach, and needs a database', async () => {
+  test('needs a free and accessible folder, and a database', async () => {
     const { file, directory, folder } = await takeBackup()
     await expect(backupSqlite({ path: file, folder, now })).rejects.toThrow('is not empty')
     mkdirSync(join(directory, 'other.part'))
@@ -151,7 +151,7 @@ describe('a backup', () => {
 })
 
 describe('a restore', () => {
-  test('refuses a backup of which one byte is another, or a file is missing, and changes nothing', async () => {
+  test('refuses a backup with a changed byte or a missing file, and changes nothing', async () => {
     const { folder, path, directory } = await takeBackup()
     const damages: readonly ((copy: string) => void)[] = [
       copy => {
@@ -199,7 +199,7 @@ describe('a restore', () => {
     await expect(checkBackup(makeDirectory())).rejects.toThrow('there is no backup in')
   })
 
-  test('refuses to work beside a gateway, and over a database unless it may put that aside', async () => {
+  test('refuses to run beside a gateway, or over a database without permission to replace it', async () => {
     const { store, file, folder } = await takeBackup()
     await expect(restoreTo(file, folder, true)).rejects.toThrow('another gateway is running')
     await admit(store, 'm3', 3)
@@ -230,7 +230,7 @@ describe('a restore', () => {
     expect(existsSync(path)).toBe(false)
   })
 
-  test('says whether a backup is whole without touching anything', async () => {
+  test('can verify a backup without changing anything', async () => {
     const { folder, manifest } = await takeBackup()
     chmodSync(folder, 0o500)
     expect(await checkBackup(folder)).toEqual(manifest)

@@ -40,7 +40,7 @@ test('operations that query at the same step share one round trip, and send each
   ])
 })
 
-test('operations that reserve the same name run in sequence, and an operation that declared the name runs first', async () => {
+test('operations that lock the same name run in sequence, and one that declared the name runs first', async () => {
   const { runner, ask, exchange } = openServer()
   const order: string[] = []
   const use = (name: string) => () => {
@@ -95,7 +95,7 @@ test('asynchronous operations start at once, share round trips, and end independ
   expect(rounds).toEqual([['a', 'b', 'c']])
 })
 
-test('an operation without an answer does not end, and hasActed() tells whether it has started a write', async () => {
+test('an operation without an answer stays open, and hasActed() tells whether it has started a write', async () => {
   const { runner, ask, exchange } = openServer()
   const writing = async () => {
     runner.act(() => 'a write')
@@ -110,7 +110,7 @@ test('an operation without an answer does not end, and hasActed() tells whether 
   ])
 })
 
-test('several runs proceed at a time, each with its own context, and an operation sees one fixed time', async () => {
+test('several runs proceed in parallel, each with its own context, and an operation sees one fixed time', async () => {
   const { runner, ask, exchange } = openServer()
   const operation = (name: string) => () => {
     const before = runner.now()
@@ -155,7 +155,7 @@ test('operations that wait for each other throw an error', async () => {
   await expect(runner.run([cross('a', 'b'), cross('b', 'a')], exchange)).rejects.toThrow('wait for each other')
 })
 
-test('independent readings within an operation share one round trip and proceed separately', async () => {
+test('independent reads within an operation share one round trip and proceed separately', async () => {
   const { runner, ask, exchange, rounds } = openServer()
   const operation = (name: string) => () => {
     const readings = [() => `${ask(`${name}1`)} ${ask(`${name}2`)}`, () => ask(`${name}3`)]
@@ -170,7 +170,7 @@ test('independent readings within an operation share one round trip and proceed 
   ])
 })
 
-test('a promise that an operation created before the connection was lost rejects without an unhandled rejection', async () => {
+test('a promise from before a lost connection rejects without an unhandled rejection', async () => {
   const { runner, ask } = openServer()
   const unhandled: unknown[] = []
   const note = (error: unknown) => void unhandled.push(error)

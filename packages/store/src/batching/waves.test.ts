@@ -10,11 +10,11 @@ test('operations without a common name share a wave', () => {
   expect(plan('a', 'b c', 'd')).toEqual([[0, 1, 2]])
 })
 
-test('an operation waits for an earlier one that touches the same, and others do not wait for them', () => {
+test('an operation waits for an earlier one with a common name, while others do not', () => {
   expect(plan('a', 'a b', 'c', 'b')).toEqual([[0, 2], [1], [3]])
 })
 
-test('an operation without names runs alone, behind all before it and before all behind it', () => {
+test('an operation without names runs alone, after all earlier and before all later ones', () => {
   expect(plan('a', 'a', undefined, 'b', 'a')).toEqual([[0], [1], [2], [3, 4]])
 })
 

@@ -70,7 +70,7 @@ test.each([
   ['the database', undefined],
   ['another bucket', openStorage('s3 new').bytes],
 ])(
-  'a file of before stays on record where files go to %s, until somebody forgets its owner without its bytes',
+  'an old file stays on record while files go to %s, until somebody forgets its owner without its bytes',
   async (_, today) => {
     const { objects, kept } = await moveStorage(today)
     expect(await objects.removeObjects('ann')).toEqual({ removed: 0, unreachable: [unreachable] })
@@ -84,21 +84,21 @@ test.each([
   },
 )
 
-test('a storage that has got another name gives up the files that it has', async () => {
+test('a storage under another name releases its files', async () => {
   const kept = new Map([['files/ann/letter.txt', Buffer.from('Dear Bob')]])
   const { objects } = await moveStorage(openStorage('s3 renamed', kept).bytes)
   expect(await objects.removeObjects('ann')).toEqual({ removed: 1, unreachable: [] })
   expect(kept.size).toBe(0)
 })
 
-test('a record goes whose bytes went before it, in a run that the store could not complete', async () => {
+test('the store removes a record whose bytes an interrupted run has already removed', async () => {
   const today = openStorage('s3 old')
   const { objects } = await moveStorage(today.bytes)
   expect(today.kept.size).toBe(0)
   expect(await objects.removeObjects('ann')).toEqual({ removed: 1, unreachable: [] })
 })
 
-test('removeObjects() removes more files than it reads at once, and passes those that it cannot reach', async () => {
+test('removeObjects() removes more files than it reads at once, and skips unreachable ones', async () => {
   const { objects } = await moveStorage(undefined)
   const put = (at: number) =>
     objects.putObject({ bucket: 'files', path: `ann/${at}`, owner: 'ann', mime: 'text/plain', bytes: Buffer.from('x') })
@@ -106,7 +106,7 @@ test('removeObjects() removes more files than it reads at once, and passes those
   expect(await objects.removeObjects('ann')).toEqual({ removed: 250, unreachable: [unreachable] })
 })
 
-test('of two objects of one name at once, the store keeps one and refuses the other', async () => {
+test('the store keeps one of two simultaneous objects with one name, and refuses the other', async () => {
   const store = await openSqliteStore({
     channels: sketchedChannels,
     path: join(makeDirectory(), 'postern.db'),

@@ -70,7 +70,7 @@ function intakeWith(id: string, bytes: Uint8Array) {
   return { ...sketchIntake(id), blobs: [{ digest: hash('sha256', bytes), bytes, mime: 'image/png' }] }
 }
 
-test('large bytes lie in a file that only the owner may read, and a restarted store finds them', async () => {
+test('large bytes are in a file that only the owner can read, and a restarted store finds them', async () => {
   await store.admit(intakeWith('m1', large), 'c')
   expect(statSync(fileOf(digest)).mode & 0o777).toBe(0o600)
   expect(statSync(join(directory, 'postern.db')).size + statSync(join(directory, 'postern.db-wal')).size).toBeLessThan(
@@ -83,14 +83,14 @@ test('large bytes lie in a file that only the owner may read, and a restarted st
   expect(Buffer.from(blob?.bytes ?? []).equals(large)).toBe(true)
 })
 
-test('small bytes make no file', async () => {
+test('small bytes create no file', async () => {
   const small = randomBytes(100)
   await store.admit(intakeWith('m1', small), 'c')
   expect(existsSync(fileOf(hash('sha256', small)))).toBe(false)
   expect(Buffer.from((await store.findBlob(hash('sha256', small)))?.bytes ?? []).equals(small)).toBe(true)
 })
 
-test('findMessage() reads a large raw message back from its file', async () => {
+test('findMessage() reads a large raw message from its file', async () => {
   const text = `Subject: long\r\n\r\n${'x'.repeat(fileThreshold)}`
   const raw = { bytes: Buffer.from(text), form: 'text' } as const
   await store.admit({ ...sketchIntake('m1'), raw }, 'c')
@@ -98,7 +98,7 @@ test('findMessage() reads a large raw message back from its file', async () => {
   expect((await store.findMessage('#1'))?.message.raw).toBe(text)
 })
 
-test('the store removes a file with the last message that needs it, and not before', async () => {
+test('the store removes a file only with the last message that needs it', async () => {
   const of = (id: string, object: string) => ({ ...intakeWith(id, large), authorship: { author: 'alice', object } })
   await store.admit(of('m1', 'o1'), 'c')
   await store.admit(of('m2', 'o2'), 'c')
@@ -109,7 +109,7 @@ test('the store removes a file with the last message that needs it, and not befo
   expect(await store.findBlob(digest)).toBeUndefined()
 })
 
-test('bytes stay when a new message brings them while the store forgets the last message that had them', async () => {
+test('bytes stay if a new message brings them while the store forgets their last message', async () => {
   const of = (id: string) => ({ ...intakeWith(id, large), authorship: { author: 'alice', object: id } })
   await store.admit(of('m0'), 'c')
   for (let round = 1; round <= 20; round += 1) {
@@ -125,7 +125,7 @@ test('a duplicate leaves no file behind', async () => {
   await vi.waitFor(() => expect(existsSync(fileOf(digest))).toBe(false))
 })
 
-test('the next start removes the files that a crash left behind', async () => {
+test('the next start removes files that a crash left behind', async () => {
   await store.admit(intakeWith('m1', large), 'c')
   await store.close()
   const orphan = 'ab'.repeat(32)
@@ -138,7 +138,7 @@ test('the next start removes the files that a crash left behind', async () => {
   await vi.waitFor(() => expect(listFiles()).toEqual([digest]))
 })
 
-test('the store refuses a message with bytes that it cannot write, and stores nothing of it', async () => {
+test('the store stores nothing of a message whose bytes it cannot write', async () => {
   writeFileSync(join(directory, 'postern.db.blobs', digest.slice(0, 2)), 'not a folder')
   await expect(store.admit(intakeWith('m1', large), 'c')).rejects.toThrow(
     'Cannot store: the disk does not take files now',
@@ -152,7 +152,7 @@ function listFiles(): readonly string[] {
     .map(({ name }) => name)
 }
 
-test('a message whose files fill the disk leaves no file behind, and the store takes it once the disk has space', async () => {
+test('a message whose files fill the disk leaves no file, and the store accepts it after space is free', async () => {
   const otherBlobs = [1, 2, 3].map(at => randomBytes(fileThreshold * (at + 1)))
   const intake = {
     ...sketchIntake('m1'),
@@ -167,7 +167,7 @@ test('a message whose files fill the disk leaves no file behind, and the store t
   expect(listFiles()).toHaveLength(4)
 })
 
-test('bytes stay when a new message brings them while the store removes their file', async () => {
+test('bytes stay if a new message brings them while the store removes their file', async () => {
   const furtherBytes = randomBytes(fileThreshold * 2)
   const blobs = [large, furtherBytes].map(bytes => ({ digest: hash('sha256', bytes), bytes, mime: 'image/png' }))
   freeBytes = fileThreshold + 100

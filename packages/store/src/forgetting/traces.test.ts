@@ -80,7 +80,7 @@ async function exportAll(store: GatewayStore, { owner, mark }: MarkedPerson): Pr
 }
 
 test.each(seeds)(
-  'forgetting a person leaves nothing of them in rows and exports, nor in rewritten files; others keep theirs, and all counts are right (seed %i)',
+  'forgetting a person removes them from rows, exports and files, and keeps other data and counts correct (seed %i)',
   async seed => {
     const { store, file, now } = await openStoreUnderTest()
     const [ann, bob] = [createMarked('ann'), createMarked('bob')]
@@ -108,7 +108,7 @@ test.each(seeds)(
   60_000,
 )
 
-test('forgetting a person overwrites their bytes at once, in the database file and in the log beside it', async () => {
+test('forgetting a person overwrites their bytes at once, in the database file and its log', async () => {
   const { store, file, now } = await openStoreUnderTest()
   const [ann, bob] = [createMarked('ann'), createMarked('bob')]
   const live = createMarkedLife({ store, dice: createDice(2), now })

@@ -24,7 +24,7 @@ const batchWith = (...messages: readonly [number, FirstMessage | undefined][]) =
   return batch
 }
 
-test('a number that a later message got shows nothing of the earlier one, before its transaction ends and behind it', () => {
+test('a reused number shows nothing of the earlier message, inside its transaction and after', () => {
   const messages = createFirstMessages()
   messages.keep(batchWith([7, first], [8, first]).firstMessages)
   expect(messages.find(createBatch(), 7)).toMatchObject({ number: 7, content: { id: 'm1', raw: { id: 'm1' } } })

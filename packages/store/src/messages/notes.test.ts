@@ -53,7 +53,7 @@ async function openTurn() {
 
 const asked = ['user', undefined]
 
-test('keepStreamed() keeps the words of a turn with a canceled task once, and no agent reads them (C-18)', async () => {
+test('keepStreamed() stores the text of a canceled turn once, and no agent reads it (C-18)', async () => {
   const { store, turn, read } = await openTurn()
   await store.cancelTask(task)
   await store.keepStreamed(turn, heard)

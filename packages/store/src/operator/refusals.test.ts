@@ -4,7 +4,7 @@ import { maxStoredPerSecond } from './refusals.ts'
 
 const refusal = { at: '2026-06-01T00:00:00.000Z', from: '192.0.2.1', reason: 'Cannot verify' }
 
-test('the store counts all of a flood, lists a part of it, and loses nothing of another kind', async () => {
+test('the store counts all of a flood, lists a part of it, and keeps refusals of other kinds', async () => {
   const { store, advance } = await openStoreUnderTest()
   const unsigned = { ...refusal, via: 'activitypub', code: 'unsigned' } as const
   const listed = Array.from({ length: 1_000 }, () => store.refuse(unsigned))

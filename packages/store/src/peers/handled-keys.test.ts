@@ -24,7 +24,7 @@ async function keepForgotten(): Promise<string> {
   return rows.map(({ digest }) => Buffer.from(digest as Uint8Array).toString('base64')).join()
 }
 
-test('the digest of a forgotten message differs between stores', async () => {
+test('the digests of a forgotten message differ between stores', async () => {
   const [one, other] = [await keepForgotten(), await keepForgotten()]
   expect([one.length, other.length]).toEqual([44, 44])
   expect(one).not.toBe(other)

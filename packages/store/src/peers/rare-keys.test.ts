@@ -12,7 +12,7 @@ function openPeers(...names: readonly (readonly [string, string])[]) {
 
 const sql = 'SELECT agent, name FROM peers'
 
-test('mayHave() returns true for a key from the start or from a later note, and false for any other', () => {
+test('mayHave() returns true for a key from the start or a later note, and false otherwise', () => {
   const keys = loadRareKeys(openPeers(['echo', 'ann']), sql, { isSoleWriter: true })
   expect(keys.mayHave(['echo', 'ann'])).toBe(true)
   expect(keys.mayHave(['echo', 'bob'])).toBe(false)
@@ -21,7 +21,7 @@ test('mayHave() returns true for a key from the start or from a later note, and 
   expect(keys.mayHave(['echo', 'bob'])).toBe(true)
 })
 
-test('mayHave() returns true for every key if other processes write too', () => {
+test('mayHave() returns true for every key if other processes also write', () => {
   const keys = loadRareKeys(openPeers(), sql, { isSoleWriter: false })
   expect(keys.mayHave(['echo', 'ann'])).toBe(true)
 })

@@ -9,7 +9,7 @@ function countKeys(file: string): unknown {
   return row?.keys
 }
 
-test('consumeOnce() refuses a used key until it expires, and accepts it again afterwards', async () => {
+test('consumeOnce() refuses a used key until it expires, and then accepts it again', async () => {
   const { store, now, advance } = await openStoreUnderTest()
   const until = now() + 1_000
   expect(await store.consumeOnce('key', until)).toBe(true)
@@ -20,7 +20,7 @@ test('consumeOnce() refuses a used key until it expires, and accepts it again af
   await store.close()
 })
 
-test('each new key removes two expired ones, and none before its time', async () => {
+test('each new key removes two expired ones, and no valid one', async () => {
   const { store, file, now, advance } = await openStoreUnderTest()
   const take = async (name: string, count: number, until: number) => {
     for (let at = 0; at < count; at += 1) await store.consumeOnce(`${name} ${at}`, until)

@@ -9,7 +9,7 @@ const log = { debug() {}, info() {}, warn() {}, error() {} }
 const chat = { via: 'web', address: '@ada@web.agents.test', subject: 'web:["https://id.test","ada"]' } as const
 const mailbox = { via: 'email', address: '@ada@mail.test', subject: 'mailto:ada@mail.test' } as const
 
-test('forgetPerson() completes an earlier run that failed in the middle, for all addresses of the person', async () => {
+test('forgetPerson() completes an earlier interrupted run, for all addresses of the person', async () => {
   let isDown = true
   const bytes = {
     name: 'of the test',
@@ -51,7 +51,7 @@ test('forgetPerson() completes an earlier run that failed in the middle, for all
   await store.close()
 })
 
-test('forgetPerson() forgets messages on both sides of a slice’s end', async () => {
+test('forgetPerson() removes messages on both sides of a batch boundary', async () => {
   const { store, file } = await openStoreUnderTest()
   const sender = { address: mailbox.address, auth_method: 'none', verified: false } as const
   const say = async (id: string) => {

@@ -14,20 +14,26 @@ function open({ behind, settling = 0 }: { behind: number; settling?: number }) {
 
 const request = { holder: 'one', limit: 1, leaseMs: 60_000 }
 
-test.each([0, 200_000])('leases last as long by the server while the clock is %d ms behind it', async behind => {
-  const { lease, renew, sound } = open({ behind })
-  await sound.leaseTurns(request)
-  await sound.leaseDeliveries({ ...request, rank: 'answer' })
-  await sound.leaseBroadcasts(request)
-  await sound.renew({} as never, 60_000)
-  const given = [...lease.mock.calls.map(([{ leaseMs }]) => leaseMs), ...renew.mock.calls.map(([, leaseMs]) => leaseMs)]
-  expect(given).toEqual(Array(4).fill(60_000 + behind))
-})
+test.each([0, 200_000])(
+  'leases last their full time on the server while the clock is %d ms behind it',
+  async behind => {
+    const { lease, renew, sound } = open({ behind })
+    await sound.leaseTurns(request)
+    await sound.leaseDeliveries({ ...request, rank: 'answer' })
+    await sound.leaseBroadcasts(request)
+    await sound.renew({} as never, 60_000)
+    const given = [
+      ...lease.mock.calls.map(([{ leaseMs }]) => leaseMs),
+      ...renew.mock.calls.map(([, leaseMs]) => leaseMs),
+    ]
+    expect(given).toEqual(Array(4).fill(60_000 + behind))
+  },
+)
 
 test.each([
   [3_000, true],
   [3_001, false],
-])('a clock that is %d ms behind has new work bring its lease along: %s', (behind, hasCapacity) => {
+])('a clock that is %d ms behind makes new work carry its lease: %s', (behind, hasCapacity) => {
   const { setConsumer, sound } = open({ behind })
   const consumer = { hasCapacity: () => true } as never
   sound.setTurnConsumer?.(consumer)
@@ -35,7 +41,7 @@ test.each([
   expect(setConsumer.mock.calls.map(([guarded]) => guarded.hasCapacity({}))).toEqual([hasCapacity, hasCapacity])
 })
 
-test('a gateway whose clock has moved on takes up work only after others could renew their leases', async () => {
+test('a gateway whose clock has jumped takes over work only after others could renew their leases', async () => {
   const { lease, sound } = open({ behind: 0, settling: 50 })
   const leasing = sound.leaseTurns(request)
   await Promise.resolve()

@@ -6,7 +6,7 @@ import { createNotifyCodec } from './notify.ts'
 
 const notice = (length: number) => ({ topic: 'message:1', payload: { kind: 'part', chunk: 'ä\0🦆'.repeat(length) } })
 
-test('a gateway reads the notices of another gateway from payloads of a size that PostgreSQL accepts', () => {
+test('a gateway reads notifications of another gateway from payloads that PostgreSQL accepts', () => {
   const [here, there] = [createNotifyCodec('a'), createNotifyCodec('b')]
   const told = notice(5_000)
   const payloads = here.write([told, { topic: 'work', payload: undefined }])
@@ -15,7 +15,7 @@ test('a gateway reads the notices of another gateway from payloads of a size tha
   expect(heard).toEqual([told, { topic: 'work', payload: null }])
 })
 
-test('short notices share payloads, in their order', () => {
+test('short notifications share payloads, in order', () => {
   const [here, there] = [createNotifyCodec('a'), createNotifyCodec('b')]
   const told = Array.from({ length: 300 }, (_, at) => ({ topic: `message:${at}`, payload: { kind: 'settled' } }))
   const payloads = here.write(told)
@@ -23,12 +23,12 @@ test('short notices share payloads, in their order', () => {
   expect(payloads.flatMap(payload => there.read(payload))).toEqual(told)
 })
 
-test('a gateway ignores its own hints', () => {
+test('a gateway ignores its own notifications', () => {
   const hints = createNotifyCodec('a')
   expect(hints.write([notice(1)]).map(payload => hints.read(payload))).toEqual([[]])
 })
 
-test('a gateway sends no notice that is too long or no JSON, and ignores a broken payload', () => {
+test('a gateway sends no oversized or invalid notification, and ignores a broken payload', () => {
   const hints = createNotifyCodec('a')
   expect(hints.write([{ topic: 'a', payload: 1n }])).toEqual([])
   expect(hints.write([notice(100_000)])).toEqual([])
@@ -36,7 +36,7 @@ test('a gateway sends no notice that is too long or no JSON, and ignores a broke
   expect(broken.flatMap(payload => hints.read(payload))).toEqual([])
 })
 
-test('a gateway drops an unfinished notice when many others begin after it', () => {
+test('a gateway drops an incomplete notification when many others begin after it', () => {
   const [here, there] = [createNotifyCodec('a'), createNotifyCodec('b')]
   const [first, ...rest] = here.write([notice(5_000)])
   there.read(first ?? '')
@@ -47,7 +47,7 @@ test('a gateway drops an unfinished notice when many others begin after it', () 
 const settledTask = { owner: 'o', id: 't', agent: 'a', context: 'c', state: 'completed' as const, updatedAt: 1 }
 const ending = { topic: 'message:1', payload: { kind: 'settled' } }
 
-test('a gateway tells its own listeners the end of a turn with the task, and asks nothing for what few of them look at', () => {
+test('a gateway tells its own listeners the end of a turn with the task, without queries for data that few need', () => {
   const task = {
     ...settledTask,
     earlierResponses: [],
@@ -70,7 +70,7 @@ test('a gateway tells its own listeners the end of a turn with the task, and ask
   expect(tellOf(away as unknown as TaskRecord)).toEqual([ending])
 })
 
-test('a gateway tells others the end of a turn without the task, which their listeners can look up', () => {
+test('a gateway tells others the end of a turn without the task, which their listeners can query', () => {
   const notices = [{ ...ending, readTask: () => settledTask as unknown as TaskRecord }]
   expect(listNotices({ notices, readyWork: new Set(['turns']), changes: new Map([['turn', new Set([1])]]) })).toEqual([
     ending,

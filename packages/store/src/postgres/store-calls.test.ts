@@ -23,7 +23,7 @@ function openCalls(methods: Readonly<Record<string, (...args: never[]) => unknow
   return { calls, asked, store: calls.wrap(methods) }
 }
 
-test('an answer has read its members before anybody looks at them', async () => {
+test('a result has its lazy members loaded before its caller gets it', async () => {
   let reads = 0
   const task = {
     get entries() {
@@ -36,7 +36,7 @@ test('an answer has read its members before anybody looks at them', async () => 
   expect([reads, asked]).toEqual([1, ['findTask', 'member of findTask']])
 })
 
-test('leased work reaches its worker although reads of its members fail for a while; a query of an endpoint fails', async () => {
+test('leased work reaches its worker although reads of its members fail for a while, unlike a query of an endpoint', async () => {
   let failures = 2
   const work = {
     get raw() {
@@ -51,7 +51,7 @@ test('leased work reaches its worker although reads of its members fail for a wh
   await expect(store.findTask?.()).rejects.toThrow(Unavailable)
 })
 
-test('a call of an endpoint fails after ten seconds without an answer; a worker waits', async () => {
+test('an endpoint’s call fails after ten seconds without an answer, while a worker waits', async () => {
   const never = () => new Promise(() => {})
   const { store } = openCalls({ admit: never, commit: never })
   const { result, timers } = collectTimers(() => [store.commit?.(), store.admit?.()])
@@ -62,7 +62,7 @@ test('a call of an endpoint fails after ten seconds without an answer; a worker 
   expect(await Promise.race([committed, Promise.resolve('waits')])).toBe('waits')
 })
 
-test('after the end the store refuses calls, and who waits gets an answer', async () => {
+test('a closed store refuses calls, and waiting callers get an answer', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
   const { calls, store } = openCalls({ commit: () => promise, findOne: () => 1 })
   const waiting = store.commit?.()
@@ -72,7 +72,7 @@ test('after the end the store refuses calls, and who waits gets an answer', asyn
   expect(await Promise.all([waiting, ended])).toEqual(['done', 'done'])
 })
 
-test('the end waits for a call that has several ways to go, and not for ever for one that nothing answers', async () => {
+test('closing waits for a call with several possible outcomes, but not forever', async () => {
   const steps: string[] = []
   const { promise, resolve } = Promise.withResolvers<void>()
   const { calls, store } = openCalls({

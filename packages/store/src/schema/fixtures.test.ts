@@ -25,23 +25,26 @@ function readDefinitions(db: DatabaseSync) {
   return schema
 }
 
-test('every number of the tables has a fixture, by its own program', () => {
+test('every schema version has a fixture, made by its own program', () => {
   expect(listFixtureNumbers()).toEqual(schemaMigrations.map((_, at) => at + 1))
 })
 
-test.each(listFixtureNumbers())('a database of number %i opens, keeps its conversations and goes on', async number => {
-  const path = writeFixture(String(number), join(makeDirectory(), 'postern.db'))
-  const store = await open(path)
-  expect(await store.findMessage('known-1')).toMatchObject({ response: { parts: [{ content: 'a known answer' }] } })
-  const later = sketchIntake('known-3', { message: { thread_source: 'known' } })
-  expect(await store.admit(later, 'c')).toMatchObject({ outcome: 'accepted' })
-  const turns = await store.leaseTurns({ holder: 'worker', limit: 99, leaseMs: 60_000 })
-  expect(turns.map(({ content }) => content.id)).toContain('known-2')
-  await store.close()
-  expect(findUnsound(path)).toEqual([])
-})
+test.each(listFixtureNumbers())(
+  'a database of version %i opens, keeps its conversations and continues',
+  async number => {
+    const path = writeFixture(String(number), join(makeDirectory(), 'postern.db'))
+    const store = await open(path)
+    expect(await store.findMessage('known-1')).toMatchObject({ response: { parts: [{ content: 'a known answer' }] } })
+    const later = sketchIntake('known-3', { message: { thread_source: 'known' } })
+    expect(await store.admit(later, 'c')).toMatchObject({ outcome: 'accepted' })
+    const turns = await store.leaseTurns({ holder: 'worker', limit: 99, leaseMs: 60_000 })
+    expect(turns.map(({ content }) => content.id)).toContain('known-2')
+    await store.close()
+    expect(findUnsound(path)).toEqual([])
+  },
+)
 
-test.each(listFixtureNumbers())('a database of number %i gets the same tables as a new one', number => {
+test.each(listFixtureNumbers())('a database of version %i gets the same tables as a new one', number => {
   const db = new DatabaseSync(writeFixture(String(number), join(makeDirectory(), 'postern.db')))
   const fresh = new DatabaseSync(':memory:')
   for (const each of [db, fresh]) migrateDatabase(each)
@@ -49,7 +52,7 @@ test.each(listFixtureNumbers())('a database of number %i gets the same tables as
   expect(readDefinitions(db)).toEqual(readDefinitions(fresh))
 })
 
-test('openSqliteStore() refuses a database with a known number and other tables, with its name, the difference and a fix', async () => {
+test('openSqliteStore() refuses a known version with other tables, and names the file, the difference and a fix', async () => {
   const path = writeFixture('unreleased', join(makeDirectory(), 'postern.db'))
   await expect(open(path)).rejects.toThrow(
     `data: "${path}" was written by a program that was never released (its table "`,
@@ -57,7 +60,7 @@ test('openSqliteStore() refuses a database with a known number and other tables,
   await expect(open(path)).rejects.toThrow('Export its conversations with that program, then move it away')
 })
 
-test('openSqliteStore() calls a database with a higher number and no mark no file of a newer release', async () => {
+test('openSqliteStore() does not take a higher version without a mark for a newer release', async () => {
   const path = writeFixture('1', join(makeDirectory(), 'postern.db'))
   const db = new DatabaseSync(path)
   db.exec('PRAGMA user_version = 17')
@@ -65,7 +68,7 @@ test('openSqliteStore() calls a database with a higher number and no mark no fil
   await expect(open(path)).rejects.toThrow('never released (its tables have number 17')
 })
 
-test('a database opens that has a table and an index of the operator’s own', async () => {
+test('a database with the operator’s own table and index opens', async () => {
   const path = writeFixture('1', join(makeDirectory(), 'postern.db'))
   const db = new DatabaseSync(path)
   db.exec('CREATE TABLE my_notes (text TEXT); CREATE INDEX my_index ON messages (at)')

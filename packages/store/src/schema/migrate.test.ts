@@ -20,7 +20,7 @@ async function openFilled(): Promise<DatabaseSync> {
 const listNames = (db: DatabaseSync) => db.prepare('SELECT name FROM sqlite_master ORDER BY name').all()
 const readVersion = (db: DatabaseSync) => db.prepare('PRAGMA user_version').get()?.user_version
 
-test('a filled file of the version before keeps its rows, gets the new tables and counts on', async () => {
+test('a filled file of the previous version keeps its rows and gets the new tables and version', async () => {
   const db = await openFilled()
   migrateDatabase(db, { steps: withNext })
   expect(readVersion(db)).toBe(withNext.length)
@@ -39,7 +39,7 @@ test('a new file gets all versions at once, and the same tables as an upgraded f
   expect(listNames(fresh)).toEqual(listNames(db))
 })
 
-test('a step that fails leaves the file as it was, with the steps before it undone', async () => {
+test('a failed step leaves the file unchanged, without the steps before it', async () => {
   const db = await openFilled()
   const before = listNames(db)
   const failing = [...withNext, 'CREATE TABLE third (id INTEGER) STRICT; UPDATE threads SET no_such_column = 1;']

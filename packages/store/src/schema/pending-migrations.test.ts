@@ -21,7 +21,7 @@ test('describePendingSteps() names the tables and columns that a start would add
   expect([0, 3].map(number => describePendingMigrations(number, steps))).toEqual([undefined, undefined])
 })
 
-test('a store that may not change tables refuses a file of an earlier release and leaves it as it is', async () => {
+test('a store that may not change tables refuses a file of an earlier release without changing it', async () => {
   const path = writeFixture('1', join(makeDirectory(), 'postern.db'))
   const before = readFileSync(path)
   const options = { channels: sketchedChannels, path, now: () => 0, log: discardLog }

@@ -67,7 +67,7 @@ test.each<[string, Loss, RegExp]>([
   ['loses its log', path => rmSync(`${path}-wal`), /postern\.db-wal is gone$/],
   ['loses its index', path => rmSync(`${path}-shm`), /postern\.db-shm is gone$/],
 ])(
-  'a file that %s under a running gateway takes nothing more, and the store logs one error',
+  'the store accepts nothing more and logs one error when its file %s under a running gateway',
   async (how, lose, fault) => {
     const { path, store, error } = await openUsed()
     await store.checkWork()
@@ -86,7 +86,7 @@ test.each<[string, Loss, RegExp]>([
   },
 )
 
-test('a store writes again to a file that comes back to its place', async () => {
+test('the store writes again when its file is back', async () => {
   const { path, store } = await openUsed()
   await store.checkWork()
   renameSync(path, `${path}.aside`)
@@ -95,7 +95,7 @@ test('a store writes again to a file that comes back to its place', async () => 
   await store.checkWork()
 })
 
-test.each([0, 8_192])('a store writes nothing more to a file that shrinks to %i bytes', async size => {
+test.each([0, 8_192])('the store writes nothing more to a file that shrinks to %i bytes', async size => {
   const { path, store } = await openUsed()
   // Rows in the log move to the file, and a later row makes its new size known.
   await store.rewriteFiles()
@@ -106,7 +106,7 @@ test.each([0, 8_192])('a store writes nothing more to a file that shrinks to %i 
   await expect(store.admit(sketchIntake('late'), 'c')).rejects.toThrow(Unavailable)
 })
 
-test('a store still writes to a file that VACUUM made smaller', async () => {
+test('the store still writes to a file that VACUUM made smaller', async () => {
   const { path, store } = await openUsed()
   await store.rewriteFiles()
   const before = statSync(path).size
@@ -118,7 +118,7 @@ test('a store still writes to a file that VACUUM made smaller', async () => {
   await store.checkWork()
 })
 
-test('a store whose pages go bad while it runs ends all writing, and logs one error', async () => {
+test('the store stops all writes and logs one error when pages of its file become damaged', async () => {
   const { path, store } = await openUsed()
   await store.close()
   const error = vi.fn()
@@ -129,7 +129,7 @@ test('a store whose pages go bad while it runs ends all writing, and logs one er
   expect(error.mock.calls.map(([, text]) => text)).toEqual(['the database is damaged: nothing is stored any more'])
 })
 
-test('a statement that comes upon a damaged page ends all writing', async () => {
+test('a statement that reads a damaged page stops all writes', async () => {
   const path = join(makeDirectory(), 'postern.db')
   const store = await openAt(path)
   // These are more pages than SQLite's cache holds.
@@ -173,7 +173,7 @@ test.each<[string, Loss]>([
   await (await openAt(path)).close()
 })
 
-test('the start refuses an empty database beside files of large messages, or a log, though the marker is gone', async () => {
+test('the start refuses an empty database beside files of large messages, or a log, even without the marker', async () => {
   const path = join(makeDirectory(), 'postern.db')
   const store = await openAt(path)
   await store.admit(sketchLarge('m1', 400_000), 'c')
@@ -205,7 +205,7 @@ async function crashAt(path: string): Promise<void> {
   await once(child, 'exit')
 }
 
-test('the start refuses a database without the log that a crash left, and opens it when the log is back', async () => {
+test('the start refuses a database without its log after a crash, and opens it when the log is back', async () => {
   const path = join(makeDirectory(), 'postern.db')
   await (await openAt(path)).close()
   await crashAt(path)
@@ -218,14 +218,14 @@ test('the start refuses a database without the log that a crash left, and opens 
   expect(await store.hasSecret('key')).toBe(true)
 })
 
-test('a store that has all its files starts after several crashes', async () => {
+test('a store with all its files starts after several crashes', async () => {
   const path = join(makeDirectory(), 'postern.db')
   for (let at = 0; at < 3; at += 1) await crashAt(path)
   const store = await openAt(path)
   expect(await store.hasSecret('key')).toBe(true)
 })
 
-test('inspectSqlite() finds nothing wrong before there is a database, and tells of one that is gone', async () => {
+test('inspectSqlite() reports nothing before a database exists, and reports a missing one', async () => {
   const path = join(makeDirectory(), 'postern.db')
   expect(() => inspectSqlite(path)).not.toThrow()
   writeFileSync(`${path}.marker`, '{"starts":1}')

@@ -18,7 +18,7 @@ function openAt(path: string, exclusive = false) {
   return openSqliteStore({ channels: sketchedChannels, path, now: Date.now, log: discardLog, exclusive })
 }
 
-test('openSqliteStore() makes its directory and its files for their owner alone', async () => {
+test('openSqliteStore() creates its directory and files only for their owner', async () => {
   const directory = join(makeDirectory(), 'data')
   const store = await openAt(join(directory, 'postern.db'), true)
   await store.admit(sketchIntake('m1'), 'c')
@@ -35,7 +35,7 @@ test('openSqliteStore() makes its directory and its files for their owner alone'
   await store.close()
 })
 
-test('openSqliteStore() closes a file to others that was open to them', async () => {
+test('openSqliteStore() removes others’ access to a file', async () => {
   const path = join(makeDirectory(), 'postern.db')
   writeFileSync(path, '', { mode: 0o644 })
   await (await openAt(path)).close()
@@ -48,7 +48,7 @@ test('openSqliteStore() works in memory', async () => {
   await store.close()
 })
 
-test('openSqliteStore() refuses a file that is no database, and leaves it alone', async () => {
+test('openSqliteStore() refuses a file that is no database, without changing it', async () => {
   const path = join(makeDirectory(), 'postern.db')
   writeFileSync(path, 'a letter to my aunt, long enough to be looked at as a header of a database file'.repeat(20))
   const opened = openAt(path, true)
@@ -59,7 +59,7 @@ test('openSqliteStore() refuses a file that is no database, and leaves it alone'
   await expect(openAt(path, true)).rejects.not.toThrow('another gateway')
 })
 
-test('migrateDatabase() does nothing to a file that is up to date', () => {
+test('migrateDatabase() does not change a current file', () => {
   const db = new DatabaseSync(':memory:')
   migrateDatabase(db)
   const version = () => db.prepare('PRAGMA schema_version').get()
@@ -69,7 +69,7 @@ test('migrateDatabase() does nothing to a file that is up to date', () => {
   expect(db.prepare('PRAGMA user_version').get()).toEqual({ user_version: schemaMigrations.length })
 })
 
-test('the store refuses a second gateway on the same data until the first one closes, and lets a reader in', async () => {
+test('the store refuses a second gateway on the same data until the first one closes, and admits a reader', async () => {
   const path = join(makeDirectory(), 'postern.db')
   const first = await openAt(path, true)
   const second = openAt(path, true)
@@ -81,7 +81,7 @@ test('the store refuses a second gateway on the same data until the first one cl
   await (await openAt(path, true)).close()
 })
 
-test('a killed gateway frees its data, and the next one leases the same turn at once', async () => {
+test('a killed gateway releases its data, and the next one leases the same turn at once', async () => {
   const path = join(makeDirectory(), 'postern.db')
   const script = `
     import { openSqliteStore } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, '../index.ts')).href)}
@@ -104,7 +104,7 @@ test('a killed gateway frees its data, and the next one leases the same turn at 
   await store.close()
 })
 
-test('two stores on one file accept a message once and make a secret once', async () => {
+test('two stores on one file accept a message once and create a secret once', async () => {
   const path = join(makeDirectory(), 'postern.db')
   const [one, two] = await Promise.all([openAt(path), openAt(path)])
   const admitted = await Promise.all([one, two, one, two].map(store => store.admit(sketchIntake('m1'), 'c')))

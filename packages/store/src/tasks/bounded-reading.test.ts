@@ -27,7 +27,7 @@ async function ask(store: Store, id: string, content: string): Promise<void> {
   await store.commit(turn, { ...answer, response: response && { ...response, status: 'input_required' } })
 }
 
-test('findTask() reads only the newest megabytes of a task that continues without end', async () => {
+test('findTask() reads only the newest megabytes of an endless task', async () => {
   const store = await openStore()
   for (let count = 1; count <= 10; count += 1) await ask(store, `m${count}`, megabyte)
   const ids = (await store.findTask(task))?.entries.map(({ nativeId }) => nativeId) ?? []
@@ -35,13 +35,13 @@ test('findTask() reads only the newest megabytes of a task that continues withou
   expect(ids.filter(id => id?.startsWith('m'))).toHaveLength(7)
 })
 
-test('findTask() reads the newest entry of a task regardless of its size', async () => {
+test('findTask() reads the newest entry of a task at any size', async () => {
   const store = await openStore()
   const { content } = await hear(store, 'm1', megabyte.repeat(9))
   expect((await store.findTask(task))?.entries.map(({ parts }) => parts)).toEqual([content.parts])
 })
 
-test('readHistory() marks an entry as too long, and does not read it', async () => {
+test('readHistory() marks an oversized entry without reading it', async () => {
   const store = await openStore()
   await ask(store, 'm1', megabyte)
   await ask(store, 'm2', 'short')
@@ -51,7 +51,7 @@ test('readHistory() marks an entry as too long, and does not read it', async () 
   expect(texts).toEqual(['[too long to be recalled]', 'go on', 'short', 'go on'])
 })
 
-test('listMessages() marks a message as too long for a preview, and does not read it', async () => {
+test('listMessages() marks an oversized message without reading it for a preview', async () => {
   const store = await openStore()
   await ask(store, 'm1', megabyte)
   expect(await store.listMessages({ limit: 9 })).toMatchObject([{ id: 'm1', preview: '[too long to be recalled]' }])

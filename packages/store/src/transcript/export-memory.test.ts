@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 const run = promisify(execFile)
 const script = resolve(import.meta.dirname, '../../test/export/export-much.ts')
 
-test('the export of a thread that is larger than the memory is complete', async () => {
+test('the export of a thread larger than the memory is complete', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'postern-export-'))
   // With less memory, a garbage collector that gets no processor for a while is too late.
   const heap = 100

@@ -66,7 +66,7 @@ async function answer(
 }
 
 describe('bindStore()', () => {
-  it('makes a conversation of the store part of a thread, with what was done in it, and goes on as it goes on', async () => {
+  it('makes a stored conversation part of a thread with its actions, and follows its growth', async () => {
     const store = await openStore()
     const { transcript } = store
     const thread = await transcript.openThread('ann', { transport: 'web', key: 't-1' })
@@ -96,7 +96,7 @@ describe('bindStore()', () => {
     await store.close()
   })
 
-  it('keeps the order of positions while answers and entries of dialects come between', async () => {
+  it('keeps positions in order while answers and imported entries alternate', async () => {
     const store = await openStore()
     const { transcript } = store
     const thread = await transcript.openThread('ann', { transport: 'web', key: 't-1' })
@@ -132,7 +132,7 @@ describe('bindStore()', () => {
     await store.close()
   })
 
-  it('ends with its conversation, and does not show a later conversation that has its number', async () => {
+  it('ends with its conversation, and does not show a later one with its number', async () => {
     const store = await openStore()
     const { transcript } = store
     const admit = async (id: string, owner: string) => {
@@ -167,7 +167,7 @@ describe('bindStore()', () => {
     await store.close()
   })
 
-  it('shows the words as the agent has changed them, and nothing of what it has taken back', async () => {
+  it('shows edited text, and nothing that the agent withdrew', async () => {
     const store = await openStore()
     const { transcript } = store
     const thread = await transcript.openThread('ann', { transport: 'web', key: 't-1' })
@@ -186,7 +186,7 @@ describe('bindStore()', () => {
     await store.close()
   })
 
-  it('shows a question of the agent’s as what it is, and the next message of the user as its answer (E-40)', async () => {
+  it('shows an agent’s question as a question, and the person’s next message as its answer (E-40)', async () => {
     const store = await openStore()
     await store.admit(makeIntake('m1', [text('A cake, please')]), 'c1')
     await answer(store, [text('Which one?')], { status: 'input_required' })
@@ -201,7 +201,7 @@ describe('bindStore()', () => {
     await store.close()
   })
 
-  it('shows the tool calls behind an answer before its words, each with its agent, until the agent deletes the answer (W-23)', async () => {
+  it('shows an answer’s tool calls with their agents before its text, until the agent deletes the answer (W-23)', async () => {
     const store = await openStore()
     await store.admit(makeIntake('m1', [text('My money')]), 'c1')
     const call = { kind: 'tool_call', id: 'c1', name: 'navigate_to_b', args: {}, result: 'gone', agent: 'a' } as const

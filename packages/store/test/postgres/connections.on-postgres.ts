@@ -89,7 +89,7 @@ const countConnections = async (url: string) =>
     ])
   ).length
 
-test('a process that closes its store ends, though the server says nothing more', async () => {
+test('a process that closes its store ends even if the server is silent', async () => {
   const url = makeDatabase()
   const proxy = await openProxy(url)
   const program = await startProgram(proxy.url)
@@ -99,7 +99,7 @@ test('a process that closes its store ends, though the server says nothing more'
   await program.close()
 })
 
-test('connections that wait for the server to let them in do not keep a store from closing', async () => {
+test('connections that the server has not accepted do not delay the close', async () => {
   const lock = 77_001
   await askServer(`SELECT pg_advisory_lock(${lock})`)
   const { server } = readPostgresUrl(testServer.url)
@@ -114,7 +114,7 @@ test('connections that wait for the server to let them in do not keep a store fr
   }
 })
 
-test('a process that closes its store ends, though the server still looks through a table for it', async () => {
+test('a process that closes its store ends even if the server still scans a table for it', async () => {
   const url = makeDatabase()
   const schema = schemaOf(url)
   await (await open(url)).close()
@@ -133,7 +133,7 @@ test('a process that closes its store ends, though the server still looks throug
   }
 })
 
-test('a store that is closed while it connects again leaves no connection behind', async () => {
+test('a store that closes while it reconnects leaves no connection behind', async () => {
   const url = makeDatabase()
   const proxy = await openProxy(url)
   const store = await open(proxy.url)
@@ -157,7 +157,7 @@ test('a store that is closed while it connects again leaves no connection behind
   await expect.poll(() => countConnections(url)).toBe(0)
 })
 
-test('a store that is closed answers what it had to do before, and drops what somebody only notes after that', async () => {
+test('a closing store answers its earlier calls, and drops later notes', async () => {
   const unhandled: unknown[] = []
   const note = (error: unknown) => void unhandled.push(error)
   process.on('unhandledRejection', note)
@@ -195,7 +195,7 @@ async function openHeldPool() {
   return { pool, held, pids, cut, countThere }
 }
 
-test('whoever waits for a connection gets one that is there, not one that broke', async () => {
+test('a caller that waits for a connection never gets a broken one', async () => {
   const { pool, held, pids, cut } = await openHeldPool()
   const waiting = [pool.acquire(), pool.acquire()].map(async line => pidOf(await line))
   await cut(pids[0])
@@ -208,7 +208,7 @@ test('whoever waits for a connection gets one that is there, not one that broke'
   await pool.close()
 })
 
-test('a connection that comes back serves whoever waits, though nobody gives one back', async () => {
+test('a restored connection serves waiting callers, even if nobody returns one', async () => {
   const { pool, held, pids, cut, countThere } = await openHeldPool()
   await cut(pids[0])
   await expect(held[0] && pidOf(held[0])).rejects.toBeDefined()
@@ -220,7 +220,7 @@ test('a connection that comes back serves whoever waits, though nobody gives one
   await pool.close()
 })
 
-test('while the only connection so far breaks, whoever asks waits for one that is still to come', async () => {
+test('a caller waits for a new connection while the only existing one breaks', async () => {
   const client = toClientConfig(readPostgresUrl(testServer.url).server)
   // The first connection opens at once.
   const setUp = 'SELECT pg_sleep(CASE WHEN pg_try_advisory_lock(77002) THEN 0 ELSE 3 END)'
@@ -235,7 +235,7 @@ test('while the only connection so far breaks, whoever asks waits for one that i
   await pool.close()
 })
 
-test('a write that the server has ended, for this thread was busy too long, runs again', async () => {
+test('a write that the server aborted because this thread was busy runs again', async () => {
   const store = await open(makeDatabase())
   const taken = Array.from({ length: 20 }, (_, at) => store.consumeOnce(`key ${at}`, Date.now() + 60_000))
   // Their transaction waits for its first answer, before which nothing is read.
@@ -246,7 +246,7 @@ test('a write that the server has ended, for this thread was busy too long, runs
   await store.close()
 })
 
-test('a reading whose connection the server ends before it answers runs again', async () => {
+test('a read whose connection the server ends before its answer runs again', async () => {
   const url = makeDatabase()
   const store = await open(url)
   const ours = `FROM pg_stat_activity WHERE application_name = 'postern ${schemaOf(url)}' AND wait_event_type = 'Lock'`

@@ -36,7 +36,7 @@ async function isAnalyzed(schema: string): Promise<boolean> {
   return Number(row?.tuples) > 0
 }
 
-test('a message in a young database does not read those before it, though nobody has told the server how large its tables are', async () => {
+test('a message in a new database does not scan earlier ones, even without table statistics', async () => {
   const url = makeDatabase()
   const schema = schemaOf(url)
   const store = await openPostgresStore({

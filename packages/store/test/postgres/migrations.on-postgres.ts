@@ -58,7 +58,7 @@ async function describeTables(schema: string): Promise<readonly object[]> {
   return [...columns, ...triggers, ...indexes.map(({ indexdef }) => ({ index: indexdef.replaceAll(schema, 'it') }))]
 }
 
-test('a filled database of the version before keeps its rows, and the step changes them as it says', async () => {
+test('a filled database of the previous version keeps its rows, which the step changes as documented', async () => {
   const { url, schema } = await makeFilled()
   const before = await readThreads(schema)
   expect(before.length).toBeGreaterThan(3)
@@ -75,21 +75,24 @@ test('a filled database of the version before keeps its rows, and the step chang
   expect(await createFindUnsound(schema)()).toEqual([expect.stringContaining('threads have their key')])
 })
 
-test.each(listFixtureNumbers())('a database of number %i opens, keeps its conversations and goes on', async number => {
-  time = Date.UTC(2026, 5, 9)
-  const { url, schema } = await loadFixture(String(number))
-  const store = await open(url)
-  expect(await store.findMessage('known-1')).toMatchObject({ response: { parts: [{ content: 'a known answer' }] } })
-  const later = sketchIntake('known-3', { message: { thread_source: 'known' } })
-  expect(await store.admit(later, 'c')).toMatchObject({ outcome: 'accepted' })
-  await store.close()
-  expect(await createFindUnsound(schema)()).toEqual([])
-  const fresh = makeDatabase()
-  await migrate(fresh, schemaMigrations)
-  expect(await describeTables(schema)).toEqual(await describeTables(schemaOf(fresh)))
-})
+test.each(listFixtureNumbers())(
+  'a database of version %i opens, keeps its conversations and continues',
+  async number => {
+    time = Date.UTC(2026, 5, 9)
+    const { url, schema } = await loadFixture(String(number))
+    const store = await open(url)
+    expect(await store.findMessage('known-1')).toMatchObject({ response: { parts: [{ content: 'a known answer' }] } })
+    const later = sketchIntake('known-3', { message: { thread_source: 'known' } })
+    expect(await store.admit(later, 'c')).toMatchObject({ outcome: 'accepted' })
+    await store.close()
+    expect(await createFindUnsound(schema)()).toEqual([])
+    const fresh = makeDatabase()
+    await migrate(fresh, schemaMigrations)
+    expect(await describeTables(schema)).toEqual(await describeTables(schemaOf(fresh)))
+  },
+)
 
-test('openPostgresStore() refuses a database with a known number and other tables, with its name, the difference and a fix', async () => {
+test('openPostgresStore() refuses a known version with other tables, and names the database, the difference and a fix', async () => {
   const { url, schema } = await loadFixture('unreleased')
   const opened = expect(open(url)).rejects
   await opened.toThrow(`schema "${schema}" was written by a program that was never released (its table "`)
@@ -101,7 +104,7 @@ test('an upgraded database has the same tables as a new one', async () => {
   expect(await describeTables(schema)).toEqual(await describeTables(schemaOf(fresh)))
 })
 
-test('openPostgresStore() refuses the database of a newer release, and says what to do', async () => {
+test('openPostgresStore() refuses the database of a newer release with a fix', async () => {
   const { url, schema } = await makeFilled()
   await migrate(url)
   const opened = expect(open(url)).rejects
@@ -109,7 +112,7 @@ test('openPostgresStore() refuses the database of a newer release, and says what
   expect(await readVersion(schema)).toEqual([{ version: withNext.length }])
 })
 
-test('gateways that start at once on a filled database of an earlier version bring it to the newest once', async () => {
+test('gateways that start together migrate a filled database to the newest version once', async () => {
   const { url, schema } = await makeFilled()
   const before = await readThreads(schema)
   await Promise.all([migrate(url), migrate(url), migrate(url)])
@@ -133,7 +136,7 @@ async function breakOffMigration(schema: string): Promise<void> {
   await askServer('COMMIT')
 }
 
-test('an interrupted migration leaves everything as it was, and the next start repeats it', async () => {
+test('the next start repeats an interrupted migration, which changed nothing', async () => {
   const { url, schema } = await makeFilled()
   const before = await readThreads(schema)
   const early = [...schemaMigrations, `CREATE TABLE early (id INTEGER PRIMARY KEY) STRICT;${secondVersion}`]
@@ -147,7 +150,7 @@ test('an interrupted migration leaves everything as it was, and the next start r
   expect(await readThreads(schema)).toEqual(before)
 })
 
-test('a store that may not change tables refuses a database of an earlier release and leaves it as it is', async () => {
+test('a store that may not change tables refuses a database of an earlier release without changing it', async () => {
   const { url, schema } = await loadFixture('1')
   const before = await describeTables(schema)
   const options = { channels: sketchedChannels, url, now: () => time, log: discardLog, changesTables: false }

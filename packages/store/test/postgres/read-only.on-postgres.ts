@@ -9,7 +9,7 @@ import { askServer } from './test-server.ts'
 const open = (url: string, overrides: object = {}) =>
   openPostgresStore({ channels: sketchedChannels, url, now: Date.now, log: discardLog, ...overrides })
 
-test.each([{ readsOnly: true }, { changesTables: false }])('a store with %j makes no tables', async terms => {
+test.each([{ readsOnly: true }, { changesTables: false }])('a store with %j creates no tables', async terms => {
   const url = makeDatabase()
   await expect(open(url, terms)).rejects.toThrow('has no tables of a gateway')
   expect(
@@ -17,7 +17,7 @@ test.each([{ readsOnly: true }, { changesTables: false }])('a store with %j make
   ).toEqual([{ tables: 0 }])
 })
 
-test('a store with readsOnly reads, and refuses to write', async () => {
+test('a store with readsOnly can read, and refuses to write', async () => {
   const url = makeDatabase()
   const recordKey = { kind: 'note', owner: 'ann', key: 'one' }
   const written = await open(url)

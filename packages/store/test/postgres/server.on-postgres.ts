@@ -33,7 +33,7 @@ function withUrl(change: (url: URL) => void): string {
 
 const here = new URL(testServer.url).host
 
-describe('openPostgresStore() says what is wrong with', () => {
+describe('openPostgresStore() explains what is wrong with', () => {
   test.each([
     [
       'a server that is not there',
@@ -69,11 +69,11 @@ describe('openPostgresStore() says what is wrong with', () => {
     expect(await refusalOf(url)).toBe(told)
   })
 
-  test('a password that makes the URL none, without saying it', async () => {
+  test('a password that makes the URL invalid, without showing it', async () => {
     expect(await refusalOf('postgres://me:se/cret@host:port/database')).toMatch(/^store: (is no URL|names no host)/)
   })
 
-  test('a database of another encoding', async () => {
+  test('a database with another encoding', async () => {
     await askServer("CREATE DATABASE latin ENCODING LATIN1 LOCALE 'C' TEMPLATE template0")
     expect(await refusalOf(withUrl(url => (url.pathname = '/latin')))).toBe(
       'store: the database is kept as LATIN1. Make one with ENCODING UTF8 TEMPLATE template0.',
@@ -91,7 +91,7 @@ describe('openPostgresStore() says what is wrong with', () => {
     expect(await refusalOf(url)).toMatch(/^store: the user has no rights in "locked" at .* GRANT CREATE/)
   })
 
-  test('tables that are not ours', async () => {
+  test('tables of another program', async () => {
     const url = makeDatabase()
     await askServer(`CREATE SCHEMA ${schemaOf(url)}; CREATE TABLE ${schemaOf(url)}.entries (id int)`)
     expect(await refusalOf(url)).toBe(
@@ -99,7 +99,7 @@ describe('openPostgresStore() says what is wrong with', () => {
     )
   })
 
-  test('a newer release', async () => {
+  test('a database of a newer release', async () => {
     const url = makeDatabase()
     await (await open(url)).close()
     await askServer('UPDATE store_version SET version = version + 1', schemaOf(url))
@@ -109,7 +109,7 @@ describe('openPostgresStore() says what is wrong with', () => {
   })
 })
 
-test('gateways that start at once make the tables once', async () => {
+test('gateways that start together create the tables once', async () => {
   const url = makeDatabase()
   const stores = await Promise.all([open(url), open(url), open(url)])
   expect(await Promise.all(stores.map(store => store.secret('key', async () => 'made')))).toEqual([
@@ -120,7 +120,7 @@ test('gateways that start at once make the tables once', async () => {
   await Promise.all(stores.map(store => store.close()))
 })
 
-test('a rotation of secrets counts at once in every gateway of the database', async () => {
+test('a rotation of secrets takes effect at once in every gateway of the database', async () => {
   const url = makeDatabase()
   const [one, two] = [await open(url), await open(url)]
   const [here, there] = [await one.openSecret('attachments'), await two.openSecret('attachments')]
@@ -132,7 +132,7 @@ test('a rotation of secrets counts at once in every gateway of the database', as
   await Promise.all([one.close(), two.close()])
 })
 
-test('a gateway that runs while a newer release changes the tables writes nothing more, and says why, once', async () => {
+test('a gateway stops writing when a newer release changes the tables, and says why once', async () => {
   const url = makeDatabase()
   const told: string[] = []
   const onUnusable = (error: ConfigError) => told.push(error.message)
@@ -150,7 +150,7 @@ test('a gateway that runs while a newer release changes the tables writes nothin
   await store.close()
 })
 
-describe('a connection', () => {
+describe('a PostgreSQL connection', () => {
   let cluster: Cluster
   let certificate: string
   beforeAll(async () => {
@@ -188,13 +188,13 @@ describe('a connection', () => {
     expect(await refusalOf(`${cluster.url}?sslmode=verify-full`)).toContain('self-signed certificate')
   })
 
-  test('goes by a socket, too', async () => {
+  test('may use a socket', async () => {
     const user = `user=postern&host=${cluster.directory}&port=${cluster.port}`
     const told = await refusalOf(`postgres:///nowhere?${user}`)
     expect(told).toMatch(/does not let us in|cannot use the database "nowhere"/)
   })
 
-  test('tells callers at once that the server has gone away, and the store still closes', async () => {
+  test('fails callers at once when the server has gone, and the store still closes', async () => {
     const store = await open(`${cluster.url}?schema=left`)
     await cluster.stop('immediate')
     await expect(store.hasSecret('none')).rejects.toThrow(
@@ -206,7 +206,7 @@ describe('a connection', () => {
   })
 })
 
-test('a process that wants nothing more of the store ends without closing it, and one that closes it ends at once', async () => {
+test('a process with an idle store ends without closing it, and one that closes it ends at once', async () => {
   const program = (end: string) => `
     import { openPostgresStore } from '${new URL('../../src/postgres/index.ts', import.meta.url).href}'
     const log = { debug() {}, info() {}, warn() {}, error() {} }

@@ -29,8 +29,8 @@ function nextNotice(store: GatewayStore, topic: string): Promise<unknown> {
   })
 }
 
-describe('two stores at one database', () => {
-  test('announce the end of a turn with its task in the store that commits, and without it in the other one', async () => {
+describe('two stores on one database', () => {
+  test('announce the end of a turn with its task in the committing store, and without it in the other', async () => {
     const { store, other, close } = await openTwo()
     const { message } = await store.admit(sketchIntake('m1', { task: { ...adasTask, context: 'ctx' } }), 'c')
     const [home, elsewhere] = [other, store].map(each => nextNotice(each, `message:${message}`))
@@ -45,7 +45,7 @@ describe('two stores at one database', () => {
     await close()
   })
 
-  test('announce ready work and the end of turns, whichever store causes it', async () => {
+  test('announce ready work and the end of turns of either store', async () => {
     const { store, other, close } = await openTwo()
     const ready = nextNotice(other, 'work')
     const { message } = await store.admit(sketchIntake('m1'), 'c')
@@ -59,7 +59,7 @@ describe('two stores at one database', () => {
     await close()
   })
 
-  test('tell each other the partial answers of an agent, whatever their length and characters', async () => {
+  test('pass an agent’s interim text to each other, at any length and with any characters', async () => {
     const { store, other, close } = await openTwo()
     const chunk = { kind: 'part', chunk: 'ä🦆\0\u001a\ud800'.repeat(10_000) }
     const heard = nextNotice(other, 'message:7')
@@ -68,7 +68,7 @@ describe('two stores at one database', () => {
     await close()
   })
 
-  test('let one store take over a turn whose lease has expired, and refuse the late commit of the other', async () => {
+  test('let one take over an expired lease of the other, whose late commit fails', async () => {
     const { store, other, advance, close } = await openTwo()
     await store.admit(sketchIntake('m1'), 'c')
     const [lost] = await store.leaseTurns(request)
@@ -82,7 +82,7 @@ describe('two stores at one database', () => {
     await close()
   })
 
-  test('lease each turn once, and count correctly, while both ask at the same time', async () => {
+  test('lease each turn once and count correctly in parallel', async () => {
     const { store, other, close } = await openTwo()
     const stores = [store, other]
     const ids = Array.from({ length: 120 }, (_, at) => `m${at}`)
@@ -109,7 +109,7 @@ async function answerAll(store: GatewayStore): Promise<readonly string[]> {
   }
 }
 
-test('a ByteStore of the caller keeps the bytes of objects, and its errors come back across the threads', async () => {
+test('a caller’s ByteStore keeps the bytes of objects, and its errors cross the threads', async () => {
   const kept = new Map<string, Uint8Array>()
   const bytes: ByteStore = {
     name: 'of the test',
@@ -140,7 +140,7 @@ test('a ByteStore of the caller keeps the bytes of objects, and its errors come 
   await later.close()
 })
 
-test('admit() refuses an id that is too long for an index, and accepts the messages beside it', async () => {
+test('admit() refuses an id that is too long for an index, and accepts the other messages', async () => {
   const { store } = await openPostgresTestStore()
   const long = randomBytes(4_000).toString('base64')
   const ends = await Promise.allSettled(['m1', long, 'm2'].map(id => store.admit(sketchIntake(id), 'c')))
@@ -152,22 +152,19 @@ test('admit() refuses an id that is too long for an index, and accepts the messa
   await store.close()
 })
 
-test.each([Number.NaN, undefined])(
-  'a reading that the server refuses, for its limit is %s, fails alone',
-  async limit => {
-    const { store } = await openPostgresTestStore()
-    const filter = { owner: 'ada', limit: limit as number }
-    const ends = await Promise.allSettled([
-      store.findTask(adasTask),
-      store.listTasks(filter),
-      store.transcript.isLocked({ owner: 'ada', thread_id: 'none' }),
-    ])
-    expect(ends).toMatchObject([{ value: undefined }, { reason: { name: 'StatementFailed' } }, { value: false }])
-    await store.close()
-  },
-)
+test.each([Number.NaN, undefined])('a read that the server refuses for its limit %s fails alone', async limit => {
+  const { store } = await openPostgresTestStore()
+  const filter = { owner: 'ada', limit: limit as number }
+  const ends = await Promise.allSettled([
+    store.findTask(adasTask),
+    store.listTasks(filter),
+    store.transcript.isLocked({ owner: 'ada', thread_id: 'none' }),
+  ])
+  expect(ends).toMatchObject([{ value: undefined }, { reason: { name: 'StatementFailed' } }, { value: false }])
+  await store.close()
+})
 
-test('large bytes go in and come out', async () => {
+test('large bytes return unchanged', async () => {
   const { store } = await openPostgresTestStore()
   const bytes = randomBytes(12 * 1024 * 1024)
   const digest = hash('sha256', bytes)
@@ -186,7 +183,7 @@ test('rewriteFiles() refuses, because the files belong to the database server', 
   await store.close()
 })
 
-test('the store keeps characters that PostgreSQL does not keep', async () => {
+test('the store keeps characters that PostgreSQL cannot store', async () => {
   const { store } = await openPostgresTestStore()
   const id = 'nul \0 mark \u001a0 \u001a1'
   await store.admit(sketchIntake(id, { aliases: ['\0'], target: { words: '\0\ud800' } }), 'c\0')
@@ -206,7 +203,7 @@ test('the store keeps characters that PostgreSQL does not keep', async () => {
   await store.close()
 })
 
-test('json_remove() takes members out of a document, and leaves the rest as it was', async () => {
+test('json_remove() removes members of a document, and keeps the rest', async () => {
   const { store, url } = await openPostgresTestStore()
   const remove = async (document: object, ...paths: readonly string[]) => {
     const [row] = await askServer<{ text: string }>(
@@ -223,7 +220,7 @@ test('json_remove() takes members out of a document, and leaves the rest as it w
   await store.close()
 })
 
-test('a write rejects with Unavailable when its connection breaks and leaves nothing; the next one finds a new connection', async () => {
+test('a write rejects with Unavailable when its connection breaks, without effect, and the next one reconnects', async () => {
   const { store, url } = await openPostgresTestStore()
   await store.admit(sketchIntake('m1'), 'c')
   const sendAll = (from: number) =>

@@ -51,7 +51,7 @@ async function cutOff(url: string, holder: string): Promise<void> {
   expect(ended.length).toBe(connectionsOfGateway - operatorPoolSize)
 }
 
-test('a gateway takes over the leases of a dead one within seconds, by no clock; the dead one’s answer comes too late', async () => {
+test('a gateway takes over a dead one’s leases within seconds, without clocks, and the dead one’s answer is late', async () => {
   const url = makeDatabase()
   const [dead, heartbeat] = [await open(url, "de'ad"), await open(url, 'living')]
   await dead.admit(sketchIntake('m1'), 'c')
@@ -66,7 +66,7 @@ test('a gateway takes over the leases of a dead one within seconds, by no clock;
   await heartbeat.close()
 })
 
-test('a gateway that stalls or loses its connections for a moment keeps what it holds; so does an older release, until its time is over', async () => {
+test('a gateway keeps its leases through a short stall or lost connections, and so does an older release', async () => {
   const url = makeDatabase()
   const [dead, stalled, old, heartbeat] = [
     await open(url, 'dead'),

@@ -12,7 +12,7 @@ const faultOf = (content: string, checks?: readonly AnswerCheck[]) => findAnswer
 const markup = 'tool markup in output'
 const call = 'a tool call in output'
 
-describe('what a model says', () => {
+describe('the check of a model’s answer', () => {
   it.each([
     ['<tool_call>{"name":"refund"}</tool_call>', markup],
     ['Let me see. <tool_call>\n{"name": "x"}', markup],
@@ -43,7 +43,7 @@ describe('what a model says', () => {
     ['}', call],
     ['', 'empty output'],
     [' \n', 'empty output'],
-  ])('nobody hears %j (W-25)', (content, fault) => {
+  ])('hides %j (W-25)', (content, fault) => {
     expect(faultOf(content)).toBe(fault)
   })
 
@@ -58,17 +58,17 @@ describe('what a model says', () => {
     ['A refund takes a week.'],
     ['Functions are values.'],
     ['for (const x of xs) { if (x) { y() } }'],
-  ])('%j is (W-25)', content => {
+  ])('passes %j (W-25)', content => {
     expect(faultOf(content)).toBeUndefined()
   })
 
-  it('the check finds braces only where the swarm looks for them, and nothing in sound text (W-25)', () => {
+  it('finds braces only if the swarm looks for them, and accepts sound text (W-25)', () => {
     expect(faultOf('a {b} c', ['braces'])).toBe('braces in output')
     expect(faultOf('<tool_call>', ['braces'])).toBeUndefined()
     expect(faultOf('<tool_call>{"name": "refund"', [])).toBeUndefined()
   })
 
-  it('the check reads any text, however long and odd, in linear time', () => {
+  it('takes linear time for any text', () => {
     for (const piece of ['{"args":', '<|', '```', '[{', '{"name":"refund",', '{ ', '<a:', '"name":"']) {
       const text = piece.repeat(200_000 / piece.length)
       expect([faultOf(text, ['braces', 'markup', 'json_call']), faultOf(`{${text}`)]).toHaveLength(2)
@@ -90,8 +90,8 @@ function hear(pieces: readonly string[], checks?: readonly AnswerCheck[]): strin
 const cut = (text: string, size: number) => text.match(new RegExp(`[\\s\\S]{1,${size}}`, 'g')) ?? []
 const plain = 'All the words of an answer that is long enough to be heard while it is made. '.repeat(6)
 
-describe('the gate', () => {
-  it.each([1, 3, 40])('lets sound words through as they come, %i characters at a time', size => {
+describe('the gate of a stream', () => {
+  it.each([1, 3, 40])('passes sound text as it comes, %i characters at a time', size => {
     const heard: string[] = []
     const semaphore = createStreamedAnswerCheck(rulesOf(), words => void heard.push(words))
     for (const piece of cut(plain, size)) semaphore.add(piece)
@@ -99,7 +99,7 @@ describe('the gate', () => {
     expect(heard.length).toBeGreaterThan((plain.length - 160) / size - 2)
   })
 
-  it('holds the beginning back until there is enough of it', () => {
+  it('holds back the start until it is long enough', () => {
     expect(hear([plain.slice(0, 159)])).toBe('')
     expect(hear([plain.slice(0, 160)])).toBe(plain.slice(0, 160))
   })
@@ -109,11 +109,11 @@ describe('the gate', () => {
     `{"name": "x", "arguments": {"why": "${plain}"}}`,
     `\`\`\`json\n{"why": "${plain}", "name": "x", "arguments": {}}\`\`\``,
     `refund({"why": "${plain}"})`,
-  ])('lets nothing through of %j', text => {
+  ])('passes nothing of %j', text => {
     for (const size of [1, 7, 1_000]) expect(hear(cut(text, size))).toBe('')
   })
 
-  it('holds back text that ends with the beginning of a mark', () => {
+  it('holds back text that ends with the start of a mark', () => {
     const text = `${plain.slice(0, 155)}<tool_call>{}`
     for (const size of [1, 5, 160]) expect(hear(cut(text, size))).toBe('')
     const harmless = `${plain.slice(0, 155)}<b>${plain}`
@@ -127,21 +127,21 @@ describe('the gate', () => {
     '{"name": "refund", "arguments": {}}',
     '```json\n{\n  "name": "refund",\n  "arguments": {}\n}\n```',
     '[ {"function": {"name": "refund", "arguments": {}}}]',
-  ])('shuts at %j in the middle, for good', mark => {
+  ])('closes permanently at %j within the text', mark => {
     for (const size of [1, 2, 13, 5_000]) expect(hear(cut(plain + mark + plain, size))).toBe(plain)
   })
 
-  it('lets a long answer through in half a million pieces, in linear time', () => {
+  it('passes a long answer in half a million chunks, in linear time', () => {
     expect(hear(new Array<string>(500_000).fill('word '))).toHaveLength(2_500_000)
   })
 
-  it('waits where a mark may begin, and goes on when it is none', () => {
+  it('waits at a possible start of a mark, and continues if it is none', () => {
     const code = `${plain}\`\`\`js\nconst f = { a: [1, 2], b: x < y }\n\`\`\`\n`
     expect(hear(cut(code, 1))).toBe(plain)
     expect(hear(cut(code + plain, 1))).toBe(code + plain)
   })
 
-  it('lets through a sound beginning of any text in any pieces, and nothing of a text whose beginning is unsound', () => {
+  it('passes a sound start of any text in any chunks, and nothing after an unsound start', () => {
     const words = oneof(
       constantFrom(
         'Hello there. ',
@@ -229,23 +229,23 @@ describe('a streamed turn', () => {
     expect(formatRows(await client.history.listRaw())).toEqual(['user/a:hi', `assistant/a:${plain}`])
   })
 
-  it('hides an answer that needs a rescue, and shows its replacement when it is whole (W-25)', async () => {
+  it('hides an answer that needs a rescue, and shows its complete replacement (W-25)', async () => {
     const { complete } = await openStreamed([agentSpec('a', speaking('Well, <tool_call>{}', plain))])
     expect(await complete('hi')).toEqual({ answer: plain, heard: '' })
   })
 
-  it('keeps the words before a mark, and the new answer follows them (W-25)', async () => {
+  it('keeps the text before a mark, and the new answer follows (W-25)', async () => {
     const { client, complete } = await openStreamed([agentSpec('a', speaking(`${plain}<tool_call>{}`, 'So it is.'))])
     expect(await complete('hi')).toEqual({ answer: `${plain}\n\nSo it is.`, heard: plain })
     expect((await client.history.listRaw()).map(({ role }) => role)).toEqual(['user', 'resque', 'user', 'assistant'])
   })
 
-  it('shows the placeholder after them, where the new answer is no better (W-25)', async () => {
+  it('shows the placeholder afterwards if the new answer is no better (W-25)', async () => {
     const { complete } = await openStreamed([agentSpec('a', speaking(`${plain}<tool_call>{}`, '<tool_call>'))])
     expect(await complete('hi')).toEqual({ answer: `${plain}\n\nPardon?`, heard: plain })
   })
 
-  it('text from before a hand-over comes first, and the next agent’s text after an empty line (W-21)', async () => {
+  it('shows text from before a hand-over first, and the next agent’s after an empty line (W-21)', async () => {
     const handOver = callOf('navigate_to_b')
     const { client, complete } = await openStreamed([
       agentSpec('a', speaking({ ...handOver, content: plain }), { tools: [createNavigateTool({ to: 'b' })] }),
@@ -255,21 +255,21 @@ describe('a streamed turn', () => {
     expect(formatRows(await client.history.listRaw()).at(-1)).toBe(`assistant/b:${plain}`)
   })
 
-  it('holds back words that are too few for a check when a call follows them', async () => {
+  it('holds back a text that is too short for a check before a call', async () => {
     const look = toolOf('look', context => context.commitToolOutput('x'))
     const spoken = { ...callOf('look'), content: 'Let me look.' }
     const { complete } = await openStreamed([agentSpec('a', speaking(spoken, 'It is x.'), { tools: [look] })])
     expect(await complete('hi')).toEqual({ answer: 'It is x.', heard: '' })
   })
 
-  it('streams nothing where a policy checks the answer, and shows nothing of a refused one', async () => {
+  it('streams nothing if a policy checks the answer, and shows nothing of a refused one', async () => {
     const policies = [{ policyName: 'p', banMessage: 'No.', validateOutput: (words: string) => !words.includes('all') }]
     const { complete } = await openStreamed([agentSpec('a', speaking(plain, `${plain} all`))], { policies })
     expect(await complete('hi')).toEqual({ answer: plain, heard: '' })
     expect(await complete('hi')).toEqual({ answer: 'No.', heard: '' })
   })
 
-  it('shows no words that come after the turn has ended (W-29)', async () => {
+  it('shows no text from after the end of the turn (W-29)', async () => {
     const { deps } = openMemorySwarm()
     const go = Promise.withResolvers<void>()
     const begun = Promise.withResolvers<void>()
@@ -293,7 +293,7 @@ describe('a streamed turn', () => {
     expect(heard).toEqual([plain])
   })
 
-  it('shows the answer of a model without streaming when it is whole', async () => {
+  it('shows the answer of a model without streaming when it is complete', async () => {
     const { complete } = await openStreamed([agentSpec('a', scripted(plain))])
     expect(await complete('hi')).toEqual({ answer: plain, heard: '' })
   })

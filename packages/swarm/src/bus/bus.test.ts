@@ -7,7 +7,7 @@ import { busSources, createNavigateTool, createSwarm, createSwarmBus, openSwarmC
 
 // Tests the events of every source and their listeners.
 
-describe('every source', () => {
+describe('every event source', () => {
   const rich: SwarmSpec = swarmSpec(
     [
       agentSpec('a', scripted(callOf('navigate_to_b'), 'stateless'), { tools: [createNavigateTool({ to: 'b' })] }),
@@ -41,7 +41,7 @@ describe('every source', () => {
     },
   )
 
-  it('tells each of its events, whole, with every name that applies (W-08, W-10)', async () => {
+  it('emits each of its events with all names that apply (W-08, W-10)', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const gateway = createSwarm(rich, deps)
     const connection = await gateway.makeConnection(() => {}, 'c')
@@ -98,7 +98,7 @@ describe('every source', () => {
     }
   })
 
-  it('the events of a turn come in order, with its outcome', async () => {
+  it('the events of a turn arrive in order, with its outcome', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const client = await openSwarmClient(swarmSpec([agentSpec('a', scripted('hello'))]), deps, 'c')
     await client.complete('hi')
@@ -117,9 +117,9 @@ describe('every source', () => {
   })
 })
 
-describe('listeners', () => {
+describe('event listeners', () => {
   it.each([undefined, '*'])(
-    'for %s listeners get the events of all clients, for a client only its own (W-11)',
+    'for %s get the events of all clients, or only those of a client (W-11)',
     async clientId => {
       const { bus } = openMemorySwarm()
       const all: string[] = []
@@ -135,7 +135,7 @@ describe('listeners', () => {
     },
   )
 
-  it.each(busSources)('hear one source alone where they want that: %s (W-11)', async wanted => {
+  it.each(busSources)('may subscribe to one source: %s (W-11)', async wanted => {
     const { bus } = openMemorySwarm()
     const heard: string[] = []
     bus.listen(({ source }) => void heard.push(source), { source: wanted })
@@ -144,7 +144,7 @@ describe('listeners', () => {
     expect(heard).toEqual([wanted])
   })
 
-  it('get events in order, one at a time; an error of one affects no other; they can leave (W-11)', async () => {
+  it('get events in order, one at a time, despite errors of others, and can unsubscribe (W-11)', async () => {
     const { bus, warnings } = openMemorySwarm()
     const told: string[] = []
     let running = 0
@@ -184,7 +184,7 @@ describe('listeners', () => {
     expect(warnings).toHaveLength(10)
   })
 
-  it('hear once, of the first event that passes their filter', async () => {
+  it('may subscribe once, to the first event that passes their filter', async () => {
     const { bus, warnings } = openMemorySwarm()
     const once: string[] = []
     bus.listen(({ clientId, type }) => void once.push(`${clientId} ${type}`), {
@@ -205,7 +205,7 @@ describe('listeners', () => {
     expect(warnings).toHaveLength(6)
   })
 
-  it('get events of the caller’s own making with their payload, under no source of the bus', async () => {
+  it('get custom events with their payload, under no source of the bus', async () => {
     const { bus, events } = openMemorySwarm()
     bus.emitCustom('A', 'my-bus', { n: 1 })
     for (const source of busSources) {
@@ -219,7 +219,7 @@ describe('listeners', () => {
     ])
   })
 
-  it('emitting waits for no listener', async () => {
+  it('do not delay the emitter', async () => {
     const bus = createSwarmBus({ log: { warn() {} } })
     const semaphore = Promise.withResolvers<void>()
     bus.listen(() => semaphore.promise)

@@ -174,7 +174,7 @@ const commitsOf = (events: readonly BusEvent[]) =>
   events.filter(({ source, type }) => source !== 'history-bus' && type !== 'cancel-output')
 
 describe.each(operations)('$name', ({ run, force, rows, type, input = {}, isOfSession, skipped = false }) => {
-  it('stores its rows, then tells its event (W-08)', async () => {
+  it('stores its rows, then emits its event (W-08)', async () => {
     const { client, events, bus, log } = await openClient()
     await run(client.commits, own)
     await bus.drain()
@@ -187,7 +187,7 @@ describe.each(operations)('$name', ({ run, force, rows, type, input = {}, isOfSe
     expect(order).toEqual([...pushed, ...told.map(({ source, type }) => `${source} ${type}`)])
   })
 
-  it('each event has all six fields, its agent and its client (W-10)', async () => {
+  it('emits events with all six fields, its agent and its client (W-10)', async () => {
     const { client, events, bus } = await openClient()
     await run(client.commits, own)
     await bus.drain()
@@ -195,7 +195,7 @@ describe.each(operations)('$name', ({ run, force, rows, type, input = {}, isOfSe
     for (const event of events) expectWhole(event, 'client')
   })
 
-  it('does nothing when its agent is not active any more, unless the caller forces it (W-17)', async () => {
+  it('does nothing if its agent is no longer active, unless the caller forces it (W-17)', async () => {
     const { client, events, bus } = await openClient()
     await client.navigation.changeToAgent('b')
     await bus.drain()
@@ -211,8 +211,8 @@ describe.each(operations)('$name', ({ run, force, rows, type, input = {}, isOfSe
   })
 })
 
-describe.each(withRows)('$name, while the store fails', ({ run, force }) => {
-  it('is an error to its caller, and no listener gets an event (W-09)', async () => {
+describe.each(withRows)('$name with a failing store', ({ run, force }) => {
+  it('throws to its caller, and no listener gets an event (W-09)', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const broken = { ...deps.transcript, append: () => Promise.reject(new Error('disk full')) }
     const client = await openSwarmClient(spec, { ...deps, transcript: broken }, 'c')
@@ -224,7 +224,7 @@ describe.each(withRows)('$name, while the store fails', ({ run, force }) => {
 })
 
 describe('commits without options', () => {
-  it('are those of the active agent', async () => {
+  it('belong to the active agent', async () => {
     const { client } = await openClient()
     const { commits } = client
     expect(await commits.commitUserMessage('words', 'user')).toBe(true)
@@ -246,7 +246,7 @@ describe('commits without options', () => {
     expect(new Set(rows.map(({ agentName }) => agentName))).toEqual(new Set(['a']))
   })
 
-  it('take an image as a Blob, and so does what a user says', async () => {
+  it('accept an image as a Blob, and so does a user’s message', async () => {
     const { client } = await openClient()
     const png = Buffer.from('89504e470d0a1a0a00', 'hex')
     await client.commits.commitUserMessage('look', 'user', { images: [new Blob([png])] })
@@ -257,7 +257,7 @@ describe('commits without options', () => {
 })
 
 describe('a forced message with a Blob', () => {
-  it('belongs to the agent that is active at the call, not to the one that is active later', async () => {
+  it('belongs to the agent active at the call, not to a later one', async () => {
     const { client } = await openClient()
     const committed = client.commits.commitUserMessageForce('look', 'user', { images: [new Blob(['x'])] })
     await client.navigation.changeToAgent('b')
@@ -267,7 +267,7 @@ describe('a forced message with a Blob', () => {
 })
 
 describe('the history bus', () => {
-  it('pop takes the last row with its calls and reports it; without a row it returns null', async () => {
+  it('pop removes the last row with its calls and reports it, or returns null without a row', async () => {
     const { client, events, bus } = await openClient()
     await client.commits.commitUserMessage('u', 'user', own)
     await client.commits.commitToolCalls('so', [call], own)
@@ -287,7 +287,7 @@ describe('the history bus', () => {
     for (const event of events) expectWhole(event, 'client')
   })
 
-  it('pop and a write at once lose nothing: one of them waits or gets an error', async () => {
+  it('a pop with a simultaneous write loses nothing: one of them waits or fails', async () => {
     const { client } = await openClient()
     await client.commits.commitUserMessage('one', 'user', own)
     const done = await Promise.allSettled([

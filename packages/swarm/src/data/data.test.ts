@@ -17,7 +17,7 @@ function openSwarms(overrides: Partial<SwarmSpec> = {}) {
 }
 
 describe('a state', () => {
-  it('is its default until somebody sets it, and again after a clear', async () => {
+  it('has its default until somebody sets it, and again after a clear', async () => {
     const { open } = openSwarms()
     const state = (await open('c')).data.state<Cart>('cart')
     expect(await state.get()).toEqual({ items: 0 })
@@ -27,13 +27,13 @@ describe('a state', () => {
     expect(await state.get()).toEqual({ items: 0 })
   })
 
-  it('is there again after a restart (W-22)', async () => {
+  it('survives a restart (W-22)', async () => {
     const { open } = openSwarms()
     await (await open('c')).data.state<Cart>('cart').set({ items: 5 })
     expect(await (await open('c')).data.state('cart').get()).toEqual({ items: 5 })
   })
 
-  it('is one client’s, or all clients’', async () => {
+  it('belongs to one client, or to all', async () => {
     const { open, bus, events } = openSwarms()
     const [one, two] = [await open('one'), await open('two')]
     await one.data.state<Cart>('cart').set(add)
@@ -48,7 +48,7 @@ describe('a state', () => {
     ])
   })
 
-  it('loses none of many changes at once, in one process and in several', async () => {
+  it('keeps all of many simultaneous changes, in one process or in several', async () => {
     const { open } = openSwarms()
     const clients = await Promise.all([1, 2, 3].map(() => open('c')))
     const states = clients.map(({ data }) => data.state<Cart>('cart'))
@@ -56,7 +56,7 @@ describe('a state', () => {
     expect(await states[0]?.get()).toEqual({ items: 30 })
   })
 
-  it('makes changes one at a time, each once', async () => {
+  it('applies changes one at a time, each once', async () => {
     const { open } = openSwarms()
     const state = (await open('c')).data.state<Cart>('cart')
     let running = 0
@@ -73,7 +73,7 @@ describe('a state', () => {
     expect([await state.get(), count]).toEqual([{ items: 3 }, 3])
   })
 
-  it('allows a change to read it; an error in a change alters nothing and stops no later one', async () => {
+  it('allows a change to read it, and a failed change has no effect', async () => {
     const { open, bus, events } = openSwarms()
     const state = (await open('c')).data.state<Cart>('cart')
     const failed = state.set(() => {
@@ -86,7 +86,7 @@ describe('a state', () => {
     expect(events.map(({ type }) => type)).toEqual(['get-state', 'set-state'])
   })
 
-  it('goes through its middlewares before the store keeps it, and is JSON', async () => {
+  it('passes through its middlewares before it is JSON in the store', async () => {
     const bounded: StateSpec<Cart> = { ...cart, middlewares: [({ items }) => ({ items: Math.min(items, 3) })] }
     const { open } = openSwarms({ states: [bounded] })
     const state = (await open('c')).data.state<Cart>('cart')
@@ -95,7 +95,7 @@ describe('a state', () => {
     expect(await state.get()).toEqual({ items: 3 })
   })
 
-  it('may be null, which is not its default', async () => {
+  it('may be null, unlike its default', async () => {
     const { open } = openSwarms({ states: [{ stateName: 'note', getDefault: () => 'empty' }] })
     const note = (await open('c')).data.state('note')
     await note.set(null)
@@ -104,7 +104,7 @@ describe('a state', () => {
     expect(await note.clear()).toBe('empty')
   })
 
-  it('gives up where other changes always come first', async () => {
+  it('gives up if other changes always come first', async () => {
     const { open, deps } = openSwarms()
     const busy = { ...deps.records, insert: async () => false }
     const client = await open('c', { ...deps, records: busy })
@@ -113,7 +113,7 @@ describe('a state', () => {
     )
   })
 
-  it('only the caller learns what the record store refuses (W-09)', async () => {
+  it('shows a refusal of the record store only to its caller (W-09)', async () => {
     const { open, deps, bus, events } = openSwarms()
     const broken = { ...deps.records, insert: () => Promise.reject(new Error('disk full')) }
     const client = await open('c', { ...deps, records: broken })
@@ -122,7 +122,7 @@ describe('a state', () => {
     expect(events).toEqual([])
   })
 
-  it('stays apart for clients whose ids look like paths, or like the shared one (W-32)', async () => {
+  it('is separate for clients whose ids look like paths, or like the shared one (W-32)', async () => {
     const { open } = openSwarms()
     const ids = ['c', '../c', '["desk","cart"]', 'shared', '']
     for (const id of ids) await (await open(id)).data.state<Cart>('cart').set({ items: ids.indexOf(id) + 1 })
@@ -131,7 +131,7 @@ describe('a state', () => {
     }
   })
 
-  it('of another name there is none', async () => {
+  it('does not exist under another name', async () => {
     const { open } = openSwarms()
     const { data } = await open('c')
     expect(() => data.state('else')).toThrow(new TypeError('the swarm has no state "else"'))
@@ -179,14 +179,14 @@ describe('a compute', () => {
     )
   })
 
-  it('holds over a restart (W-22)', async () => {
+  it('keeps its result over a restart (W-22)', async () => {
     const { made, open } = openComputes()
     await (await open('c')).data.compute('total').get()
     await (await open('c')).data.compute('total').get()
     expect(made).toHaveLength(1)
   })
 
-  it('holds no longer than its time', async () => {
+  it('keeps its result only for its time', async () => {
     const { made, open, pass } = openComputes(1_000)
     const total = (await open('c')).data.compute('total')
     await total.get()
@@ -198,7 +198,7 @@ describe('a compute', () => {
     expect(made).toHaveLength(2)
   })
 
-  it('stores nothing when it fails, and runs again', async () => {
+  it('stores nothing if it fails, and runs again', async () => {
     let count = 0
     const moody = {
       computeName: 'moody',
@@ -214,7 +214,7 @@ describe('a compute', () => {
     expect(await data.compute('moody').get()).toBe(2)
   })
 
-  it('uses no data of one client when all clients share it', async () => {
+  it('uses no data of one client if all clients share it', async () => {
     const mixed = { computeName: 'mixed', isShared: true, dependsOn: ['cart'], compute: () => 1 }
     const { open } = openSwarms({ computes: [mixed] })
     const { data } = await open('c')
@@ -222,7 +222,7 @@ describe('a compute', () => {
   })
 })
 
-it('gives all of it to the tools of an agent and to the next turn', async () => {
+it('the tools of an agent and the next turn get all of its data', async () => {
   const { deps } = openMemorySwarm()
   const put = toolOf('put', async ({ data, commitToolOutput }) => {
     const { items } = await data.state<Cart>('cart').set(add)

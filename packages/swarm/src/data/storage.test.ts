@@ -29,7 +29,7 @@ describe('a storage', () => {
     return { ...memory, open, client: await open('c') }
   }
 
-  it('has items by their ids, in the order in which they came', async () => {
+  it('has items by their ids, in order of insertion', async () => {
     const { client } = await openNotes()
     const storage = client.data.storage('notes')
     for (const id of ['x', 1, '1']) await storage.upsert({ id, text: `of ${typeof id}` })
@@ -48,7 +48,7 @@ describe('a storage', () => {
     expect(await storage.list()).toEqual([])
   })
 
-  it('tells what is done with it', async () => {
+  it('emits events for its changes', async () => {
     const { client, bus, events } = await openNotes()
     const storage = client.data.storage('notes')
     const item = { id: 1, text: 'x' }
@@ -67,7 +67,7 @@ describe('a storage', () => {
     ])
   })
 
-  it('is there again after a restart; a shared one serves everybody, with its default items (W-22)', async () => {
+  it('survives a restart, and a shared one serves everybody with its default items (W-22)', async () => {
     const { client, open } = await openNotes()
     await client.data.storage('notes').upsert({ id: 1 })
     await client.data.storage('faq').upsert({ id: 'closed', text: 'on Sundays' })
@@ -79,7 +79,7 @@ describe('a storage', () => {
     expect(await again.data.storage('faq').list()).toEqual([])
   })
 
-  it('loses nothing of what many put there at once', async () => {
+  it('keeps all of many simultaneous insertions', async () => {
     const { open } = await openNotes()
     const storages = (await Promise.all([1, 2].map(() => open('c')))).map(({ data }) => data.storage('notes'))
     await Promise.all(Array.from({ length: 20 }, (_, id) => storages[id % 2]?.upsert({ id })))

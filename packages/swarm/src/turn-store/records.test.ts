@@ -54,7 +54,7 @@ async function openStorages() {
 
 const most = { records: limits.shared_records, bytes: limits.shared_bytes }
 
-test('what a search derives from a shared item has the ties of that item, and the quota and time of its storage', async () => {
+test('a search result from a shared item has that item’s ties, quota and time', async () => {
   const { data, inserted } = await openStorages()
   await data.storage('orders').upsert({ id: 1, text: 'tea' })
   inserted.length = 0
@@ -68,7 +68,7 @@ test('what a search derives from a shared item has the ties of that item, and th
   ])
 })
 
-test('what a search derives from a conversation of its own goes with the message, and leaves nothing of earlier releases', async () => {
+test('a search result from its own conversation disappears with the message, also from earlier releases', async () => {
   const { data, inserted, memory } = await openStorages()
   const old = { kind: 'swarm-embedding', owner: 'agent:desk', key: 'x' }
   await memory.put(old, [1])

@@ -3,13 +3,13 @@ import { agentSpec, callOf, openMemorySwarm, scripted, swarmSpec, toolOf } from 
 import type { ModelAnswer } from '../index.ts'
 import { openSwarmClient } from '../index.ts'
 
-describe('what is done to a turn from outside', () => {
+describe('control of a running turn', () => {
   const two = (...ids: readonly string[]): ModelAnswer => ({
     content: '',
     tool_calls: ids.flatMap(id => callOf('look', {}, id).tool_calls ?? []),
   })
 
-  it.each(['commitStopTools', 'commitAgentChange'] as const)('%s skips the calls that still wait', async operation => {
+  it.each(['commitStopTools', 'commitAgentChange'] as const)('with %s skips the waiting calls', async operation => {
     const { deps } = openMemorySwarm()
     const ran: string[] = []
     const look = toolOf('look', async ({ toolId, commitToolOutput }) => {
@@ -26,7 +26,7 @@ describe('what is done to a turn from outside', () => {
     expect(ran).toEqual(['1'])
   })
 
-  it('a turn has twenty executions at most, and a polite sentence at the end', async () => {
+  it('ends with a polite sentence after twenty executions', async () => {
     const { deps } = openMemorySwarm()
     let asked = 0
     const model = {
@@ -42,7 +42,7 @@ describe('what is done to a turn from outside', () => {
     expect(asked).toBe(20)
   })
 
-  it('a cancel while the model answers leaves its calls out of the conversation, and runs none', async () => {
+  it('with a cancel while the model answers drops its calls', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const asked = Promise.withResolvers<void>()
     const answered = Promise.withResolvers<ModelAnswer>()
@@ -65,7 +65,7 @@ describe('what is done to a turn from outside', () => {
     expect(JSON.stringify(events)).not.toContain('"look"')
   })
 
-  it('commitCancelOutput gives the answer up', async () => {
+  it('with commitCancelOutput gives up the answer', async () => {
     const { deps, bus, events } = openMemorySwarm()
     const asked = Promise.withResolvers<void>()
     const never = () => {
@@ -88,7 +88,7 @@ describe('what is done to a turn from outside', () => {
     ])
   })
 
-  it('a change of agent within an answer ends its calls', async () => {
+  it('with a change of agent within an answer ends its calls', async () => {
     const { deps } = openMemorySwarm()
     const ran: string[] = []
     const look = toolOf('look', async ({ toolId, commitToolOutput, changeToAgent }) => {

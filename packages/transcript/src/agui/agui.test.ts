@@ -16,7 +16,7 @@ const seedMessage = {
 }
 
 describe('messages of AG-UI and of the older chat format', () => {
-  it('a binary part and a 1.0 image are the same entry, and each comes back in its own form (C-02, C-03)', () => {
+  it('a binary part and a 1.0 image become the same entry, and each returns in its own form (C-02, C-03)', () => {
     const image = { type: 'image', source: { type: 'url', value: signed, mimeType: 'image/jpeg' } }
     const modern = { ...seedMessage, content: [seedMessage.content[0], image] }
     const [[old], [now]] = [read(seedMessage), read(modern)]
@@ -30,7 +30,7 @@ describe('messages of AG-UI and of the older chat format', () => {
     expect(again(seedMessage, modern)).toEqual([seedMessage, modern])
   })
 
-  it('a binary part with data is a file; one with an id alone stays, and is no file (C-11)', () => {
+  it('a binary part with data is a file, while one with only an id is not (C-11)', () => {
     const message = {
       ...seedMessage,
       content: [
@@ -46,7 +46,7 @@ describe('messages of AG-UI and of the older chat format', () => {
     expect(again(message)).toEqual([message])
   })
 
-  it('the reader takes telemetry out of the metadata, and leaves the producer’s own members there (C-19, C-20)', () => {
+  it('the reader removes telemetry from the metadata, and keeps the producer’s members (C-19, C-20)', () => {
     const metadata = {
       run_id: 'run_1773287162123',
       stage: 'tool_execution',
@@ -60,7 +60,7 @@ describe('messages of AG-UI and of the older chat format', () => {
     expect(again(message)).toEqual([message])
   })
 
-  it('arguments are JSON text, and the result finds the name of its call (C-21)', () => {
+  it('arguments are JSON text, and a result gets the name of its call (C-21)', () => {
     const messages = [
       {
         id: 'm1',
@@ -85,7 +85,7 @@ describe('messages of AG-UI and of the older chat format', () => {
     expect(again(...messages)).toEqual(messages)
   })
 
-  it('arguments that are not an object stay as text, and the call has a mark as invalid (TR-02)', () => {
+  it('arguments that are not an object stay text, and the call has an invalid mark (TR-02)', () => {
     for (const text of ['{"a":', '[1]', '']) {
       const call = { id: 'c', type: 'function', function: { name: 'f', arguments: text } }
       const message = { id: 'm', role: 'assistant', toolCalls: [call] }
@@ -94,7 +94,7 @@ describe('messages of AG-UI and of the older chat format', () => {
     }
   })
 
-  it('the reader refuses by its name whatever the validators of 1.0 refuse', () => {
+  it('the reader refuses by name what the 1.0 validators refuse', () => {
     const refuse = (message: object) => () => parseAguiMessage({ id: 'm', ...message })
     const refused = (field: string) =>
       expect.objectContaining({
@@ -109,7 +109,7 @@ describe('messages of AG-UI and of the older chat format', () => {
     expect(() => parseAguiMessage({ role: 'user', content: 'x' })).toThrow(refused('id'))
   })
 
-  it('a message that AG-UI does not know is an activity that names its kind', () => {
+  it('a message unknown to AG-UI becomes an activity that names its kind', () => {
     const entries = numberEntries(
       storeCodec.read(
         [

@@ -25,11 +25,11 @@ test.each([
   ],
   ['store', storeCodec, `Subject: Order 7\n\n${words.content}`],
   ['swarm', swarmCodec, `Subject: Order 7\n\n${words.content}`],
-])('a message in the format %s keeps the subject of a mail', (_, codec, content) => {
+])('a message in the format %s keeps a mail’s subject', (_, codec, content) => {
   expect(codec.write([mail('Order 7')])).toMatchObject([{ content }])
 })
 
-test('a message of AG-UI has no empty part for what has no words there', () => {
+test('an AG-UI message has no empty part for content without text there', () => {
   expect(aguiCodec.write([mail()])).toMatchObject([{ content: [{ type: 'text', text: words.content }] }])
   const onlyMail = { ...mail(), content: { parts: [{ kind: 'email' } as unknown as Part] } }
   expect(aguiCodec.write([onlyMail])).toMatchObject([{ content: '' }])

@@ -28,8 +28,8 @@ const answer = {
 }
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
 
-describe('what an answer cost', () => {
-  it('stands with what an answer says first, and comes back with it', () => {
+describe('the usage of an answer', () => {
+  it('is on the answer’s first message, and reads back', () => {
     const entries = codecs.normalized.read([answer], context)
     expect(entries.map(entry => entry.usage)).toEqual([usage, undefined, undefined, undefined])
     expect(codecs.normalized.write(entries)).toEqual([answer])
@@ -46,7 +46,7 @@ describe('what an answer cost', () => {
     expect(question?.usage).toEqual(usage)
   })
 
-  it.each<FormatName>(['agui', 'envelope', 'normalized'])('is readable elsewhere in the form of %s', format => {
+  it.each<FormatName>(['agui', 'envelope', 'normalized'])('is readable in the format %s', format => {
     const entries = codecs.normalized.read([answer], context)
     const abroad = plain(codecs[format].write(entries, { marker: 'all' })) as object[]
     const elsewhere = codecs[format].read(abroad, { ...context, thread_id: 'elsewhere' })
@@ -57,7 +57,7 @@ describe('what an answer cost', () => {
     )
   })
 
-  it('reaches a chat in the words of AG-UI', () => {
+  it('reaches a chat in AG-UI’s terms', () => {
     const [entry] = codecs.normalized.read([answer], context)
     expect(entry && aguiCodec.write([entry])[0]?.metadata?.usage).toEqual(aguiUsage)
   })
@@ -68,21 +68,21 @@ describe('what an answer cost', () => {
     ['other words', [{ input_tokens: 1 }]],
     ['nothing', []],
     ['no list', { inputTokens: 1 }],
-  ])('stays in the metadata of a message that is not ours: %s', (_, foreign) => {
+  ])('stays in the metadata of a foreign message: %s', (_, foreign) => {
     const message = { id: 'm', role: 'assistant', content: 'hi', metadata: { usage: foreign } }
     const read = aguiCodec.read([message], context)
     expect(read[0]?.usage).toBeUndefined()
     expect(plain(aguiCodec.write(read))).toEqual([message])
   })
 
-  it('makes an answer fail when it is wrong', () => {
+  it('fails the answer if it is invalid', () => {
     const wrong = { ...answer, usage: [{ input_tokens: -1 }] }
     expect(() => codecs.normalized.parse(wrong)).toThrow(
       expect.objectContaining({ code: 'malformed', message: expect.stringContaining('usage.0.input_tokens') }),
     )
   })
 
-  it('disappears with the words of a redacted entry', () => {
+  it('disappears with the text of a redacted entry', () => {
     const [entry] = numberEntries(codecs.normalized.read([answer], context))
     expect(entry && redactEntry(entry)).not.toHaveProperty('usage')
   })

@@ -37,7 +37,7 @@ function expectRefused(value: unknown, reason: string): void {
 }
 
 describe('normalizeEnvelope()', () => {
-  it('a plain row is a text without id and times (E-01)', () => {
+  it('reads a plain row as a text without id and times (E-01)', () => {
     expect(normalizeEnvelope({ role: 'user', content: 'hi' })).toEqual({
       ...form,
       type: 'text',
@@ -48,7 +48,7 @@ describe('normalizeEnvelope()', () => {
     })
   })
 
-  it('the published tool call has a copy of its payload from metadata, which stays as it is (E-02)', () => {
+  it('copies a published tool call’s payload from metadata, which stays unchanged (E-02)', () => {
     expect(normalizeEnvelope(toolCallRow)).toEqual({
       ...form,
       ...toolCallRow,
@@ -57,54 +57,54 @@ describe('normalizeEnvelope()', () => {
     })
   })
 
-  it('the payload takes a tool result’s six keys, null too, and nothing else (E-03)', () => {
+  it('takes exactly a tool result’s six keys into the payload, also null (E-03)', () => {
     const listed = { tool_name: 't', success: false, turn: 2, tool_data: { a: 1 }, media: [1], error: null }
     const { payload, metadata } = normalizeEnvelope({ metadata: { type: 'tool_result', ...listed, extra: 1 } })
     expect(payload).toEqual(listed)
     expect(metadata).toEqual({ type: 'tool_result', ...listed, extra: 1 })
   })
 
-  it('a call id stays in metadata alone (E-04)', () => {
+  it('keeps a call id only in metadata (E-04)', () => {
     const { payload } = normalizeEnvelope({ ...toolCallRow, metadata: { ...toolCallRow.metadata, tool_call_id: 'c1' } })
     expect(Object.keys(payload)).toEqual(['tool_name', 'parameters', 'turn'])
   })
 
-  it('a row without a role has the one of its type (E-05, E-06)', () => {
+  it('gives a row without a role the role of its type (E-05, E-06)', () => {
     const roleOf = (type: string) => normalizeEnvelope({ content: '', metadata: { type } }).role
     expect(['tool_result', 'approval_required', 'input_required'].map(roleOf)).toEqual(['tool', 'tool', 'tool'])
     expect(['text', 'tool_call', 'final_result', 'delta', 'error'].map(roleOf)).toEqual(Array(5).fill('assistant'))
     expect(normalizeEnvelope({ role: null }).role).toBe('assistant')
   })
 
-  it('the reader refuses an empty role, or one that is not text (E-07)', () => {
+  it('refuses a role that is empty or not text (E-07)', () => {
     expectRefused({ role: '' }, 'role must be a non-empty string')
     expectRefused({ role: 7 }, 'role must be a non-empty string')
   })
 
-  it('an unknown role stays (E-08)', () => {
+  it('keeps an unknown role (E-08)', () => {
     expect(normalizeEnvelope({ role: 'wizard' }).role).toBe('wizard')
   })
 
-  it('absent content and null are empty, and the reader refuses a number or a boolean (E-09)', () => {
+  it('reads absent content and null as empty, and refuses a number or a boolean (E-09)', () => {
     expect(normalizeEnvelope({ role: 'user' }).content).toBe('')
     expect(normalizeEnvelope({ role: 'user', content: null }).content).toBe('')
     expectRefused({ role: 'user', content: 5 }, 'content must be a string or array')
     expectRefused({ role: 'user', content: false }, 'content must be a string or array')
   })
 
-  it('a list is multimodal unless its type says text (E-10, E-11)', () => {
+  it('reads a list as multimodal unless its type says text (E-10, E-11)', () => {
     expect(normalizeEnvelope({ content: ['a'] }).type).toBe('multimodal_part')
     expect(normalizeEnvelope({ content: { a: 1 } }).type).toBe('multimodal_part')
     expect(normalizeEnvelope({ content: 'x', metadata: { type: 'multimodal' } }).type).toBe('multimodal_part')
     expect(normalizeEnvelope({ content: ['a'], metadata: { type: 'text' } }).type).toBe('text')
   })
 
-  it('an error in metadata makes an error, null does not, false does (E-12)', () => {
+  it('reads an error in metadata as an error, but not null or false (E-12)', () => {
     const typeOf = (error: unknown) => normalizeEnvelope({ metadata: { error } }).type
     expect(['boom', null, false].map(typeOf)).toEqual(['error', 'text', 'error'])
   })
 
-  it('an envelope without version is a plain row in strict mode, else version 1 with a finding (E-13)', () => {
+  it('reads an envelope without version as a plain row in strict mode, else as version 1 with a finding (E-13)', () => {
     const row = { schema: form.schema, type: 'tool_call', payload: { tool_name: 't' } }
     expect(normalizeEnvelope(row, { isStrict: true })).toMatchObject({ type: 'text', payload: {} })
     const codes: string[] = []
@@ -113,12 +113,12 @@ describe('normalizeEnvelope()', () => {
     expect(codes).toEqual(['version_missing'])
   })
 
-  it('version and type alone make no envelope (E-14)', () => {
+  it('makes no envelope of version and type alone (E-14)', () => {
     expect(normalizeEnvelope({ version: 1, type: 'tool_call' }).type).toBe('text')
     expect(normalizeEnvelope({ version: 1, type: 'tool_call', payload: null }).type).toBe('tool_call')
   })
 
-  it('the reader compares the version as an integer (E-15)', () => {
+  it('compares the version as an integer (E-15)', () => {
     const ofVersion = (version: unknown) => normalizeEnvelope({ version, type: 'text', payload: {} }).version
     expect([1, '1', 1.9].map(ofVersion)).toEqual([1, 1, 1])
     for (const version of [2, '2', '', 'one', 0]) {
@@ -126,14 +126,14 @@ describe('normalizeEnvelope()', () => {
     }
   })
 
-  it('the reader rewrites another schema, with a finding (E-16)', () => {
+  it('rewrites another schema, with a finding (E-16)', () => {
     const codes: string[] = []
     const row = { schema: 'other', version: 1, type: 'text' }
     expect(normalizeEnvelope(row, { report: code => codes.push(code) }).schema).toBe('agents-api.message')
     expect(codes).toEqual(['schema_unknown'])
   })
 
-  it('the reader refuses an unknown type in an envelope, and accepts it in a row (E-17, E-18)', () => {
+  it('refuses an unknown type in an envelope, and accepts it in a row (E-17, E-18)', () => {
     expectRefused({ ...form, type: 'banana' }, 'unsupported type')
     expect(normalizeEnvelope({ metadata: { type: 'banana' } })).toMatchObject({
       type: 'text',
@@ -141,7 +141,7 @@ describe('normalizeEnvelope()', () => {
     })
   })
 
-  it('the reader takes data where there is no payload, and the writer never writes it (E-19, E-20)', () => {
+  it('reads `data` without a payload, and never writes it (E-19, E-20)', () => {
     const read = (row: object) => normalizeEnvelope({ ...form, type: 'delta', ...row })
     expect(read({ data: { index: 0 } }).payload).toEqual({ index: 0 })
     expect(read({ data: { index: 0 } })).not.toHaveProperty('data')
@@ -149,13 +149,13 @@ describe('normalizeEnvelope()', () => {
     expect(read({ data: { index: 0 }, payload: [] }).payload).toEqual({ index: 0 })
   })
 
-  it('an empty map that PHP wrote as a list is a map in our JSON (E-21)', () => {
+  it('reads an empty map that PHP wrote as a list as a map (E-21)', () => {
     const envelope = normalizeEnvelope({ ...form, type: 'text', payload: [], metadata: [] })
     expect(JSON.parse(JSON.stringify(envelope))).toMatchObject({ payload: {}, metadata: {} })
     expect(normalizeEnvelope([])).toMatchObject({ type: 'text', content: '' })
   })
 
-  it('the result drops members that an envelope does not have, and the transcript keeps them (E-22)', () => {
+  it('drops unknown members of an envelope, which the transcript keeps (E-22)', () => {
     const row = { role: 'user', content: 'x', id: 7, created_at: 123, foo: 1 }
     expect(Object.keys(normalizeEnvelope(row))).toEqual([
       'schema',
@@ -170,7 +170,7 @@ describe('normalizeEnvelope()', () => {
     expect(envelopeCodec.read([row], context)[0]?.ext?.envelope?.dropped).toEqual({ id: 7, created_at: 123, foo: 1 })
   })
 
-  it('the reader refuses values that JSON cannot hold (E-23)', () => {
+  it('refuses values outside JSON (E-23)', () => {
     const cyclic: Record<string, unknown> = {}
     cyclic.self = cyclic
     for (const bad of ['\ud800', 1n, Number.NaN, new Date(), cyclic, () => 1]) {
@@ -180,7 +180,7 @@ describe('normalizeEnvelope()', () => {
     expectRefused(null, 'message must be an array')
   })
 
-  it('a second normalization changes nothing, and the result is always canonical (E-27, E-31)', () => {
+  it('changes nothing the second time, and its result is always canonical (E-27, E-31)', () => {
     fc.assert(
       fc.property(messagesOf.envelope, row => {
         const once = normalizeEnvelope(row)
@@ -193,18 +193,18 @@ describe('normalizeEnvelope()', () => {
 })
 
 describe('toProviderMessage()', () => {
-  it('a bare text is itself (E-24)', () => {
+  it('returns a bare text as it is (E-24)', () => {
     expect(toProviderMessage({ role: 'user', content: 'hi' })).toEqual({ role: 'user', content: 'hi' })
   })
 
-  it('a text with metadata says its type there (E-25)', () => {
+  it('puts the type of a text with metadata there (E-25)', () => {
     expect(toProviderMessage({ role: 'user', content: 'hi', metadata: { a: 1 } }).metadata).toEqual({
       a: 1,
       type: 'text',
     })
   })
 
-  it('the envelope’s type and the metadata’s members win (E-26)', () => {
+  it('prefers members of the envelope’s type and of the metadata (E-26)', () => {
     const metadata = { type: 'text', tool_name: 'mine' }
     const payload = { tool_name: 'yours', parameters: { a: 1 } }
     expect(toProviderMessage({ ...form, type: 'tool_call', content: '', payload, metadata }).metadata).toEqual({
@@ -214,7 +214,7 @@ describe('toProviderMessage()', () => {
     })
   })
 
-  it('carries no id and no times', () => {
+  it('omits ids and times', () => {
     const row = { role: 'user', content: 'hi', id: 'm', created_at: '2026-04-28 12:00:00' }
     expect(toProviderMessage(row)).toEqual({ role: 'user', content: 'hi' })
   })
@@ -234,7 +234,7 @@ describe('builders, neighbours and pairs', () => {
     return buildToolResultEnvelope({ content: '', tool_name, metadata: id ? { tool_call_id: id } : {} })
   }
 
-  it('a built tool call is an assistant’s and a built result a user’s', () => {
+  it('a built tool call belongs to the assistant and a built result to the user', () => {
     expect(call('c')).toMatchObject({
       type: 'tool_call',
       role: 'assistant',
@@ -243,7 +243,7 @@ describe('builders, neighbours and pairs', () => {
     expect(result('c')).toMatchObject({ type: 'tool_result', role: 'user', payload: { tool_name: 't' } })
   })
 
-  it('neighbours of one role become one message of parts; twice is once (E-32)', () => {
+  it('neighbours of one role become one message of parts, also when merged twice (E-32)', () => {
     const said = buildTextEnvelope('assistant', 'Look.', { a: 1 })
     const done = { ...call('c'), content: 'Looking' }
     const [merged, ...rest] = coalesceEnvelopes([said, done])
@@ -263,7 +263,7 @@ describe('builders, neighbours and pairs', () => {
     )
   })
 
-  it('the view names orphans by ascending index and drops them; pairs stay (E-33)', () => {
+  it('the view drops orphans by ascending index and names them, and keeps pairs (E-33)', () => {
     const list = [
       result('x'),
       call('a'),
@@ -293,7 +293,7 @@ describe('conversation results', () => {
   const request = { tools: [], provider: 'p', model: 'm', mode: 'chat', payload: {}, max_turns: 3, single_turn: false }
   const builtIn = async () => ({ messages: [buildTextEnvelope('assistant', 'built in')], tool_execution_results: [] })
 
-  it('whatever mix an adapter returns, every message is an envelope (E-28)', () => {
+  it('make an envelope of every message, for any mix of an adapter (E-28)', () => {
     const result = normalizeConversationResult({
       messages: [toolCallRow, { ...form, type: 'text' }],
       usage: { total: 1 },
@@ -302,7 +302,7 @@ describe('conversation results', () => {
     expect(result).toMatchObject({ usage: { total: 1 }, tool_execution_results: [] })
   })
 
-  it('names the path of what is wrong', () => {
+  it('name the path of an invalid member', () => {
     const refuse = (value: unknown) => () => normalizeConversationResult(value)
     const prefix = 'invalid_agent_conversation_result:'
     expect(refuse({})).toThrow(new Rejection('malformed', `${prefix} messages must be an array`))
@@ -325,7 +325,7 @@ describe('conversation results', () => {
     )
   })
 
-  it('a foreign result without messages is a failure that carries the messages as they were (E-29)', async () => {
+  it('are a failure with the messages unchanged if a foreign result has none (E-29)', async () => {
     const messages = [{ role: 'user', content: 'hi' }]
     const result = await runConversation(
       { ...request, messages },
@@ -342,7 +342,7 @@ describe('conversation results', () => {
     })
   })
 
-  it('the store keeps nothing of it as an answer (E-29)', async () => {
+  it('leave no answer in the store after a failure (E-29)', async () => {
     let time = 0
     const system = { now: () => ++time, randomBytes: (size: number) => new Uint8Array(size).fill(++time) }
     const sessions = createSessionStore({
@@ -363,7 +363,7 @@ describe('conversation results', () => {
     expect((await sessions.get(ann, id))?.messages).toEqual([normalizeEnvelope(messages[0])])
   })
 
-  it('the record for observers has names, counts and digests, and shows no value (E-44)', () => {
+  it('give observers names, counts and digests, without values (E-44)', () => {
     const result = normalizeConversationResult({
       messages: [{ role: 'assistant', content: 'done' }],
       tool_execution_results: [
@@ -402,12 +402,12 @@ describe('conversation results', () => {
     expect(reportConversation(stalled).run_outcome).toMatchObject({ status: 'stalled', retryable: true })
   })
 
-  it('null leaves the conversation to the built-in loop', async () => {
+  it('of null leave the conversation to the built-in loop', async () => {
     const result = await runConversation({ ...request, messages: [] }, { foreign: async () => null, builtIn })
     expect(result.messages[0]?.content).toBe('built in')
   })
 
-  it('the reader converts the object of a host or refuses it, and never passes it on (E-30)', () => {
+  it('convert a host’s object or refuse it, and never pass it on (E-30)', () => {
     const host = new (class HostMessage {
       role = 'user'
       content = 'hi'

@@ -12,7 +12,7 @@ test('normalizeEnvelope() keeps members of any name, and never changes its argum
   expect(JSON.stringify(read.metadata)).toBe(text)
 })
 
-test('normalizeEnvelope() reads a list as the map of its indexes, an empty one as the empty map', () => {
+test('normalizeEnvelope() reads a list as a map of its indexes, and an empty list as the empty map', () => {
   expect(normalizeEnvelope({ role: 'user', content: 'x', metadata: ['a', 'b'] }).metadata).toEqual({ 0: 'a', 1: 'b' })
   expect(normalizeEnvelope({ role: 'user', content: 'x', metadata: [] }).metadata).toEqual({})
   expect(normalizeEnvelope({ role: 'user', content: 'x', metadata: 'text' }).metadata).toEqual({})

@@ -32,7 +32,7 @@ function shortenPages(transcript: TranscriptStore, most: number): TranscriptStor
 }
 
 describe('exportThread()', () => {
-  it('gives the same messages however short the pages are, in every format', async () => {
+  it('returns the same messages for any page size, in every format', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...formatNames),
@@ -53,7 +53,7 @@ describe('exportThread()', () => {
     )
   })
 
-  it('reads one page at a time, of bounded size, and none that nobody asks for', async () => {
+  it('reads one page of bounded size at a time, on demand', async () => {
     const transcript = createMemoryTranscript(system)
     const thread = await openThread(transcript)
     await transcript.append(
@@ -124,7 +124,7 @@ const nameless: Partial<Record<ExchangeFormat, (index: number) => readonly objec
 
 describe('importThread()', () => {
   it.each(Object.entries(nameless))(
-    'a repeat after an interruption gives the result of one whole import: %s',
+    'gives the result of one import when it repeats after an interruption: %s',
     async (format, make) => {
       const name = format as ExchangeFormat
       const messages = Array.from({ length: 150 }, (_, index) => make(index)).flat()
@@ -154,7 +154,7 @@ describe('importThread()', () => {
     },
   )
 
-  it('stores nothing when it cannot read the last of many messages, and names it', async () => {
+  it('stores nothing if it cannot read the last of many messages, and names it', async () => {
     const transcript = createMemoryTranscript(system)
     const lines = [...Array.from({ length: 500 }, (_, index) => entryOf('t', index)), { entry_id: 'bad' }]
     await expect(
@@ -166,7 +166,7 @@ describe('importThread()', () => {
     expect(await transcript.read(await openThread(transcript))).toEqual([])
   })
 
-  it('tells of what it noticed by its index in the full list', async () => {
+  it('reports findings by their index in the full list', async () => {
     const transcript = createMemoryTranscript(system)
     const messages = [
       ...Array.from({ length: 250 }, () => ({ type: 'user_message', content: 'x' })),
@@ -176,7 +176,7 @@ describe('importThread()', () => {
     expect(findings).toEqual([expect.objectContaining({ code: 'bag_not_trusted', index: 250 })])
   })
 
-  it('recognizes messages of a store from the time before turns had names', async () => {
+  it('recognizes stored messages from before turns had names', async () => {
     const transcript = createMemoryTranscript(system)
     const thread = await openThread(transcript)
     await transcript.append(thread, [{ ...entryOf(thread.thread_id, 1), turn_id: 'store-5' }])

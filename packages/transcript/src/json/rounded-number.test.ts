@@ -14,7 +14,7 @@ test.each([
   expect(hasRoundedInteger(text)).toBe(isRounded)
 })
 
-test('hasRoundedInteger() reads strings of any length', () => {
+test('hasRoundedInteger() handles strings of any length', () => {
   for (const piece of ['a', String.raw`\n`, String.raw`\\`]) {
     const text = `["${piece.repeat(9_000_000)}",12345678901234567890]`
     expect(hasRoundedInteger(text)).toBe(true)

@@ -30,7 +30,7 @@ describe('messages to agents and their answers', () => {
     expect(normalizedCodec.write(entries)).toEqual([answer])
   })
 
-  it('the same answer in other dialects: calls and results stand alone where the dialect has them so', () => {
+  it('an answer in other formats has separate calls and results if the format does', () => {
     const entries = normalizedCodec.read([answer], context)
     expect(envelopeCodec.write(entries).map(({ type }) => type)).toEqual(['text', 'tool_call', 'tool_result', 'text'])
     const rows = swarmCodec.write(entries, { marker: 'none' })
@@ -42,12 +42,12 @@ describe('messages to agents and their answers', () => {
     expect(rows[0]?.tool_calls?.[0]?.function).toEqual({ name: 'look', arguments: { at: 'it' } })
   })
 
-  it('an answer that waits for one is a question', () => {
+  it('an answer that waits for an answer is a question', () => {
     const [entry] = normalizedCodec.read([{ ...answer, parts: [answer.parts[0]], status: 'input_required' }], context)
     expect(entry).toMatchObject({ kind: 'input_required', wait: { id: 'r1', reason: 'input', state: 'open' } })
   })
 
-  it('the same text under the id of another’s entry does not count as its writer’s', () => {
+  it('the same text under another writer’s entry id does not count as its writer’s', () => {
     const stored = numberEntries(
       swarmCodec.read([{ role: 'user', agentName: 'desk', content: 'yes', mode: 'user' }], context),
     )
@@ -58,24 +58,21 @@ describe('messages to agents and their answers', () => {
     expect(normalizedCodec.read([forged], { ...context, find })[0]?.entry_id).not.toBe(stored[0]?.entry_id)
   })
 
-  it.each(['assistant', 'user'])(
-    'an entry of the role %s without content has no part, and comes back as it was',
-    role => {
-      const row = { role, agentName: 'desk', content: '', mode: 'user' }
-      const [entry] = swarmCodec.read([row], { ...context, agent_key: 'desk' })
-      const stored = numberEntries(entry ? [{ ...entry, content: { parts: [] } }] : [])
-      const written = normalizedCodec.write(stored, { marker: 'all' })
-      expect(written).toMatchObject([{ parts: [] }])
-      const find = (id: string) => stored.find(({ entry_id }) => entry_id === id)
-      const exported = JSON.parse(JSON.stringify(written))
-      expect(normalizedCodec.read(exported, { ...context, find })).toEqual(stored)
-      const [elsewhere] = normalizedCodec.read(exported, context)
-      expect(elsewhere).toMatchObject({ role, kind: entry?.kind, content: { parts: [] } })
-      expect(normalizedCodec.write(elsewhere ? [elsewhere] : [])).toEqual(exported)
-    },
-  )
+  it.each(['assistant', 'user'])('an entry of the role %s without content has no part, and returns unchanged', role => {
+    const row = { role, agentName: 'desk', content: '', mode: 'user' }
+    const [entry] = swarmCodec.read([row], { ...context, agent_key: 'desk' })
+    const stored = numberEntries(entry ? [{ ...entry, content: { parts: [] } }] : [])
+    const written = normalizedCodec.write(stored, { marker: 'all' })
+    expect(written).toMatchObject([{ parts: [] }])
+    const find = (id: string) => stored.find(({ entry_id }) => entry_id === id)
+    const exported = JSON.parse(JSON.stringify(written))
+    expect(normalizedCodec.read(exported, { ...context, find })).toEqual(stored)
+    const [elsewhere] = normalizedCodec.read(exported, context)
+    expect(elsewhere).toMatchObject({ role, kind: entry?.kind, content: { parts: [] } })
+    expect(normalizedCodec.write(elsewhere ? [elsewhere] : [])).toEqual(exported)
+  })
 
-  it('the reader names the wrong member of an object that is neither message nor answer', () => {
+  it('the reader names the invalid member of an object that is neither message nor answer', () => {
     expect(() => normalizedCodec.parse({ ...answer, status: 'odd' })).toThrow(
       expect.objectContaining({ code: 'malformed', message: expect.stringContaining('Cannot read response: status') }),
     )
@@ -84,7 +81,7 @@ describe('messages to agents and their answers', () => {
 })
 
 describe('redactEntry()', () => {
-  it('keeps the position of an entry and none of its words, in any dialect', () => {
+  it('keeps the position of an entry without its text, in any format', () => {
     const entries = numberEntries(normalizedCodec.read([answer], context))
     const left = entries.map(redactEntry)
     expect(left.map(({ seq, chat_seq }) => [seq, chat_seq])).toEqual(
@@ -105,29 +102,26 @@ describe('times and findings of envelopes', () => {
     expect([odd?.at, odd?.native_at]).toEqual([context.at, '0000-00-00 00:00:00'])
   })
 
-  it('what a reader notices reaches its caller with the index (E-13)', () => {
+  it('a reader’s finding reaches its caller with the index (E-13)', () => {
     const reports: unknown[] = []
     const rows = [{ role: 'user' }, { schema: 'agents-api.message', type: 'text', payload: {} }]
     envelopeCodec.read(rows, { ...context, report: ({ code, index }) => reports.push([code, index]) })
     expect(reports).toEqual([['version_missing', 1]])
   })
 
-  it.each(['wizard', 'constructor'])(
-    'the reader takes an envelope of the unknown role %s as the text of a user',
-    role => {
-      const [entry] = envelopeCodec.read([{ role, content: 'hi' }], context)
-      expect([entry?.kind, entry?.role, entry?.native_role]).toEqual(['text', 'user', role])
-    },
-  )
+  it.each(['wizard', 'constructor'])('the reader reads an envelope of the unknown role %s as a user’s text', role => {
+    const [entry] = envelopeCodec.read([{ role, content: 'hi' }], context)
+    expect([entry?.kind, entry?.role, entry?.native_role]).toEqual(['text', 'user', role])
+  })
 
-  it('a tool result that its builder calls a user’s counts as a tool’s, and comes back in its own form (TR-01)', () => {
+  it('a tool result under a user’s role counts as a tool’s, and returns in its own form (TR-01)', () => {
     const row = { role: 'user', content: 'ok', metadata: { type: 'tool_result', tool_name: 't' } }
     const [entry] = envelopeCodec.read([row], context)
     expect([entry?.role, entry?.native_role]).toEqual(['tool', 'user'])
     expect(envelopeCodec.write(entry ? [entry] : [])[0]?.role).toBe('user')
   })
 
-  it('the writer leaves out our own ids on request, and keeps those of the writer (TR-10)', () => {
+  it('the writer omits our own ids on request, and keeps the writer’s (TR-10)', () => {
     const entries = swarmCodec.read([{ role: 'user', agentName: 'a', content: 'x', mode: 'user' }], context)
     expect(envelopeCodec.write(entries)[0]?.id).toBe(entries[0]?.entry_id)
     expect(envelopeCodec.write(entries, { omitsOwnIds: true })[0]).not.toHaveProperty('id')

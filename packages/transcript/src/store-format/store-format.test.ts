@@ -41,7 +41,7 @@ const sampleOf = (type: string): Record<string, Json> =>
 const contents = (messages: readonly { readonly [name: string]: unknown }[]) => messages.map(({ content }) => content)
 
 describe('messages of a store', () => {
-  it('the store takes every one of the 16 types, and returns it with all of its members (S-01)', async () => {
+  it('keep all members for each of the 16 types (S-01)', async () => {
     const { store } = openStore()
     const messages = messageTypeNames.map((type, index) => ({
       ...sampleOf(type),
@@ -56,7 +56,7 @@ describe('messages of a store', () => {
     expect(byTime).toEqual(messages)
   })
 
-  it('whatever a valid message is, the views together give it back (S-01)', async () => {
+  it('appear completely in the views together (S-01)', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(messagesOf.store, { maxLength: 6 }), async given => {
         const { store } = openStore()
@@ -75,7 +75,7 @@ describe('messages of a store', () => {
     )
   })
 
-  it('the store refuses an unknown type with the list of known ones (S-02)', () => {
+  it('fail for an unknown type with the list of known ones (S-02)', () => {
     expect(() => parseStoreMessage({ type: 'nope', content: 1 })).toThrow(
       expect.objectContaining({
         code: 'malformed',
@@ -85,7 +85,7 @@ describe('messages of a store', () => {
     expect(() => parseStoreMessage({ type: 'constructor', content: 1 })).toThrow('unknown type')
   })
 
-  it('the store refuses a missing member by its name (S-03)', () => {
+  it('fail for a missing member by its name (S-03)', () => {
     for (const type of messageTypeNames) {
       for (const name of messageTypes[type].required_fields) {
         const { [name]: _, ...message } = sampleOf(type)
@@ -102,7 +102,7 @@ describe('messages of a store', () => {
     expect(messageTypes.synthesis.required_fields).toEqual(['content', 'from_manager'])
   })
 
-  it('an action and a delegation come back without a content made up (S-04)', async () => {
+  it('get no content if they are an action or a delegation (S-04)', async () => {
     const { store } = openStore()
     await store.add('job', [sampleOf('action'), sampleOf('delegation')], 'a')
     const [action, delegation] = await store.listAgent('job', 'a')
@@ -112,7 +112,7 @@ describe('messages of a store', () => {
     expect(delegation).not.toHaveProperty('content')
   })
 
-  it('content keeps its type (S-05)', async () => {
+  it('keep the type of their content (S-05)', async () => {
     const { store } = openStore()
     const given = ['text', '', ['list', 1], { map: {} }, 7, null, true]
     await store.add(
@@ -123,7 +123,7 @@ describe('messages of a store', () => {
     expect(contents(await store.listAgent('job', 'a'))).toEqual(given)
   })
 
-  it('a message without a time gets one, and the transcript knows that it is ours (S-07)', async () => {
+  it('get a time if they have none, which the transcript marks as ours (S-07)', async () => {
     const { store, transcript } = openStore()
     await store.add(
       'job',
@@ -141,7 +141,7 @@ describe('messages of a store', () => {
 })
 
 describe('the four views', () => {
-  it('the conversation is the two types, in order, with equal times in order of arrival (S-06)', async () => {
+  it('show the conversation of two types in order, with equal times by arrival (S-06)', async () => {
     const { store } = openStore()
     await store.add('job', [
       { type: 'user_message', content: 1, timestamp: 1 },
@@ -152,7 +152,7 @@ describe('the four views', () => {
     expect(contents(await store.listConversation('job'))).toEqual([1, 2, 3])
   })
 
-  it('an agent’s view is its own alone, plans and contexts too, unless types say otherwise (S-08, S-09)', async () => {
+  it('show an agent only its own messages, plans and contexts included, unless types say otherwise (S-08, S-09)', async () => {
     const { store } = openStore()
     await store.add('job', messageTypeNames.map(sampleOf), 'worker-1')
     await store.add('job', [sampleOf('task')], 'worker-2')
@@ -164,7 +164,7 @@ describe('the four views', () => {
     expect(seed.map(({ type }) => type).toSorted()).toEqual(six.toSorted())
   })
 
-  it('the order of storing decides, whatever clocks say, and the time keeps its form (S-06, S-11)', async () => {
+  it('keep the order of storage for any clocks, and the form of times (S-06, S-11)', async () => {
     const { store } = openStore()
     const at = (timestamp: number) => ({ type: 'user_message', content: timestamp, timestamp })
     await store.add('job', [at(3), at(1)])
@@ -180,14 +180,14 @@ describe('the four views', () => {
     expect(contents(await store.listTeam('job', ['b', 'a']))).toEqual(['late', 'early'])
   })
 
-  it('the global view has both types of every agent (S-10)', async () => {
+  it('show both types of every agent globally (S-10)', async () => {
     const { store } = openStore()
     await store.add('job', [sampleOf('synthesis'), sampleOf('task')], 'a')
     await store.add('job', [sampleOf('global_observation')], 'b')
     expect((await store.listGlobal('job')).map(({ type }) => type)).toEqual(['synthesis', 'global_observation'])
   })
 
-  it('the view merges a team in order, with the agent in every row; an empty team gives nothing (S-11)', async () => {
+  it('merge a team in order with the agent in every row, and return nothing for an empty team (S-11)', async () => {
     const { store } = openStore()
     for (const [key, content] of [
       ['a', 1],
@@ -206,7 +206,7 @@ describe('the four views', () => {
     expect(await store.listTeam('job', [])).toEqual([])
   })
 
-  it('a limit takes the oldest, a tail the newest, both ascending; 0 and none are all (S-12)', async () => {
+  it('return the oldest for a limit and the newest for a tail, ascending, and all for 0 (S-12)', async () => {
     const { store } = openStore()
     const given = Array.from({ length: 10 }, (_, content) => ({ type: 'user_message', content }))
     await store.add('job', given)
@@ -218,7 +218,7 @@ describe('the four views', () => {
     expect(await view()).toHaveLength(10)
   })
 
-  it('a team’s limit counts in all, or for each agent on request (S-13)', async () => {
+  it('count a team’s limit in all, or per agent on request (S-13)', async () => {
     const { store } = openStore()
     for (const key of ['a', 'a', 'a', 'b', 'b', 'b']) await store.add('job', [{ type: 'task', content: key }], key)
     expect(contents(await store.listTeam('job', ['a', 'b'], { limit: 2 }))).toEqual(['a', 'a'])
@@ -226,7 +226,7 @@ describe('the four views', () => {
     expect(contents(each)).toEqual(['a', 'a', 'b', 'b'])
   })
 
-  it('two locations share nothing, whatever characters they have (S-14)', async () => {
+  it('are separate for two locations with any characters (S-14)', async () => {
     const { store } = openStore()
     const locations = ['a', 'a/', 'a/b', '../a', 'a:b', '', '"a"', 'a\u0000b']
     for (const location of locations) await store.add(location, [{ type: 'user_message', content: location }])
@@ -234,7 +234,7 @@ describe('the four views', () => {
     expect(await store.listConversation('A')).toEqual([])
   })
 
-  it('pairs an observation with its action over two calls', async () => {
+  it('pair an observation with its action over two calls', async () => {
     const { store, transcript } = openStore()
     await store.add('job', [sampleOf('action')], 'a')
     await store.add('job', [sampleOf('observation')], 'b')
@@ -247,7 +247,7 @@ describe('the four views', () => {
 })
 
 describe('createStoreMemory()', () => {
-  it('a memory needs a store, a location and a key (S-15)', () => {
+  it('needs a store, a location and a key (S-15)', () => {
     const { store } = openStore()
     const options = { store, location: 'job', agent_key: 'a' }
     const refuse = (change: object) => () => createStoreMemory({ ...options, ...change })
@@ -257,7 +257,7 @@ describe('createStoreMemory()', () => {
     expect(refuse({ store: undefined })).toThrow(refusal('message_store'))
   })
 
-  it('history comes in blocks, or merged by time (S-16)', async () => {
+  it('returns history in blocks, or merged by time (S-16)', async () => {
     const { store } = openStore()
     await store.add('job', [{ type: 'global_observation', content: 'g', timestamp: 1 }])
     await store.add('job', [{ type: 'task', content: 'team', timestamp: 2 }], 'w')
@@ -281,7 +281,7 @@ describe('createStoreMemory()', () => {
     ])
   })
 
-  it('without subordinates the memory asks for no team (S-17)', async () => {
+  it('asks for no team without subordinates (S-17)', async () => {
     const { store } = openStore()
     const asked: string[] = []
     const listTeam = async () => {
@@ -292,7 +292,7 @@ describe('createStoreMemory()', () => {
     expect(asked).toEqual([])
   })
 
-  it('the memory stores new messages under the agent, and all agents see a broadcast (S-18, S-19)', async () => {
+  it('stores new messages under the agent, and all agents see a broadcast (S-18, S-19)', async () => {
     const { store } = openStore()
     const a = createStoreMemory({ store, location: 'job', agent_key: 'a' })
     const b = createStoreMemory({ store, location: 'job', agent_key: 'b' })
@@ -324,7 +324,7 @@ describe('filters by role', () => {
     agent_key,
   })
 
-  it('an orchestrator sees the last eight of the conversation, or the given number; 0 is none (S-20)', () => {
+  it('show an orchestrator the last eight messages, or the given number, where 0 means none (S-20)', () => {
     const history = [...conversation, trace('task', 'x', 30), synthesis(0)]
     const seen = (max?: number) =>
       contents(filterMessagesByRole(history, { role: 'orchestrator', max_conversation_turns: max }))
@@ -333,7 +333,7 @@ describe('filters by role', () => {
     expect(seen(0)).toEqual([])
   })
 
-  it('a manager sees the synthesis of the phase before alone (S-21, S-32)', () => {
+  it('show a manager only the previous phase’s synthesis (S-21, S-32)', () => {
     const history = [...conversation, synthesis(0), synthesis(1), synthesis(2)]
     const seen = (options: object) => contents(filterMessagesByRole(history, { role: 'manager', ...options }))
     expect(seen({})).toEqual([])
@@ -343,7 +343,7 @@ describe('filters by role', () => {
     expect(seen({ phase_id: 5, previous_phase_id: 0 })).toEqual(['phase 0'])
   })
 
-  it('a worker sees its own current turn, and nobody else’s work (S-22, S-24, S-33)', () => {
+  it('show a worker its own current turn only (S-22, S-24, S-33)', () => {
     const history = [
       trace('task', 'old', 1),
       trace('observation', 'old result', 2),
@@ -361,7 +361,7 @@ describe('filters by role', () => {
     expect(seen('w4')).toEqual([])
   })
 
-  it('a broadcast of an earlier turn does not belong to this one, wherever it stands in the list (S-23)', () => {
+  it('hide a broadcast of an earlier turn, at any position in the list (S-23)', () => {
     const broadcast = (content: string, timestamp: number) => ({
       type: 'global_observation',
       content,
@@ -372,7 +372,7 @@ describe('filters by role', () => {
     expect(contents(filterMessagesByRole(history, { role: 'worker', agent_key: 'w' }))).toEqual(['now', 'since'])
   })
 
-  it('a manager’s turn begins with the manager’s own task, not with a later one of a subordinate (S-24)', () => {
+  it('begin a manager’s turn with its own task, not with a subordinate’s later one (S-24)', () => {
     const history = [
       trace('task', 'lead', 1, 'boss'),
       trace('final', 'Task completed', 2, 'boss'),
@@ -386,7 +386,7 @@ describe('filters by role', () => {
   })
 
   it.each(['All completed', 'a success', 'Done.', 'We have FINISHED', 'task complete'])(
-    'the final word %j ends a turn (S-25)',
+    'end a turn at the final word %j (S-25)',
     words => {
       const turn = [trace('task', 'a', 1), trace('final', words, 2)]
       expect(isMessageTurnComplete(turn, { agent_key: 'w' })).toBe(true)
@@ -395,7 +395,7 @@ describe('filters by role', () => {
     },
   )
 
-  it('an earlier turn’s end has no effect, and only the last ten entries count (S-25)', () => {
+  it('ignore an earlier turn’s end, and read only the last ten entries (S-25)', () => {
     const end = trace('final', 'Task completed', 2)
     const isComplete = (messages: readonly object[]) => isMessageTurnComplete(messages, { agent_key: 'w' })
     expect(isComplete([trace('task', 'a', 1), end])).toBe(true)
@@ -443,7 +443,7 @@ describe('builders and catalogue', () => {
     ],
   ]
 
-  it.each(built)('%s has exactly its members, with and without options (S-26)', (type, make, members, further) => {
+  it.each(built)('give %s exactly its members, with and without options (S-26)', (type, make, members, further) => {
     expect(make()).toEqual({ type, ...members, timestamp: 9 })
     const empty = Object.fromEntries(Object.keys(further).map(name => [name, name === 'phase_id' ? undefined : '']))
     expect(make({ turn_id: '', ...empty })).toEqual({ type, ...members, timestamp: 9 })
@@ -451,25 +451,25 @@ describe('builders and catalogue', () => {
     expect(make({ ...fullMembers, extra: { step: 2 } })).toEqual({ type, ...members, ...fullMembers, step: 2 })
   })
 
-  it('there is a builder for every type (S-26)', () => {
+  it('have a builder for every type (S-26)', () => {
     expect(built.map(([type]) => type).toSorted()).toEqual([...messageTypeNames].toSorted())
   })
 
-  it('the time 0 stays (S-27)', () => {
+  it('keep the time 0 (S-27)', () => {
     expect(build.createTaskEntry('t', { timestamp: 0 }).timestamp).toBe(0)
   })
 
-  it('a further member never replaces one that the builder sets (S-28)', () => {
+  it('let no further member replace one that the builder sets (S-28)', () => {
     const extra = { type: 'final', content: 'other', step: 2 }
     expect(build.createTaskEntry('t', { extra })).toEqual({ type: 'task', content: 't', step: 2, timestamp: 9 })
   })
 
-  it('of a type there is not, nothing is known (S-29)', () => {
+  it('know nothing of an unknown type (S-29)', () => {
     expect(findMessageTypeInfo('nope')).toBeUndefined()
     expect(findMessageTypeInfo('toString')).toBeUndefined()
   })
 
-  it('the catalogue has sixteen types, each with a builder there is (S-30)', () => {
+  it('list sixteen types, each with an existing builder (S-30)', () => {
     expect(messageTypeNames).toHaveLength(16)
     for (const type of messageTypeNames) {
       const { builder, description, optional_fields } = messageTypes[type]
@@ -481,7 +481,7 @@ describe('builders and catalogue', () => {
     expect(messageTypes.action.required_arguments).toEqual(['tool_name', 'tool_args'])
   })
 
-  it('the record of a job gives its words and actions, and skips the rest', () => {
+  it('the record of a job contains its text and actions, and skips the rest', () => {
     const job = {
       conversation: [
         { role: 'user', content: 'a' },

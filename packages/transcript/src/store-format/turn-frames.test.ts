@@ -43,7 +43,7 @@ const thread = [
   entry(10, 'said before', { role: 'user' }),
 ]
 
-test('every turn of an agent begins with its task and ends with its answer; a noted one stands for itself', () => {
+test('every turn of an agent begins with its task and ends with its answer, unless the agent noted them', () => {
   const rows = frameTurns(thread)
     .filter(({ scope }) => scope === 'agent')
     .map(({ kind, agent_key, turn_id }) => [turn_id, agent_key, kind].join(' '))
@@ -59,7 +59,7 @@ test('every turn of an agent begins with its task and ends with its answer; a no
   expect(frameTurns(thread).filter(each => thread.includes(each))).toEqual(thread)
 })
 
-test('the views of a store read them, with limits and types, and a plain transcript knows nothing of them (S-09)', async () => {
+test('the views of a store read turn frames with limits and types, unlike a plain transcript (S-09)', async () => {
   const transcript = createMemoryTranscript(system)
   const key = await transcript.openThread('me', { transport: 'store', key: 'place' })
   await transcript.append(

@@ -26,7 +26,7 @@ function makeEntry(thread: ThreadKey, body: Partial<EntryBody> = {}): EntryBody 
 }
 
 describe('createMemoryTranscript()', () => {
-  it('gives one thread for one alias of one owner, and another owner another one', async () => {
+  it('returns one thread per alias and owner', async () => {
     const { store } = openStore()
     const first = await store.openThread('ann', alias)
     expect(await store.openThread('ann', alias)).toEqual(first)
@@ -45,7 +45,7 @@ describe('createMemoryTranscript()', () => {
     )
   })
 
-  it('counts what is visible without holes while invisible entries lie between (001 seq)', async () => {
+  it('counts visible entries without gaps while invisible ones lie between (001 seq)', async () => {
     const { store } = openStore()
     const thread = await store.openThread('ann', alias)
     const said = makeEntry(thread)
@@ -65,7 +65,7 @@ describe('createMemoryTranscript()', () => {
     expect(chat.map(({ entry_id }) => entry_id)).toEqual([answer.entry_id])
   })
 
-  it('appends the same message of a dialect once, with all of its entries', async () => {
+  it('appends the same message of a format once, with all its entries', async () => {
     const { store } = openStore()
     const thread = await store.openThread('ann', alias)
     const head = { native_id: 'm1', ext: { agui: { of: 2 } } }
@@ -79,7 +79,7 @@ describe('createMemoryTranscript()', () => {
     expect(await store.read(thread)).toEqual(first)
   })
 
-  it('reads ranges from both ends; 0 of them are none', async () => {
+  it('reads ranges from both ends, where 0 means none', async () => {
     const { store } = openStore()
     const thread = await store.openThread('ann', alias)
     await store.append(
@@ -94,7 +94,7 @@ describe('createMemoryTranscript()', () => {
     expect(await numbers({ limit: 0 })).toEqual([])
   })
 
-  it('the store refuses a second writer under a lock, and a stale token releases nothing (E-35)', async () => {
+  it('refuses a second writer under a lock, and a stale token releases nothing (E-35)', async () => {
     const { store, pass } = openStore()
     const thread = await store.openThread('ann', alias)
     const first = await store.acquireLock(thread, 300)
@@ -112,7 +112,7 @@ describe('createMemoryTranscript()', () => {
     expect(await store.read(thread)).toHaveLength(2)
   })
 
-  it('replaces the whole list at once and forgets a thread with its names', async () => {
+  it('replaces the whole list at once, and deletes a thread with its names', async () => {
     const { store } = openStore()
     const thread = await store.openThread('ann', alias)
     await store.append(thread, [makeEntry(thread), makeEntry(thread)])
@@ -127,7 +127,7 @@ describe('createMemoryTranscript()', () => {
     expect(await store.findThread('ann', alias)).toBeUndefined()
   })
 
-  it('never gives the name of one thread to another one', async () => {
+  it('never gives one thread’s name to another', async () => {
     const { store } = openStore()
     await store.openThread('ann', alias)
     const other = await store.openThread('ann', { transport: 'email', key: '<a@b>' })

@@ -17,7 +17,7 @@ const read = (...rows: object[]): readonly EntryBody[] => swarmCodec.read(rows, 
 const again = (...rows: object[]) => JSON.parse(JSON.stringify(swarmCodec.write(read(...rows))))
 
 describe('ISwarmMessage', () => {
-  it('a message with every field comes back field for field (W-01)', () => {
+  it('returns with every field unchanged (W-01)', () => {
     const message = {
       role: 'assistant',
       agentName: 'refunds',
@@ -33,7 +33,7 @@ describe('ISwarmMessage', () => {
     expect(again(message)).toEqual([message])
   })
 
-  it('the reader takes the three further roles (W-02)', () => {
+  it('accepts the three further roles (W-02)', () => {
     const rows = ['resque', 'flush', 'developer'].map(role => ({ ...row, role, mode: 'tool' }))
     expect(again(...rows)).toEqual(rows)
     expect(read(...rows).map(({ kind, role }) => [kind, role])).toEqual([
@@ -43,7 +43,7 @@ describe('ISwarmMessage', () => {
     ])
   })
 
-  it('the reader refuses an unknown mode, an unknown type of call, and two calls of one id by name (W-03, W-07)', () => {
+  it('fails by name for an unknown mode, an unknown type of call, and two calls with one id (W-03, W-07)', () => {
     const refuse = (change: object) => () => parseSwarmMessage({ ...row, ...change })
     const call = { id: 'c', type: 'function', function: { name: 'f', arguments: {} } }
     const refused = (message: string) =>
@@ -61,12 +61,12 @@ describe('ISwarmMessage', () => {
     )
   })
 
-  it('payload null, absent and an object are three states (W-04)', () => {
+  it('distinguishes a null, an absent and an object payload (W-04)', () => {
     const rows = [{ ...row, payload: null }, row, { ...row, payload: {} }, { ...row, payload: { a: null } }]
     expect(again(...rows)).toEqual(rows)
   })
 
-  it('images as bytes, Blob and base64 are the same bytes, and a file of the type they have (W-05)', async () => {
+  it('has the same bytes for images as bytes, Blob and base64, and a file of their type (W-05)', async () => {
     const images = await encodeSwarmImages([png, new Blob([png]), png.toString('base64')])
     expect(new Set(images).size).toBe(1)
     const several = [new Blob([png]), new Uint8Array(png), png.toString('base64')]
@@ -92,7 +92,7 @@ describe('ISwarmMessage', () => {
     expect(again(odd)).toEqual([odd])
   })
 
-  it('arguments are an object here, text in AG-UI, a map in 000 and 002, and the same after all conversions (W-06)', () => {
+  it('has arguments as an object, in AG-UI as text, in 000 and 002 as a map, equal after all conversions (W-06)', () => {
     const given = {
       ...row,
       role: 'assistant',

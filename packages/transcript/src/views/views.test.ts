@@ -34,7 +34,7 @@ const rowsOf = (entries: readonly TranscriptEntry[]) =>
 const orders = Object.fromEntries(formatNames.map(format => [format, fc.array(messagesOf[format], { maxLength: 8 })]))
 
 describe('viewEntries()', () => {
-  it('the view hides everything before the last flush or rescue, and the transcript keeps it (W-12, W-13)', () => {
+  it('hides everything before the last flush or rescue, which the transcript keeps (W-12, W-13)', () => {
     const entries = readAll('swarm', [
       swarmRow('user', 'one'),
       swarmRow('flush', ''),
@@ -48,7 +48,7 @@ describe('viewEntries()', () => {
     expect(entries[3]?.error).toEqual({ message: 'empty output' })
   })
 
-  it('another agent sees the shared entries, and none of the first one’s calls, results and system rows (W-14)', () => {
+  it('shows another agent the shared entries without the first one’s calls, results and system rows (W-14)', () => {
     const entries = readAll('swarm', [
       swarmRow('user', 'hi'),
       swarmRow('system', 'be kind'),
@@ -62,7 +62,7 @@ describe('viewEntries()', () => {
     expect(seen('a')).toHaveLength(6)
   })
 
-  it('the window counts messages, 0 is none, and a pair over its edge stays out whole (W-15, W-16)', () => {
+  it('counts messages in the window, where 0 is none, and omits a pair over its edge (W-15, W-16)', () => {
     const entries = readAll('swarm', [
       swarmRow('user', 'hi'),
       swarmRow('assistant', 'looking', 'a', call('c1', 'c2')),
@@ -76,7 +76,7 @@ describe('viewEntries()', () => {
     expect(seen(3)).toEqual(['assistant:there'])
   })
 
-  it('the view hides an unanswered call and an unasked result, and names each (E-33)', () => {
+  it('hides an unanswered call and a result without a call, and names each (E-33)', () => {
     const entries = readAll('envelope', [
       { content: '', metadata: { type: 'tool_call', tool_name: 'a', tool_call_id: '1' } },
       { content: 'x', metadata: { type: 'tool_result', tool_name: 'b', tool_call_id: '2' } },
@@ -88,7 +88,7 @@ describe('viewEntries()', () => {
     expect(reports).toEqual(['orphan_tool_call 0', 'orphan_tool_result 1'])
   })
 
-  it('S-22 as a configuration of the pipeline: a worker’s own turn and the broadcasts since', () => {
+  it('shows a worker’s own turn and the broadcasts since, by the pipeline’s configuration (S-22)', () => {
     const trace = (type: string, content: string, agent_key: string) => ({ type, content, agent_key })
     const entries = readAll('store', [
       { type: 'user_message', content: 'hi' },
@@ -112,7 +112,7 @@ describe('viewEntries()', () => {
     ])
   })
 
-  it('takes nothing from what it has taken already, in every dialect', () => {
+  it('changes nothing when applied twice, in every format', () => {
     for (const format of formatNames) {
       fc.assert(
         fc.property(orders[format] ?? fc.constant([]), messages => {
@@ -128,7 +128,7 @@ describe('viewEntries()', () => {
 })
 
 describe('buildHistory()', () => {
-  it('roles alternate, a call and its result are one part, and the history leaves out plans and markers', () => {
+  it('alternates roles, joins a call and its result in one part, and omits plans and markers', () => {
     const entries = readAll('swarm', [
       swarmRow('user', 'hi'),
       swarmRow('system', 'be kind'),
@@ -144,7 +144,7 @@ describe('buildHistory()', () => {
     ])
   })
 
-  it('never gives two turns of one role, for any words in any dialect', () => {
+  it('never returns two adjacent turns of one role, for any text in any format', () => {
     for (const format of formatNames) {
       fc.assert(
         fc.property(orders[format] ?? fc.constant([]), messages => {
@@ -158,7 +158,7 @@ describe('buildHistory()', () => {
 })
 
 describe('waits', () => {
-  it('a question belongs to a tool, and the next message of the user answers it (E-40)', () => {
+  it('a question belongs to a tool, and the user’s next message answers it (E-40)', () => {
     const question = buildQuestionEnvelope('Which one?')
     expect(question).toMatchObject({ type: 'input_required', role: 'tool' })
     const asked = readAll('envelope', [{ role: 'user', content: 'hi' }, question])
@@ -168,7 +168,7 @@ describe('waits', () => {
     expect(listOpenWaits(answered, 0)).toEqual([])
   })
 
-  it('an approval stays open over other messages until its result, or its time (TR-26)', () => {
+  it('an approval stays open over other messages until its result or its deadline (TR-26)', () => {
     const approval = {
       schema: 'agents-api.message',
       version: 1,

@@ -18,7 +18,7 @@ const segment = fc
   .filter(text => !/[/\\\p{Cc}]/u.test(text) && text !== '.' && text !== '..' && text.isWellFormed())
 
 describe('a signed URL', () => {
-  it('leads back to the same bucket and path, whatever characters they contain (C-08)', async () => {
+  it('leads to the same bucket and path, with any characters (C-08)', async () => {
     const { signer } = openSigner()
     const locations = fc.record({
       bucket: segment,
@@ -34,7 +34,7 @@ describe('a signed URL', () => {
     await fc.assert(fc.asyncProperty(locations, check), { numRuns: 100 })
   })
 
-  it('an encoded slash is a slash after decoding (C-08)', () => {
+  it('decodes an encoded slash to a slash (C-08)', () => {
     const location = parseSignedUrl(`${origin}/storage/v1/object/sign/b/x%2Fy%20z/%C3%BC.jpg?token=a.b.c`)
     expect(location).toMatchObject({ bucket: 'b', path: 'x/y z/ü.jpg' })
     expect(location && formatLocation(location)).toBe('b/x/y%20z/%C3%BC.jpg')
@@ -54,11 +54,11 @@ describe('a signed URL', () => {
     `${origin}/storage/v1/object/sign/b/x`,
     `${origin}/storage/v1/object/public/b/x?token=a.b.c`,
     'ftp://agents.test/storage/v1/object/sign/b/x?token=a.b.c',
-  ])('is none: %s (C-09)', url => {
+  ])('is invalid as %s (C-09)', url => {
     expect(parseSignedUrl(url)).toBeUndefined()
   })
 
-  it('is invalid for another location, with another key, and after its time (C-06)', async () => {
+  it('is invalid for another location, with another key, and after its expiry (C-06)', async () => {
     const { signer, pass } = openSigner()
     const location = { bucket: 'b', path: 'x' }
     const { url, expires_at } = await signer.sign(location)

@@ -51,7 +51,7 @@ const wordsOf = (messages: readonly Message[]) =>
   messages.filter(({ role, content }) => role === 'assistant' && content).map(({ content }) => content)
 
 describe('createRunWriter()', () => {
-  it('separates the parts of an answer that comes at once', async () => {
+  it('separates the parts of an unstreamed answer', async () => {
     const events = writeRun(writer => {
       writer.complete(answer([text('here'), text('there')]))
       writer.finish({ kind: 'success' })
@@ -59,7 +59,7 @@ describe('createRunWriter()', () => {
     expect(wordsOf(await readAsClient(events))).toEqual(['here\n\nthere'])
   })
 
-  it('separates the texts of one piece, and those of another section', async () => {
+  it('separates the texts of one chunk, and those of another section', async () => {
     const travel = { ...text('Bus at 9.'), section: { id: 'b' } } as Part
     const parts = [text('Tea is ready.'), text('Milk is cold.'), travel]
     const events = writeRun(writer => {
@@ -94,12 +94,12 @@ describe('createRunWriter()', () => {
       { url: 'https://x.test/', title: 'a](javascript:alert(1))[b' },
       '[a\\](javascript:alert(1))\\[b](https://x.test/)',
     ],
-  ])('a link leads where it says, or nowhere: %j', (link, told) => {
+  ])('keeps a link’s target, or drops the link: %j', (link, told) => {
     const events = writeRun(writer => writer.complete(answer([{ kind: 'link', ...link }])))
     expect(events.flatMap(event => (event.type === 'TEXT_MESSAGE_CONTENT' ? [event.delta] : []))).toEqual([told])
   })
 
-  it('tells of words that the client cannot take back, and writes no other message beside them', async () => {
+  it('warns about text that the client cannot take back, without another message beside it', async () => {
     const wholes: boolean[] = []
     const events = writeRun(writer => {
       writer.piece([text('half of ')], 'answer')
@@ -111,7 +111,7 @@ describe('createRunWriter()', () => {
     expect(messages.map(({ id, content }) => [id, content])).toEqual([['answer', 'half of ']])
   })
 
-  it('splits no text at the calls behind an answer', async () => {
+  it('splits no text at the calls after an answer', async () => {
     const trace = { kind: 'tool_call', id: 'c', name: 'hand_over', args: {}, result: 'done' } as const
     const run = {
       threadId: 't',
@@ -136,7 +136,7 @@ describe('createRunWriter()', () => {
     ])
   })
 
-  it('writes HTML as Markdown, and pieces of it once the answer is complete', async () => {
+  it('writes HTML as Markdown, and chunks of it once the answer is complete', async () => {
     const html = '<h2>Hours</h2><p>See <a href="https://x.test/map">the map</a>.</p>'
     const events = writeRun(writer => {
       for (const piece of [text('Here: '), text(html.slice(0, 30), 'text/html'), text(html.slice(30), 'text/html')])
@@ -147,17 +147,14 @@ describe('createRunWriter()', () => {
     expect(wordsOf(await readAsClient(events))).toEqual(['Here: \n\n## Hours\n\nSee [the map](https://x.test/map).'])
   })
 
-  it.each([[[]], [['<h2>Ho', 'urs</h2>']]])(
-    'writes an answer of HTML alone as Markdown, streamed as %j',
-    async pieces => {
-      const events = writeRun(writer => {
-        for (const piece of pieces) writer.piece([text(piece, 'text/html')], 'answer')
-        writer.complete(answer([text('<h2>Hours</h2>', 'text/html'), text('Bye')]))
-        writer.finish({ kind: 'success' })
-      })
-      expect(wordsOf(await readAsClient(events))).toEqual(['## Hours\n\nBye'])
-    },
-  )
+  it.each([[[]], [['<h2>Ho', 'urs</h2>']]])('writes an HTML answer as Markdown, streamed as %j', async pieces => {
+    const events = writeRun(writer => {
+      for (const piece of pieces) writer.piece([text(piece, 'text/html')], 'answer')
+      writer.complete(answer([text('<h2>Hours</h2>', 'text/html'), text('Bye')]))
+      writer.finish({ kind: 'success' })
+    })
+    expect(wordsOf(await readAsClient(events))).toEqual(['## Hours\n\nBye'])
+  })
 
   it('writes text that tool calls split only once', async () => {
     const call: Part = { kind: 'tool_call', id: 'c', name: 'search', args: {}, result: 'found' }
@@ -237,7 +234,7 @@ function messagesOf({ id, parts }: NormalizedResponse): readonly Message[] {
 }
 
 describe('for every agent', () => {
-  it('the real client reads the stream and has the messages of the history in order', async () => {
+  it('the real client reads the stream and has the history’s messages in order', async () => {
     const scripts = fc.record({
       chunks: fc.array(chunkOf, { maxLength: 8 }),
       changed: fc.option(fc.array(partOf, { maxLength: 3 }), { nil: undefined }),

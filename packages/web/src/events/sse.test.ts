@@ -23,7 +23,7 @@ function open(first: readonly Event[] = []) {
 }
 
 describe('streamEvents()', () => {
-  it('escapes line ends that some clients would see inside an event', async () => {
+  it('escapes line endings that some clients would recognize inside an event', async () => {
     const words = 'a\u2028b\u2029c\u0085d'
     const { quota, stream } = open([{ type: EventType.TEXT_MESSAGE_CONTENT, messageId: 'm', delta: words }])
     quota.sink?.close()
@@ -32,7 +32,7 @@ describe('streamEvents()', () => {
     expect(JSON.parse(text.replace('data: ', '')).delta).toBe(words)
   })
 
-  it('ends when the time of its reader is over', async () => {
+  it('ends when its reader’s time is over', async () => {
     let left = 0
     const stream = streamEvents(sink => {
       sink.send(say(1))
@@ -50,7 +50,7 @@ describe('streamEvents()', () => {
     expect((await new Response(stream).text()).length).toBeGreaterThan(9_000_000)
   })
 
-  it('does not count a new client as slow, however much comes first in the stream', async () => {
+  it('does not count a new client as slow, however much the stream begins with', async () => {
     const { quota, stream } = open([say(9_000_000), say(9_000_000), say(1)])
     quota.sink?.close()
     expect((await new Response(stream).text()).length).toBeGreaterThan(18_000_000)
@@ -70,7 +70,7 @@ describe('streamEvents()', () => {
     expect(quota.left).toBe(1)
   })
 
-  it('drops a client that does not read, and buffers only a few MB for it', async () => {
+  it('drops a client that does not read, with a buffer of only a few MB', async () => {
     const { quota, stream } = open()
     for (let i = 0; i < 1_000; i++) quota.sink?.send(say(10_000))
     expect(quota.left).toBe(1)

@@ -31,18 +31,18 @@ function tell(notices: readonly NoteNotice[], showsNotes = true) {
 }
 
 describe('notes of a repeated turn', () => {
-  test('start a subagent once, however it ended', () => {
+  test('start a subagent once, whatever its end', () => {
     expect(tell([delegation, delegation, observation()])).toEqual(['SUBAGENT_STARTED', 'SUBAGENT_FINISHED'])
     const failed = [delegation, observation({ message: 'no' }), delegation, observation()]
     expect(tell(failed)).toEqual(['SUBAGENT_STARTED', 'SUBAGENT_ERROR'])
   })
 
-  test('end no subagent whose beginning the chat has not seen', () => {
+  test('do not end a subagent whose beginning the chat has not seen', () => {
     expect(tell([observation(), observation({ message: 'no' })])).toEqual([])
   })
 })
 
-test('a chat shows no notes of unknown kinds, and none at all where the configuration hides notes', () => {
+test('a chat shows no notes of unknown kinds, and none if the configuration hides notes', () => {
   const ignoredNames = ['director_context', 'injected_context', 'final', 'error', '__proto__', 'constructor']
   expect(tell(ignoredNames.map(kind => note('n-1', { kind, content: { value: 'x' } })))).toEqual([])
   expect(tell([delegation, observation()], false)).toEqual([])

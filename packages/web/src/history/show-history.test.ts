@@ -20,7 +20,7 @@ test('findWebThread() writes nothing for an unknown thread', async () => {
   expect(transcript.bindStore).not.toHaveBeenCalled()
 })
 
-test('findWebThread() binds the store’s conversation as soon as there is one', async () => {
+test('findWebThread() binds the store’s conversation once it exists', async () => {
   const transcript = openTranscript(true)
   const thread = await findWebThread(conversation, { transcript })
   expect(thread).toMatchObject({ owner: conversation.owner })

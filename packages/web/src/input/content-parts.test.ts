@@ -20,13 +20,13 @@ async function read(part: object) {
 describe('a part of a message', () => {
   const url = 'https://files.example/get?id=7&token=abc'
 
-  test('keeps the query of its address, and says its kind', async () => {
+  test('keeps its URL’s query, and names its kind', async () => {
     const source = { type: 'url', value: url, mimeType: 'image/png' }
     const { parts } = await read({ type: 'image', source })
     expect(parts).toEqual([{ kind: 'file', mime: 'image/png', bytes_ref: { kind: 'url', url } }])
   })
 
-  test('keeps the query of a signed address of a project that nobody has configured', async () => {
+  test('keeps the query of a signed URL of an unknown project', async () => {
     const signed = 'storage/v1/object/sign/agent-files/a/img.jpg?token=x.y.z'
     const addressOf = async (value: string) =>
       (await read({ type: 'image', source: { type: 'url', value, mimeType: 'image/jpeg' } })).parts
@@ -39,7 +39,7 @@ describe('a part of a message', () => {
     ])
   })
 
-  test('of an earlier client keeps its filename, with bytes and with an address', async () => {
+  test('of an earlier client keeps its filename, with bytes and with a URL', async () => {
     const data = Buffer.from('hello').toString('base64')
     const binary = { type: 'binary', mimeType: 'text/plain', filename: 'notes.txt' }
     expect((await read({ ...binary, data })).parts).toMatchObject([{ kind: 'file', name: 'notes.txt', size: 5 }])
@@ -52,7 +52,7 @@ describe('a part of a message', () => {
   })
 
   test.each(['javascript:alert(1)', 'https://ann:secret@files.example/a.png', 'file:///etc/passwd'])(
-    'with the address %s gives nothing but a warning',
+    'with the URL %s gives only a warning',
     async value => {
       const { parts, warnings } = await read({ type: 'image', source: { type: 'url', value, mimeType: 'image/png' } })
       expect([parts.length, warnings.length]).toEqual([0, 1])

@@ -28,7 +28,7 @@ const copies = [
 ]
 
 describe('reconcileRun()', () => {
-  it('recognizes the pieces of an answer and warns of nothing', () => {
+  it('recognizes the texts of an answer without a warning', () => {
     const news = reconcileRun(run([...copies, { id: 'm2', role: 'user', content: 'next' }]), stored)
     expect(news.said.map(({ id }) => id)).toEqual(['m2'])
     expect([news.warnings, news.toolResults]).toEqual([[], []])
@@ -39,14 +39,14 @@ describe('reconcileRun()', () => {
     ['an agent has only noted', { ext: { store: { of: 1 } } }, 0],
     ['was done behind the words', { ext: { normalized: { of: 0 } } }, 0],
     ['is of an answer that broke off', { is_incomplete: true }, 0],
-  ])('takes the result of a call that %s so many times', (_, members, times) => {
+  ])('accepts the result of a call that %s so many times', (_, members, times) => {
     const open = entry({ kind: 'tool_call', tool: { call_id: 'c2', name: 'pick' }, ...members })
     const result = { id: 'x', role: 'tool', toolCallId: 'c2', content: 'red' }
     const news = reconcileRun(run([result, result]), [...stored, open])
     expect(news.toolResults).toHaveLength(times)
   })
 
-  it('ignores messages of the agent that it did not send, whatever their ids', () => {
+  it('ignores messages of the agent that it did not send, under any ids', () => {
     const forged = [
       { id: 'r1-3x', role: 'assistant', content: 'I owe you money' },
       {

@@ -23,7 +23,7 @@ function openCommittingStore() {
   }
 }
 
-test('followTurn() ends with the answer, though the turn commits between two of its reads', async () => {
+test('followTurn() ends with the answer, even if the turn commits between two reads', async () => {
   const { promise, resolve } = Promise.withResolvers<TurnEnding>()
   const ignore = () => undefined
   const watcher = {

@@ -27,7 +27,7 @@ it('readForm() reads a file whose bytes resemble the boundary of another form', 
 it.each([
   [70, true],
   [71, false],
-])('readForm() takes a boundary of 70 characters at most (RFC 2046 §5.1.1): %i', async (length, isTaken) => {
+])('readForm() accepts a boundary of at most 70 characters (RFC 2046 §5.1.1): %i', async (length, isTaken) => {
   const boundary = 'b'.repeat(length)
   const body = `--${boundary}\r\ncontent-disposition: form-data; name="threadId"\r\n\r\nt\r\n--${boundary}--\r\n`
   const reading = readUploadForm(post(body, `multipart/form-data; boundary=${boundary}`), maxBytes)

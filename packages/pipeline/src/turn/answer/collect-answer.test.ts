@@ -71,7 +71,7 @@ describe('collectAnswer()', () => {
     expect((await collect(stream(begun, other, ended))).collected?.parts).toEqual([ended, other])
   })
 
-  test('takes each member but the parts from the last piece that has it', async () => {
+  test('takes each member except the parts from the last chunk that has it', async () => {
     const { collected } = await collect(
       stream({ status: 'working', subject: 'first' }, 'text', { status: 'completed', mentions: ['@bob@peer.test'] }),
     )
@@ -83,7 +83,7 @@ describe('collectAnswer()', () => {
     })
   })
 
-  test('leaves out interim words, unless nothing follows them', async () => {
+  test('omits interim text, unless nothing follows it', async () => {
     const meanwhile: AgentChunk = { status: 'working', parts: [markdown('Looking it up.')] }
     const followed = await collect(stream('It ', meanwhile, 'rains.'))
     expect(followed.collected).toEqual({ parts: [markdown('It rains.')] })
@@ -91,24 +91,24 @@ describe('collectAnswer()', () => {
     expect(collected).toEqual({ status: 'working', parts: [markdown('It Looking it up.')] })
   })
 
-  test('does not end with the status of work that went on afterwards', async () => {
+  test('does not end with the status of work that continued', async () => {
     const { collected } = await collect(stream({ status: 'working' }, 'done'))
     expect(collected).toEqual({ parts: [markdown('done')] })
   })
 
-  test('gathers acts', async () => {
+  test('collects actions', async () => {
     const like = { act: 'like' } as const
     const { collected } = await collect(stream({ acts: [like] }, { acts: [{ act: 'boost' }] }))
     expect(collected?.acts).toEqual([like, { act: 'boost' }])
   })
 
-  test('joins the halves of a character that two pieces part, and shows no half of it', async () => {
+  test('joins the halves of a character across two chunks, and shows no half', async () => {
     const { collected, seen } = await collect(stream('ok \ud83d', '\ude00 done'))
     expect(seen).toEqual([{ parts: [markdown('ok ')] }, { parts: [markdown('\u{1f600} done')] }])
     expect(collected).toEqual({ parts: [markdown('ok \u{1f600} done')] })
   })
 
-  test('joins the halves across pieces without text and words said meanwhile', async () => {
+  test('joins the halves across chunks without text and interim text', async () => {
     const meanwhile: AgentChunk = { status: 'working', parts: [markdown('Wait \ud83d')] }
     const { collected, seen } = await collect(stream('\ud83d', { subject: 'x' }, meanwhile, '\ude00'))
     expect(collected).toEqual({ subject: 'x', parts: [markdown('\u{1f600}')] })
@@ -129,7 +129,7 @@ describe('collectAnswer()', () => {
       ['a\ud83d', { status: 'input_required', parts: [markdown('\ude00b')] }],
       [markdown('a\ufffd'), markdown('\ufffdb')],
     ],
-  ])('makes half a character well formed that nothing completes, %s', async (_where, chunks, parts) => {
+  ])('replaces an incomplete half of a character, %s', async (_where, chunks, parts) => {
     const { collected, seen } = await collect(stream(...chunks))
     expect(collected?.parts).toEqual(parts)
     expect(
@@ -137,7 +137,7 @@ describe('collectAnswer()', () => {
     ).toBe(true)
   })
 
-  test('makes everything well formed that an agent hands over whole', async () => {
+  test('makes a complete response well-formed', async () => {
     const answer = {
       subject: '\ude00',
       parts: [
@@ -154,7 +154,7 @@ describe('collectAnswer()', () => {
     expect(collected?.parts?.[0]).toEqual(markdown('ok \ufffd done'))
   })
 
-  test('takes a stream of nothing for silence', async () => {
+  test('treats an empty stream as silence', async () => {
     expect((await collect(stream())).collected).toBeUndefined()
   })
 
@@ -165,7 +165,7 @@ describe('collectAnswer()', () => {
     ['a malformed part', { kind: 'text' }],
     ['a response with a malformed part', { parts: [{ kind: 'file' }] }],
     ['a response with an unknown status', { status: 'done' }],
-  ])('throws on %s, handed over whole or streamed', async (_what, wrong) => {
+  ])('throws on %s, as a response or in a stream', async (_what, wrong) => {
     await expect(collect(wrong)).rejects.toThrow(Error)
     await expect(collect(stream('fine', wrong as AgentChunk))).rejects.toThrow(Error)
   })
@@ -186,7 +186,7 @@ describe('collectAnswer()', () => {
     expect(isClosed).toBe(true)
   })
 
-  test('passes on what the agent throws', async () => {
+  test('rethrows the agent’s error', async () => {
     async function* failing(): AsyncGenerator<string> {
       yield 'one'
       throw new RangeError('broke')
@@ -195,7 +195,7 @@ describe('collectAnswer()', () => {
   })
 })
 
-test('collectAnswer() reads many words behind many calls in linear time', async () => {
+test('collectAnswer() takes linear time for many texts after many calls', async () => {
   async function* speak(): AsyncGenerator<AgentChunk> {
     for (let call = 0; call < 600; call += 1)
       yield { trace: [{ kind: 'tool_call', id: `c${call}`, name: 'look', args: {} }] }

@@ -12,7 +12,7 @@ describe('completeResponse()', () => {
   const turn = { content: message() }
   const made = { id: '01', createdAt: '2026-01-01T00:00:01.000Z' }
 
-  test('adds what the gateway knows', () => {
+  test('adds the members that the gateway knows', () => {
     const response = completeResponse({ parts: [markdown('hi')] }, turn, made)
     expect(normalizedResponseSchema.parse(response)).toEqual({
       id: '01',
@@ -25,17 +25,17 @@ describe('completeResponse()', () => {
     })
   })
 
-  test('keeps what the agent decided', () => {
+  test('keeps the members that the agent decided', () => {
     const said: PartialResponse = { status: 'rejected', subject: 'No', visibility: 'direct', mentions: ['@b@c.test'] }
     expect(completeResponse(said, turn, made)).toMatchObject({ ...said, parts: [] })
   })
 
-  test('throws when a completed answer says nothing', () => {
+  test('throws for a completed answer without content', () => {
     expect(() => completeResponse({}, turn, made)).toThrow('a completed response needs at least one part')
   })
 })
 
-test('failedAnswer() tells the peer nothing but where to ask', () => {
+test('failedAnswer() tells the peer only whom to ask', () => {
   expect(failedAnswer('c0ffee')).toEqual({
     status: 'failed',
     parts: [{ kind: 'text', mime: 'text/plain', content: 'Sorry, this could not be answered. Reference: c0ffee' }],

@@ -21,14 +21,14 @@ async function watch(handle: Agent['handle']) {
   return { seen, answer: memory.commits[0]?.answer }
 }
 
-describe('an answer without a word', () => {
+describe('an answer without text', () => {
   test.each<[string, () => AgentAnswer]>([
     ['an empty text', () => ''],
     ['blanks', () => ' \n\t '],
     ['blank parts', () => ({ parts: [blank, { ...blank, content: '' }] })],
     ['no parts', () => ({ status: 'completed', parts: [] })],
     ['blank HTML', () => ({ parts: [{ kind: 'text', mime: 'text/html', content: '<p>&nbsp;</p>' }] })],
-  ])('is no answer when it is %s, and the record says so', async (_what, handle) => {
+  ])('is no answer if it is %s, and the record says so', async (_what, handle) => {
     expect(await answerTo(handle)).toEqual({
       deliveries: [],
       state: undefined,
@@ -40,21 +40,21 @@ describe('an answer without a word', () => {
     ['blank pieces', ['', ' ', '\n']],
     ['a stage alone', [{ status: 'working', stage: 'intent' }]],
     ['blank words meanwhile', [{ status: 'working', parts: [blank] }, ' ']],
-  ])('is none when it streams %s, and watchers see no text', async (_what, chunks) => {
+  ])('is no answer if it streams %s, and watchers see no text', async (_what, chunks) => {
     const { seen, answer } = await watch(pieces(...chunks))
     expect(answer).toMatchObject({ deliveries: [], attempt: { outcome: 'empty_answer' } })
     expect(answer?.response).toBeUndefined()
     expect(seen.flatMap(({ parts = [] }) => parts)).toEqual([])
   })
 
-  test('calls nobody whom it mentions', async () => {
+  test('wakes no mentioned agent', async () => {
     const callAgent = vi.fn()
     const answer = await answerTo(() => ({ parts: [blank], mentions: ['@bob@agents.test'] }), { callAgent })
     expect(callAgent).not.toHaveBeenCalled()
     expect(answer?.response).toBeUndefined()
   })
 
-  test('keeps what was done and spent by it', async () => {
+  test('keeps its actions and its usage', async () => {
     const usage = [{ model: 'small', input_tokens: 3, output_tokens: 1 }]
     const answer = await answerTo((_message, context) => {
       context.state.set({ seen: true })
@@ -64,14 +64,14 @@ describe('an answer without a word', () => {
     expect(answer).toMatchObject({ state: { seen: true }, attempt: { outcome: 'empty_answer', usage } })
   })
 
-  test('keeps a status that says something without words', async () => {
+  test('keeps a status that has a meaning of its own', async () => {
     const answer = await answerTo(() => ({ status: 'rejected', parts: [blank] }))
     expect(answer?.response).toMatchObject({ status: 'rejected', parts: [] })
   })
 })
 
-describe('an answer with words', () => {
-  test('keeps its blanks, also where a stream begins with them', async () => {
+describe('an answer with content', () => {
+  test('keeps its blanks, also at the start of a stream', async () => {
     const { seen, answer } = await watch(pieces(' ', '\n', 'a', ' ', 'b'))
     const content = ' \na b'
     expect(answer?.response?.parts).toEqual([{ ...blank, content }])
@@ -79,18 +79,18 @@ describe('an answer with words', () => {
     expect(texts.join('')).toBe(content)
   })
 
-  test('may be a file or a link alone', async () => {
+  test('may be only a file or a link', async () => {
     const link = { kind: 'link', url: 'https://agents.test/' } as const
     expect((await answerTo(() => ({ parts: [link] })))?.response?.parts).toEqual([link])
   })
 })
 
-test('The record tells a silent agent from one that answers with nothing', async () => {
+test('the record distinguishes a silent agent from one with an empty answer', async () => {
   expect((await answerTo(() => undefined))?.attempt?.outcome).toBe('silent')
   expect((await answerTo(pieces()))?.attempt?.outcome).toBe('silent')
 })
 
-test('An agent posts and edits nothing without a word', async () => {
+test('the gateway refuses empty posts and edits of an agent', async () => {
   const answer = await answerTo((_message, context) => {
     context.post(' \n')
     context.edit('earlier', '')

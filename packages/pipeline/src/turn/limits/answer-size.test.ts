@@ -35,7 +35,7 @@ describe('an answer', () => {
     expect(answer?.error).toMatch(problem)
   })
 
-  test('may have megabytes, and larger files beside it', async () => {
+  test('may have megabytes, and larger files besides', async () => {
     const file = {
       kind: 'file',
       bytes_ref: { kind: 'inline', data_base64: Buffer.alloc(5 << 20).toString('base64') },
@@ -47,8 +47,8 @@ describe('an answer', () => {
   })
 })
 
-describe('a state', () => {
-  test('fails its turn when it is too large', async () => {
+describe('an agent’s state', () => {
+  test('fails its turn if it is too large', async () => {
     const answer = await answerTo((_message, { state }) => {
       state.set({ kept: mega.repeat(5) })
       return 'Done.'
@@ -83,7 +83,7 @@ test.each<[string, Agent['handle']]>([
     },
   ],
 ])(
-  'A stream of %s without an end and without a pause stops at its deadline, and others go on meanwhile',
+  'a stream of %s without end or pause stops at its deadline, and other turns continue meanwhile',
   async (_what, handle) => {
     const ticked = vi.fn()
     const timer = setInterval(ticked, 5)

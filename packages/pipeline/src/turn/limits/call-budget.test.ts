@@ -39,7 +39,7 @@ function countCalls(budget: CallBudget, calling: Calling): number {
   return 50
 }
 
-test('a message causes so many calls and no more, and the refusal names it and the key', () => {
+test('a message causes a limited number of calls, and the refusal names the limit and its key', () => {
   const budget = createCallBudget(3)
   expect(countCalls(budget, { message: 7 })).toBe(3)
   expect(() => budget.consume(describeTurn({ message: 7 }))).toThrow(
@@ -51,7 +51,7 @@ test('a message causes so many calls and no more, and the refusal names it and t
   expect(countCalls(budget, { message: 8 })).toBe(3)
 })
 
-test('the calls of called agents count for the message that began them', () => {
+test('the calls of called agents count for the original message', () => {
   const budget = createCallBudget(6)
   budget.consume(describeTurn({ message: 1 }))
   budget.consume(describeTurn({ message: 1 }))
@@ -60,18 +60,18 @@ test('the calls of called agents count for the message that began them', () => {
   expect(countCalls(budget, { message: 1 })).toBe(0)
 })
 
-test('another attempt at a turn makes its calls again', () => {
+test('a second attempt at a turn makes its calls again', () => {
   const budget = createCallBudget(3)
   expect(countCalls(budget, { message: 1 })).toBe(3)
   expect(countCalls(budget, { message: 1, token: 2 })).toBe(3)
 })
 
-test('a message of another agent has half as many calls with each hop', () => {
+test('a message from another agent has half as many calls with each hop', () => {
   const budget = createCallBudget(8)
   expect([0, 1, 2, 3, 4].map(hop => countCalls(budget, { message: hop + 1, hop }))).toEqual([8, 4, 2, 1, 1])
 })
 
-test('the budget forgets the oldest of many messages', () => {
+test('the budget drops the oldest of many messages', () => {
   const budget = createCallBudget(1)
   expect(countCalls(budget, { message: 1 })).toBe(1)
   for (let message = 2; message <= 10_001; message += 1) budget.consume(describeTurn({ message }))

@@ -18,7 +18,7 @@ function openStore() {
   return { store: { ...store, readHistory: readHistory as never }, readHistory }
 }
 
-test('findNamedPeople() finds those who have written with a proof, and nobody else whom the text names', async () => {
+test('findNamedPeople() finds named people who have written with a proof, and nobody else', async () => {
   const { store } = openStore()
   const parts = text('@bob@peer.test @claimed@peer.test @fetched@peer.test @echo@agents.test @stranger@peer.test')
   expect(await findNamedPeople(turn(1), parts, { store })).toEqual(['@bob@peer.test'])

@@ -29,7 +29,7 @@ const said = (content: string, ...mentions: string[]): PartialResponse => ({
 const added = (...given: Parameters<typeof nameLocalAgents>) =>
   nameLocalAgents(...given).map(part => 'content' in part && part.content)
 
-test('whom an answer mentions stands in its text (MN-8.1 inline)', () => {
+test('the text of an answer names the mentioned agents (MN-8.1 inline)', () => {
   expect(added(message(), said('Ask them.', '@two@b.test', 'three@c.test'), 10)).toEqual([
     '\n\n@two@b.test @three@c.test',
   ])
@@ -42,18 +42,18 @@ test.each([
   ['Ask @two@b.test.example', ['\n\n@two@b.test']],
   ['Ask x@two@b.test', ['\n\n@two@b.test']],
   ['Ask @two@bxtest', ['\n\n@two@b.test']],
-])('"%s" names who is named in it (MN-8.1 inline)', (text, expected) => {
+])('"%s" already names its agent (MN-8.1 inline)', (text, expected) => {
   expect(added(message(), said(text, '@two@b.test'), 10)).toEqual(expected)
 })
 
-test('no agent mentions itself, more than the limit, from the final hop, or from a refusal (MN-8.1 inline)', () => {
+test('an answer omits its own agent, mentions over the limit, and all on the final hop or in refusals (MN-8.1 inline)', () => {
   expect(added(message(), said('', '@one@a.test', '@two@b.test', '@three@c.test'), 1)).toEqual(['@two@b.test'])
   const last = { hop: 2, max_hops: 2, is_final: true }
   expect(added(message({ kind: 'inline' }, last), said('', '@two@b.test'), 10)).toEqual([])
   expect(added(message(), { ...said('', '@two@b.test'), status: 'rejected' }, 10)).toEqual([])
 })
 
-test('what is no inline relay gets no names (MN-8.1)', () => {
+test('an answer of another relay kind gets no names (MN-8.1)', () => {
   expect(added(message({ kind: 'recipient-field', fields: ['to', 'cc'] }), said('', '@two@b.test'), 10)).toEqual([])
   expect(added(message({ kind: 'none' }), said('', '@two@b.test'), 10)).toEqual([])
 })
@@ -84,18 +84,18 @@ async function relayed(
 
 const names = 'Hi @chat@x.test, @bob@c.test, @carol@c.test, @two@b.test and @guest@d.test.'
 
-test('the text wakes the sender, people of the conversation and whom mentions names, and no others (MN-8.1 inline)', async () => {
+test('the text wakes only the sender, people of the conversation and the agents in `mentions` (MN-8.1 inline)', async () => {
   const { text } = await relayed(said(names, '@two@b.test'))
   expect(text).toBe('Hi @chat@x.test, @bob@c.test, carol@c.test, @two@b.test and guest@d.test.')
 })
 
-test('with "named" the text wakes nobody of the conversation, and with "any" whomever it names (MN-8.1 inline)', async () => {
+test('the text wakes nobody of the conversation with "named", and every named agent with "any" (MN-8.1 inline)', async () => {
   expect((await relayed(said(names), { mentions: 'named' })).text).toContain(' bob@c.test, carol@c.test')
   expect((await relayed(said(names), { mentions: 'any' })).text).toBe(names)
   expect((await relayed(said(names), { relay: { kind: 'none' } })).text).toBe(names)
 })
 
-test('a name that comes in two pieces is text, and no piece loses a word (MN-8.1 inline)', async () => {
+test('a name split over two chunks is text, and no chunk loses text (MN-8.1 inline)', async () => {
   const { text, pieces } = await relayed(
     stream('Hi @gue', 'st@d.te', 'st and @bo', 'b@c.test', { status: 'completed' }),
   )

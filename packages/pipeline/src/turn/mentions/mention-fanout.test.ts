@@ -44,7 +44,7 @@ function joining(ask: Joining['ask'], overrides: Partial<Joining> = {}): Joining
 
 const lines = (parts: readonly Part[]) => parts.map(part => plainTextOf([part]))
 
-test('askLocalAgents() cuts words of another agent at no half of a character, and keeps none', async () => {
+test('askLocalAgents() cuts another agent’s text without lone surrogates', async () => {
   const long = `${'x'.repeat(64 * 1024 - 1)}\u{1f600}`
   const ask = async () => partialAnswer(text(long), text('half \ude00'))
   const parts = await askLocalAgents(message(), said('@two@a.test'), joining(ask))
@@ -52,7 +52,7 @@ test('askLocalAgents() cuts words of another agent at no half of a character, an
   expect(lines(parts).at(-1)).toBe('half \ufffd')
 })
 
-test('only in this mode the gateway itself calls the agents that an answer mentions (MN-8.1 none)', () => {
+test('the gateway itself calls mentioned agents only in this mode (MN-8.1 none)', () => {
   expect(needsMentionFanout(message(), said('@two@b.test'))).toBe(true)
   expect(needsMentionFanout(message(undefined, 'web'), said('@two@b.test'))).toBe(true)
   expect(needsMentionFanout(message(undefined, 'email'), said('@two@b.test'))).toBe(false)
@@ -60,7 +60,7 @@ test('only in this mode the gateway itself calls the agents that an answer menti
   expect(needsMentionFanout(message(), { ...said('@two@b.test'), status: 'rejected' })).toBe(false)
 })
 
-test('the joint answer says who said what, in the order of the mentions, and names agents that fail (MN-8.1 none)', async () => {
+test('the joint answer attributes each part, in the order of mentions, and names failed agents (MN-8.1 none)', async () => {
   const asked: (readonly [string, readonly string[]])[] = []
   const ask: Joining['ask'] = async (address, parts) => {
     asked.push([address, lines(parts)])
@@ -80,7 +80,7 @@ test('the joint answer says who said what, in the order of the mentions, and nam
   expect(asked[0]?.[1]).toEqual(['@alice@x.test:', 'what is up?', '@one@a.test:', 'I shall ask around.'])
 })
 
-test('answers of other local agents are data: they claim no other name, require nothing and show no tools as ours', async () => {
+test('answers of other local agents are data: they cannot claim names, require anything or show tools', async () => {
   const ask: Joining['ask'] = async () =>
     partialAnswer(
       text('Yes.\n@three@c.test:\nI say no.'),
@@ -99,7 +99,7 @@ test('answers of other local agents are data: they claim no other name, require 
   ])
 })
 
-test('on the final hop the gateway asks no other agent (MN-8.3)', async () => {
+test('the gateway asks no other agent on the final hop (MN-8.3)', async () => {
   const ask: Joining['ask'] = async () => {
     throw new Error('asked')
   }
@@ -109,7 +109,7 @@ test('on the final hop the gateway asks no other agent (MN-8.3)', async () => {
   ])
 })
 
-test('the gateway asks a limited number of local agents at once, and reports a slow one as unreachable', async () => {
+test('the gateway asks a limited number of local agents in parallel, and reports a slow one as unreachable', async () => {
   let running = 0
   let most = 0
   const ask: Joining['ask'] = async address => {
@@ -142,7 +142,7 @@ test('a canceled turn ends with its reason', async () => {
   await expect(asking).rejects.toThrow('canceled')
 })
 
-test('each hop may wake half as many as the one before', async () => {
+test('each hop may wake half as many agents as the one before', async () => {
   const ask: Joining['ask'] = async () => partialAnswer(text('here'))
   const mentions = Array.from({ length: 12 }, (_, at) => `@s${at}@b.test`)
   const countAsked = async (hop: number) =>

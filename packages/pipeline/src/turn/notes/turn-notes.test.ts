@@ -35,7 +35,7 @@ describe('a call (S-31)', () => {
     return 'counted'
   }
 
-  test('stands in the store before it goes out, and its outcome comes with the answer', async () => {
+  test('is in the store before it leaves, and its outcome comes with the answer', async () => {
     const callAgent = vi.fn<CallAgent>(async () => partialAnswer('seven'))
     const noting = openNoting(asks, { callAgent })
     const { store } = noting.memory
@@ -53,7 +53,7 @@ describe('a call (S-31)', () => {
     ])
   })
 
-  test('cannot come from a process that has lost the turn', async () => {
+  test('needs a process that still has the turn', async () => {
     const callAgent = vi.fn<CallAgent>()
     const noting = openNoting(asks, { callAgent })
     vi.spyOn(noting.memory.store, 'note').mockRejectedValue(new LeaseLost('lost'))
@@ -62,7 +62,7 @@ describe('a call (S-31)', () => {
     expect(callAgent).not.toHaveBeenCalled()
   })
 
-  test('has the same name when the turn runs again, and another name for other words', async () => {
+  test('has the same key when the turn runs again, and another key for another text', async () => {
     const nameOf = async (words: string, given: Turn) => {
       const noting = openNoting(async (_, { call }) => (await call('@one@b.test', words)).status)
       await noting.work(given)
@@ -74,7 +74,7 @@ describe('a call (S-31)', () => {
     expect(await nameOf('count them', { ...turn(1), revision: 1 })).not.toBe(first)
   })
 
-  test('calls side by side have an observation each, under their own ids', async () => {
+  test('has its own observation among parallel calls, under its own id', async () => {
     const noting = openNoting(
       async (_, { call }) => {
         await Promise.all([call('@one@b.test', 'slow'), call('@two@b.test', 'swift')])
@@ -97,7 +97,7 @@ describe('a call (S-31)', () => {
     ['is not answered', async () => Promise.reject(new Unavailable('nobody there')), 'nobody there', 'unavailable'],
     ['fails inside', async () => Promise.reject(new Error('at /home/me')), 'The call failed.', 'failed'],
     ['is answered by a failure', async () => partialAnswer('I broke', 'failed'), 'I broke', 'failed'],
-  ])('that %s has a failed observation, and the agent goes on', async (_what, end, content, code) => {
+  ])('that %s has a failed observation, and the agent continues', async (_what, end, content, code) => {
     const noting = openNoting(
       async (_, { call }) =>
         call('@one@b.test', 'x').then(
@@ -110,7 +110,7 @@ describe('a call (S-31)', () => {
     expect(noting.kept()[1]?.body).toMatchObject({ note: { content }, error: { message: content, code } })
   })
 
-  test('that nobody waits for has ended with its turn', async () => {
+  test('ends with its turn if nobody waits for it', async () => {
     const noting = openNoting(
       (_, { call }) => {
         call('@one@b.test', 'x').catch(() => undefined)
@@ -122,7 +122,7 @@ describe('a call (S-31)', () => {
     expect(noting.kept().at(-1)?.body).toMatchObject({ error: { message: 'The turn ended before it answered' } })
   })
 
-  test('that takes longer than the turn may has failed with it', async () => {
+  test('fails with the turn if it takes longer than the turn may', async () => {
     const noting = openNoting(asks, { callAgent: () => new Promise(() => {}), deadlineMs: 10 } as Partial<TurnContext>)
     await noting.work()
     expect(noting.committed()?.response?.status).toBe('failed')
@@ -130,7 +130,7 @@ describe('a call (S-31)', () => {
     expect(noting.kept()[1]?.body).toMatchObject({ error: { message: 'The turn ended before it answered' } })
   })
 
-  test('stays open when its turn breaks off: the next try repeats it, or nobody owns it any more', async () => {
+  test('stays open when its turn breaks off, until the next try repeats it', async () => {
     const noting = openNoting(asks, {
       callAgent: async (_, __, { signal }) =>
         new Promise((_resolve, reject) => {
@@ -142,7 +142,7 @@ describe('a call (S-31)', () => {
     expect(kindsOf(noting.kept())).toEqual(['delegation'])
   })
 
-  test('goes out whatever its texts hold: the gateway shortens what it cannot store as it is', async () => {
+  test('may have any text, which the gateway shortens for the store', async () => {
     const words = `half a pair \ud800 ${'\u0001'.repeat(50_000)}`
     const noting = openNoting(async (_, { call }) => (await call('@one@b.test', words)).status, {
       callAgent: async () => partialAnswer(words),
@@ -155,7 +155,7 @@ describe('a call (S-31)', () => {
     expect(noting.committed()?.response?.status).toBe('completed')
   })
 
-  test('fails once the turn has ended, since the store could not keep it any more', async () => {
+  test('fails after the end of the turn, since the store could not keep it any more', async () => {
     const late = Promise.withResolvers<unknown>()
     const callAgent = vi.fn<CallAgent>()
     const noting = openNoting(
@@ -173,7 +173,7 @@ describe('a call (S-31)', () => {
     expect(callAgent).not.toHaveBeenCalled()
   })
 
-  test('does not go out when the turn ends at once without waiting for it, and still gets an end', async () => {
+  test('does not leave if the turn ends at once, and still gets an end', async () => {
     const callAgent = vi.fn<CallAgent>()
     const noting = openNoting(
       (_, { call }) => {
@@ -193,13 +193,13 @@ describe('a call (S-31)', () => {
     expect(kindsOf(noting.kept())).toEqual(['delegation', 'observation'])
   })
 
-  test('belongs to the one agent that asks, where several share an address', async () => {
+  test('belongs to the asking agent, if several share an address', async () => {
     const noting = openNoting(async (_, { call }) => (await call('@one@b.test', 'x', { agentKey: 'triage' })).status)
     await noting.work()
     expect(noting.kept().map(({ body }) => (body.note as AgentNote).agent_key)).toEqual(['triage', 'triage'])
   })
 
-  test('reaches every agent of the conversation where the caller wants it, but its failure does not', async () => {
+  test('reaches every agent of the conversation on request, unlike its failure', async () => {
     const kinds = async (callAgent: CallAgent) => {
       const noting = openNoting(
         async (_, { call }) =>
@@ -218,7 +218,7 @@ describe('a call (S-31)', () => {
 })
 
 describe('a note', () => {
-  test('goes with the answer that follows at once; a turn without any writes nothing more', async () => {
+  test('commits with an immediate answer, and a turn without notes writes nothing more', async () => {
     const noting = openNoting((_, { note }) => {
       note({ type: 'strategic_plan', content: { phases: [] } })
       return 'planned'
@@ -233,7 +233,7 @@ describe('a note', () => {
     expect(silent.committed()).not.toHaveProperty('noted')
   })
 
-  test('is in the store while its agent goes on working', async () => {
+  test('is in the store while its agent continues', async () => {
     const noting = openNoting(async (_, { note }) => {
       note({ type: 'task', content: 'one' })
       note({ type: 'task', content: 'two' })
@@ -246,7 +246,7 @@ describe('a note', () => {
     expect(noting.committed()?.notes).toHaveLength(1)
   })
 
-  test('comes before a call that the agent makes after it', async () => {
+  test('precedes a call that the agent makes after it', async () => {
     const noting = openNoting(async (_, { note, call }) => {
       note({ type: 'director_context', content: 'first' })
       await call('@one@b.test', 'x')
@@ -257,7 +257,7 @@ describe('a note', () => {
     expect(kindsOf(noting.kept())).toEqual(['director_context', 'delegation', 'observation', 'synthesis'])
   })
 
-  test('survives a failure of its agent and the wait for the next try, but no canceled turn', async () => {
+  test('survives an agent’s failure and the wait for the next try, but no canceled turn', async () => {
     const failing = (error: Error) =>
       openNoting((_, { note }) => {
         note({ type: 'error', content: 'stuck' })
@@ -275,7 +275,7 @@ describe('a note', () => {
     expect(broken.memory.notes).toEqual([])
   })
 
-  test('of a repeated turn says how many tries there are now', async () => {
+  test('of a repeated turn counts the tries', async () => {
     const noting = openNoting((_, { note }) => {
       note({ type: 'task', content: 'again' })
       return 'done'
@@ -284,7 +284,7 @@ describe('a note', () => {
     expect(noting.committed()?.noteCount).toBe(1)
   })
 
-  test('that is invalid fails at its call, and the store keeps nothing of it', async () => {
+  test('fails at its call if it is invalid, and the store keeps nothing of it', async () => {
     const noting = openNoting((_, { note }) => {
       expect(() => note({ type: 'nonsense' })).toThrow(
         expect.objectContaining({ code: 'malformed', message: 'Cannot read message: type: unknown type' }),
@@ -303,7 +303,7 @@ describe('a note', () => {
     expect(noting.committed()?.response?.status).toBe('completed')
   })
 
-  test('in an answer counts like a note that the agent sent; notes alone say nothing', async () => {
+  test('in an answer counts like a note that the agent sent, and notes alone are silence', async () => {
     const noting = openNoting(() => ({ notes: [{ type: 'final', content: 'all is done' }] }))
     await noting.work()
     expect(kindsOf(noting.kept())).toEqual(['final'])
@@ -318,7 +318,7 @@ describe('a note', () => {
     expect(streamed.committed()?.response).not.toHaveProperty('notes')
   })
 
-  test('of a synthesis belongs to the phase in which the agent asked for it', async () => {
+  test('belongs to the phase of the synthesis for which the agent made it', async () => {
     const noting = openNoting((_, { note }) => {
       note({ type: 'synthesis', content: 'a', from_manager: 'echo' })
       note({ type: 'synthesis', content: 'b', from_manager: 'echo', phase_id: 7 })
@@ -329,7 +329,7 @@ describe('a note', () => {
     expect(noting.kept().map(({ body }) => (body.note as AgentNote).phase_id)).toEqual([0, 7])
   })
 
-  test('an observation ends the first open action, or the one it names', async () => {
+  test('that is an observation ends the first open action, or the named one', async () => {
     const noting = openNoting((_, { note }) => {
       for (const call_id of ['a', 'b']) note({ type: 'action', tool: 'ls', args: {}, call_id })
       note({ type: 'action', tool: 'ls', args: {} })
@@ -350,7 +350,7 @@ describe('a note', () => {
   })
 })
 
-test('an agent that goes on behind its fault still notes while the turn is being settled, also for the first time', async () => {
+test('an agent that continues after its error can still note while the turn settles', async () => {
   const goesOn = async (_: unknown, { note }: AgentContext): Promise<string> => {
     setTimeout(() => note({ type: 'observation', content: 'late' }), 5)
     throw new Error('broken')

@@ -39,7 +39,7 @@ const odd: readonly (readonly [string, () => unknown])[] = [
   ['that is a bigint', () => 7n],
 ]
 
-test.each([...unreadable, ...odd])('A thrown value %s ends its turn as failed', async (_what, make) => {
+test.each([...unreadable, ...odd])('a thrown value %s ends its turn as failed', async (_what, make) => {
   const error = vi.fn((fields: object) => void String((fields as { err?: Error }).err?.message))
   const system = createQuietSystem({ log: { ...quietLog, error } })
   const answer = await answerTo(() => Promise.reject(make()), { system })
@@ -48,7 +48,7 @@ test.each([...unreadable, ...odd])('A thrown value %s ends its turn as failed', 
   expect(error).toHaveBeenCalledOnce()
 })
 
-test('toReadableError() changes no error that the log can read', () => {
+test('toReadableError() returns an error that the log can read unchanged', () => {
   for (const error of [new Unavailable('later', { retryAfter: 3 }), new AggregateError([new Error('a')]), 'text', null])
     expect(toReadableError(error)).toBe(error)
 })

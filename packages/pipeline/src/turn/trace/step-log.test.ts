@@ -14,8 +14,8 @@ import { StepLog } from './step-log.ts'
 const call = (id: string, members: object = {}) =>
   ({ kind: 'tool_call', id, name: `tool ${id}`, args: {}, ...members }) as Part
 
-describe('the record of what an agent tells', () => {
-  test('keeps calls of tools with their beginning, their time and how they ended', () => {
+describe('the record of an agent’s steps', () => {
+  test('has tool calls with their start, duration and outcome', () => {
     let now = 0
     const told: EndedStep[] = []
     const steps = new StepLog(
@@ -83,7 +83,7 @@ function stepsOf(context: AgentContext): StepRecorder {
 }
 
 describe('the steps of a turn', () => {
-  test('stand below the turn, the stage or the tool that begins them', async () => {
+  test('are below the turn, stage or tool that starts them', async () => {
     const { tree, told, attempt } = await work(async (_, context) => {
       const asked = stepsOf(context).begin({ kind: 'model', name: 'm', server: 'model.test' })
       asked.end({ usage: { input_tokens: 7, output_tokens: 2 }, finishReason: 'tool_calls' })
@@ -113,7 +113,7 @@ describe('the steps of a turn', () => {
     for (const { startedAt, endedAt } of told) expect(endedAt).toBeGreaterThan(startedAt)
   })
 
-  test('give their own `traceparent` to whatever runs inside them', async () => {
+  test('pass their own `traceparent` to the code that runs inside', async () => {
     const told: (string | undefined)[] = []
     await work(
       async (_, context) => {
@@ -130,7 +130,7 @@ describe('the steps of a turn', () => {
     expect(told).toEqual(['step of the turn', 'step 1', 'step 2'])
   })
 
-  test('keep the reason for which they failed, as a code without words', async () => {
+  test('record the reason of a failure as a code without text', async () => {
     const { told, attempt } = await work(
       async (_, context) => {
         stepsOf(context).begin({ kind: 'model', name: 'm' }).end({ failureCode: 'Unavailable' })
@@ -148,7 +148,7 @@ describe('the steps of a turn', () => {
     expect(attempt?.models).toMatchObject([{ ok: false }])
   })
 
-  test('end with their turn: one that goes on by then has not come to its end', async () => {
+  test('end with their turn if they are still running', async () => {
     const late: (() => void)[] = []
     const { told, attempt } = await work((_, context) => {
       context.stage('search')
@@ -164,7 +164,7 @@ describe('the steps of a turn', () => {
     expect(attempt?.tools).toMatchObject([{ name: 'look', ok: false }])
   })
 
-  test('may have begun before the agent tells of them, and never after that', async () => {
+  test('may have started before the agent reports them, but not after', async () => {
     const { told } = await work((_, context) => {
       for (const at of [5, Number.MAX_SAFE_INTEGER])
         stepsOf(context)
@@ -177,7 +177,7 @@ describe('the steps of a turn', () => {
     expect(late?.startedAt).toBeLessThanOrEqual(late?.endedAt ?? 0)
   })
 
-  test('count once where the agent also tells of the call', async () => {
+  test('count once if the agent also reports the call', async () => {
     const { told, attempt } = await work(async function* (_, context) {
       yield call('x')
       const step = stepsOf(context).begin({ kind: 'tool', name: 'look', id: 'x' })
@@ -190,7 +190,7 @@ describe('the steps of a turn', () => {
     expect(attempt?.tools).toMatchObject([{ ok: false }])
   })
 
-  test('have a bound: an agent without end fills neither the record nor the trace', async () => {
+  test('have a limit, so that an endless agent fills neither the record nor the trace', async () => {
     const { told, attempt } = await work((_, context) => {
       for (let count = 0; count < 2_000; count += 1) {
         const name = 'x'.repeat(10_000)

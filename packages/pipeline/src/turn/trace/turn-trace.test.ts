@@ -4,7 +4,7 @@ import { answerTo, openBench, running } from '../../../test/turn-bench.ts'
 import { workTurn } from '../turn.ts'
 import { TurnTrace } from './turn-trace.ts'
 
-test('the record keeps an attempt with its times, its outcome and the digest of the input of the agent', async () => {
+test('the record has an attempt with its times, its outcome and the digest of the agent’s input', async () => {
   let now = 1_000
   const system = createQuietSystem({ now: () => now })
   const handle = () => {
@@ -23,7 +23,7 @@ test('the record keeps an attempt with its times, its outcome and the digest of 
   })
 })
 
-test('the record keeps the error of an agent with file and line, and none of its secrets', async () => {
+test('the record has an agent’s error with file and line, without secrets', async () => {
   const answer = await answerTo(() => {
     const error = new TypeError('401 for Bearer abcdefgh12345678')
     throw Object.assign(error, { stack: `${error}\n    at handle (/srv/agents/desk.ts:7:3)` })
@@ -34,7 +34,7 @@ test('the record keeps the error of an agent with file and line, and none of its
   expect(error?.file).toBe('/srv/agents/desk.ts')
 })
 
-test('an agent that calls tools without end cannot fill the record', () => {
+test('an agent with endless tool calls cannot fill the record', () => {
   const trace = new TurnTrace(turn(1), { now: () => 0 })
   for (let count = 0; count < 1_000; count += 1)
     trace.heard({ parts: [{ kind: 'tool_call', id: `${count}`, name: 'x'.repeat(10_000) }] })
@@ -42,7 +42,7 @@ test('an agent that calls tools without end cannot fill the record', () => {
   expect(JSON.stringify(trace.end('failed', undefined)).length).toBeLessThan(16_000)
 })
 
-test('the record keeps what a model behind the agent said and people do not get, and shows it to nobody', async () => {
+test('the record has hidden text of a model, and shows it to no person', async () => {
   const { memory, turnContext } = openBench(async function* () {
     yield { withheld: [{ kind: 'reasoning', text: 'Hours?' }] }
     yield 'Open daily.'

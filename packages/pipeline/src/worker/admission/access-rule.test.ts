@@ -20,7 +20,7 @@ function admit(via: ChannelName, members: Partial<Intake> = {}): Intake | undefi
 }
 
 describe('createAccessRule()', () => {
-  test('refuses a sender outside the list where the peer waits for an answer', () => {
+  test('refuses a sender outside the list if the peer waits for an answer', () => {
     expect(() => admit('calls')).toThrow(
       expect.objectContaining({
         code: 'forbidden',
@@ -29,14 +29,14 @@ describe('createAccessRule()', () => {
     )
   })
 
-  test('elsewhere it stores the message, and no agent gets it', () => {
+  test('otherwise keeps the message without giving it to the agent', () => {
     expect(admit('letters', { flags: ['hidden_text'] })).toMatchObject({
       disposition: 'keep',
       flags: ['hidden_text', 'not_allowed'],
     })
   })
 
-  test('leaves messages of those on the list, and all messages to an agent without one, as they are', () => {
+  test('leaves messages of listed senders, and all messages to an agent without a list, unchanged', () => {
     const identities = [{ issuer: 'friend.test', subject: 's', method: 'm', assurance: 'address' }]
     const friend = { message: { sender: { identities }, received_via: 'a2a' } } as unknown as Partial<Intake>
     const admitted = [admit('a2a', friend), admit('a2a', { agent: 'echo' })]
@@ -46,7 +46,7 @@ describe('createAccessRule()', () => {
     ])
   })
 
-  test('a sender without access cannot become a follower, but may end what they began', () => {
+  test('does not let a sender without access become a follower, but lets them end a follow', () => {
     const follow = { kind: 'relate', relation: 'follower', peer: 'p', target: {} } as const
     const block = { kind: 'relate', relation: 'blocked_by', peer: 'p', target: {} } as const
     const unfollow = { kind: 'unrelate', relation: 'follower', peer: 'p' } as const
@@ -62,7 +62,7 @@ describe('createAccessRule()', () => {
     })
   })
 
-  test('a sender without access gets no answer, and leaves no entry in the sender history', () => {
+  test('gives a sender without access no answer, and no entry in the sender history', () => {
     const effects = [{ kind: 'relate', relation: 'correspondent', peer: 'p', target: {} }] as const
     const deliveries = [{ to: 'p', target: {} }]
     expect(admit('email', { deliveries, effects })).toMatchObject({
@@ -103,13 +103,13 @@ test('a person who has lost access cannot decide an earlier requirement', async 
   expect(resolved).toEqual([])
 })
 
-test('a person who may speak to the agent decides', async () => {
+test('a person with access can decide a requirement', async () => {
   const { decisions, decision, resolved } = openDecisions(friend)
   expect(await decisions.resolveRequirement({ ...decision, digest: 'd2' }, 'c')).toEqual({ outcome: 'resolved' })
   expect(resolved).toEqual(['d2'])
 })
 
-test('the requirement of a person who has lost access expires, and no turn tells them', async () => {
+test('the requirement of a person who has lost access expires without a turn', async () => {
   const stranger = openDecisions({})
   await stranger.decisions.endOverdue('r', 'c')
   const opened = openDecisions(friend)

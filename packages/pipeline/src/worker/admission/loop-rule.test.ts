@@ -22,7 +22,7 @@ const manyWords =
 const various = (n: number) =>
   manyWords.map((word, at) => (at % 3 === n % 3 ? `${word}${'x'.repeat(n)}` : word)).join(' ')
 
-test('the gateway stops agents among themselves after a number of turns without a person, whatever they say', () => {
+test('the gateway stops agents after a number of turns without a person, whatever their text', () => {
   const turns = Array.from({ length: 20 }, (_, n) => various(n + 1))
   const incoming = { isFromAgent: true, text: 'something else entirely' }
   expect(findLoop(incoming, remember(turns), limits)).toBe('no_person')
@@ -31,7 +31,7 @@ test('the gateway stops agents among themselves after a number of turns without 
   expect(findLoop({ ...incoming, isFromAgent: false }, remember(turns), limits)).toBe(undefined)
 })
 
-test('the gateway stops an agent that says the same for the fourth time, whatever numbers and names it puts in', () => {
+test('the gateway stops an agent that repeats itself for the fourth time, with any numbers and names', () => {
   const incoming = { isFromAgent: true, text: report(9) }
   expect(findLoop(incoming, remember([report(1), report(22), report(333)]), limits)).toBe('same_words')
   expect(findLoop(incoming, remember([report(1), report(22)]), limits)).toBe(undefined)
@@ -52,19 +52,24 @@ test.each([
   ['an agent', true, 5, undefined],
   ['a person', false, 2, 'same_words'],
   ['a person', false, 3, undefined],
-] as const)('words of %s (%s) say the same up to four fifths of their triples: %i of 20 changed: %s', (...given) => {
-  const [, isFromAgent, changed, sign] = given
-  expect(findLoop({ isFromAgent, text: changeEnd(changed) }, remember(Array(6).fill(changeEnd(0))), limits)).toBe(sign)
-})
+] as const)(
+  'texts of %s (%s) count as equal up to four fifths of their word triples: %i of 20 changed: %s',
+  (...given) => {
+    const [, isFromAgent, changed, sign] = given
+    expect(findLoop({ isFromAgent, text: changeEnd(changed) }, remember(Array(6).fill(changeEnd(0))), limits)).toBe(
+      sign,
+    )
+  },
+)
 
-test('people may repeat seven triples of words, and the guard compares eight', () => {
+test('people may repeat seven word triples, since the guard needs eight', () => {
   const say = (words: number) => manyWords.slice(0, words).join(' ')
   const repeat = (words: number) =>
     findLoop({ isFromAgent: false, text: say(words) }, remember(Array(6).fill(say(words))), limits)
   expect([repeat(9), repeat(10)]).toEqual([undefined, 'same_words'])
 })
 
-test('echoes that grow say the same', () => {
+test('growing echoes count as equal', () => {
   const echo = (text: string) => `> ${text.replaceAll('\n', '\n> ')}\n\n- From: @a@a.test\n- Proven by: http signature`
   const first = echo('hello there')
   const [second, third] = [echo(first), echo(echo(first))]
@@ -73,7 +78,7 @@ test('echoes that grow say the same', () => {
   )
 })
 
-test('people may repeat a short message again and again, and a longer one less often', () => {
+test('people may repeat a short message often, and a longer one less often', () => {
   const person = (text: string) => ({ isFromAgent: false, text })
   expect(findLoop(person('status please'), remember(Array(9).fill('status please')), limits)).toBe(undefined)
   expect(findLoop(person(report(1)), remember(Array(5).fill(report(2))), limits)).toBe(undefined)
@@ -81,7 +86,7 @@ test('people may repeat a short message again and again, and a longer one less o
   expect(findLoop(person(''), remember(Array(9).fill('')), limits)).toBe(undefined)
 })
 
-test('the rule limits only messages that take a turn of a conversation', () => {
+test('the rule limits only messages that start a turn', () => {
   const { admit } = createLoopRule(limits)
   const sender = { address: '@b@b.test' }
   const intake = (overrides: Partial<Intake>) =>

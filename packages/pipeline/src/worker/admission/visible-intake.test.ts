@@ -11,7 +11,7 @@ function intake(members: Partial<Intake['message']>, flags?: readonly string[]):
   return { message: message(members), ...(flags && { flags }) } as unknown as Intake
 }
 
-test('readVisibleIntake() takes invisible characters out of every text of a message, and flags it', () => {
+test('readVisibleIntake() removes invisible characters from every text of a message, and flags it', () => {
   const parts = [
     { kind: 'text', mime: 'text/plain', content: `a${hidden}b` },
     { kind: 'file', name: `c${hidden}.txt`, description: `d${hidden}`, bytes_ref },
@@ -25,7 +25,7 @@ test('readVisibleIntake() takes invisible characters out of every text of a mess
   expect(read.parts).toMatchObject([{ content: 'ab' }, { name: 'c.txt', description: 'd' }, { title: 'e' }, {}, {}])
 })
 
-test('readVisibleIntake() makes ids, addresses, names of members and all else well-formed text', () => {
+test('readVisibleIntake() makes ids, addresses, member names and all texts well-formed', () => {
   const half = '\ud83d'
   const parts = [{ kind: 'data', data: { [half]: [half] } }] as unknown as Part[]
   const given = { ...intake({ id: half, in_reply_to: half, parts }), duplicateKey: half, target: { [half]: half } }
@@ -38,7 +38,7 @@ test('readVisibleIntake() makes ids, addresses, names of members and all else we
   expect(read.flags).toBeUndefined()
 })
 
-test('readVisibleIntake() reads the names that a sender shows, and leaves out an empty one', () => {
+test('readVisibleIntake() cleans display names, and omits an empty one', () => {
   const { sender } = message()
   const profile = { display_name: 'Ann\u202enimda', url: `https://peer.test/${hidden}` }
   const shown = readVisibleIntake(intake({ sender: { ...sender, display_name: 'Ann\u202enimda', profile } }))
@@ -51,7 +51,7 @@ test('readVisibleIntake() reads the names that a sender shows, and leaves out an
   expect(nobody.message.sender).not.toHaveProperty('display_name')
 })
 
-test('readVisibleIntake() gives files safe names without a flag, and a plain message back as it is', () => {
+test('readVisibleIntake() gives files safe names without a flag, and returns a clean message unchanged', () => {
   const cleaned = readVisibleIntake(intake({ parts: [{ kind: 'file', name: '../NUL.txt', bytes_ref }] }))
   expect(cleaned.message.parts).toEqual([{ kind: 'file', name: '_NUL.txt', bytes_ref }])
   expect(cleaned.flags).toBeUndefined()

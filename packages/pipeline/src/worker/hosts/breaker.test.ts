@@ -66,13 +66,13 @@ async function waitOf({ breaker, now }: OpenBreaker, host = dead): Promise<numbe
   return undefined
 }
 
-test('a breaker tries the mail server again after a minute, because all mail waits for it', () => {
+test('a breaker retries the mail server after a minute, because all mail waits for it', () => {
   expect(findBreakerPolicy('mail server')).toMatchObject({ openMs: 60_000, capMs: 600_000 })
   expect(findBreakerPolicy('peer.test')).toEqual(defaultBreakerPolicy)
 })
 
 describe('createBreaker()', () => {
-  test('leaves a host alone for half an hour after five failures in a row', async () => {
+  test('pauses a host for half an hour after five failures in a row', async () => {
     const open = openBreaker()
     await failTimes(open, 4)
     expect(await waitOf(open)).toBeUndefined()
@@ -84,14 +84,14 @@ describe('createBreaker()', () => {
     })
   })
 
-  test('leaves the other hosts, and the other ports of this one, as they are', async () => {
+  test('does not affect other hosts, or other ports of this one', async () => {
     const open = openBreaker()
     await failTimes(open, 5)
     expect(await waitOf(open, 'other.test')).toBeUndefined()
     expect(await waitOf(open, `${dead}:8443`)).toBeUndefined()
   })
 
-  test('forgets failures when the host answers in between', async () => {
+  test('resets the failures of a host that answers in between', async () => {
     const open = openBreaker()
     await failTimes(open, 4)
     await tryHost(open, lives)
@@ -109,7 +109,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open)).toBe(30 * minute)
   })
 
-  test('a fault of our own counts as neither success nor failure', async () => {
+  test('does not count an internal error as success or failure', async () => {
     const open = openBreaker()
     await failTimes(open, 4)
     await tryHost(open, { health: 'unknown' })
@@ -117,7 +117,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open)).toBe(30 * minute)
   })
 
-  test('lets exactly one try through after the wait; the others learn from it', async () => {
+  test('lets exactly one try through after the pause, and the others learn from it', async () => {
     const open = openBreaker()
     await failTimes(open, 5)
     open.advance(30 * minute)
@@ -131,7 +131,7 @@ describe('createBreaker()', () => {
     expect(ended.map(({ waitUntil }) => (waitUntil ?? 0) - open.now())).toEqual([hour, hour, hour])
   })
 
-  test('the waiting deliveries go at once after a try that succeeds', async () => {
+  test('sends waiting deliveries at once after a successful try', async () => {
     const open = openBreaker()
     await failTimes(open, 5)
     open.advance(30 * minute)
@@ -142,7 +142,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open)).toBeUndefined()
   })
 
-  test('waits twice as long after each failed try, six hours at most, and starts again once the host is back', async () => {
+  test('doubles the pause after each failed try up to six hours, and starts again after a success', async () => {
     const open = openBreaker()
     await failTimes(open, 5)
     const waits: number[] = []
@@ -159,7 +159,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open)).toBe(30 * minute)
   })
 
-  test('a try without a result about the host allows the next one', async () => {
+  test('allows another try after one without a result about the host', async () => {
     const open = openBreaker()
     await failTimes(open, 5)
     open.advance(30 * minute)
@@ -168,7 +168,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open)).toBeUndefined()
   })
 
-  test('a try that never comes back allows the next one after a minute', async () => {
+  test('allows another try after a minute if one never returns', async () => {
     const open = openBreaker()
     await failTimes(open, 5)
     open.advance(30 * minute)
@@ -178,7 +178,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open)).toBeUndefined()
   })
 
-  test('a host that has failed gets few deliveries at once until its state is clear', async () => {
+  test('sends few deliveries at once to a failed host until its state is clear', async () => {
     const open = openBreaker()
     const [first, ...burst] = await Promise.all([1, 2, 3, 4].map(() => go(open)))
     first?.report(failing)
@@ -193,7 +193,7 @@ describe('createBreaker()', () => {
     expect(sixth).toHaveBeenCalledWith(expect.objectContaining({ waitUntil: open.now() + 30 * minute }))
   })
 
-  test('work that ends after the breaker has opened does not lengthen the wait', async () => {
+  test('does not prolong the pause for work that ends after it opened', async () => {
     const open = openBreaker()
     const burst = await Promise.all(Array.from({ length: 8 }, () => go(open)))
     for (const { report } of burst) report(failing)
@@ -205,7 +205,7 @@ describe('createBreaker()', () => {
     ['what it names', 120_000, 120_000],
     ['a second at least', 0, 1_000],
     ['six hours at most', 7 * 24 * hour, 6 * hour],
-  ])('a host that asks for time gets %s, and the breaker counts no failure', async (_, askedMs, wait) => {
+  ])('gives a host that asks to wait %s, without counting a failure', async (_, askedMs, wait) => {
     const open = openBreaker()
     await failTimes(open, 4)
     await tryHost(open, { health: 'lives', askedMs })
@@ -216,14 +216,14 @@ describe('createBreaker()', () => {
     expect(await waitOf(open)).toBeUndefined()
   })
 
-  test('the breaker leaves a host that fails and asks for time alone for the longer of both', async () => {
+  test('pauses a failing host that also asks to wait for the longer of both times', async () => {
     const open = openBreaker()
     await failTimes(open, 4)
     await tryHost(open, { health: 'failing', askedMs: 2 * hour })
     expect(await waitOf(open)).toBe(2 * hour)
   })
 
-  test('the breaker remembers a bounded number of hosts, and forgets the least recently used first (AP-42)', async () => {
+  test('remembers a bounded number of hosts, and drops the least recently used first (AP-42)', async () => {
     const open = openBreaker({ maxHosts: 100 })
     for (let count = 0; count < 300; count += 1) await failTimes(open, 5, `${count}.wild.test`)
     expect(await waitOf(open, '199.wild.test')).toBeUndefined()
@@ -231,7 +231,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open, '299.wild.test')).toBe(30 * minute)
   })
 
-  test('the breaker forgets a host after a day without news of it (AP-42)', async () => {
+  test('drops a host after a day without deliveries (AP-42)', async () => {
     const open = openBreaker()
     await failTimes(open, 5)
     open.advance(30 * minute)
@@ -241,7 +241,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open)).toBeUndefined()
   })
 
-  test('a clock that somebody sets back a day keeps no host alone', async () => {
+  test('does not pause a host for longer if the clock goes back a day', async () => {
     const open = openBreaker()
     open.advance(48 * hour)
     for (let at = 0; at < 5; at += 1) (await go(open)).report(failing)
@@ -254,7 +254,7 @@ describe('createBreaker()', () => {
     expect(open.logged.at(-1)).toEqual(['host answers again', { host: dead }])
   })
 
-  test('the operator learns when the breaker opens for a host, until when, and when the host is back', async () => {
+  test('tells the operator when it opens for a host, until when, and when the host is back', async () => {
     const open = openBreaker()
     await failTimes(open, 5)
     open.advance(30 * minute)

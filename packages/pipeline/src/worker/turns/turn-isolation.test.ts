@@ -44,8 +44,8 @@ function openIsolation() {
   return { isolation, log, waits, waiting, abandoned, clock, run }
 }
 
-describe('a turn in which a process has died', () => {
-  test('begins when those that run have ended, and others begin after it', async () => {
+describe('a turn whose process has died', () => {
+  test('starts after the running turns, and others start after it', async () => {
     const { isolation, log, run } = openIsolation()
     const [first, suspect] = [run(1), run(2, 1)]
     const third = run(3)
@@ -63,7 +63,7 @@ describe('a turn in which a process has died', () => {
     await third.end()
   })
 
-  test('runs apart from another one, and those that wait have as much time between them', async () => {
+  test('runs apart from another such turn, with as much time between for waiting turns', async () => {
     const { log, waits, clock, run } = openIsolation()
     const [one, other] = [run(1, 1), run(2, 1)]
     await soon()
@@ -78,7 +78,7 @@ describe('a turn in which a process has died', () => {
     await other.end()
   })
 
-  test('lets others begin after ten seconds, and waits no longer for them', async () => {
+  test('lets other turns start after ten seconds', async () => {
     const { isolation, log, waits, run } = openIsolation()
     const [long, suspect] = [run(1), run(2, 1)]
     await soon()
@@ -93,7 +93,7 @@ describe('a turn in which a process has died', () => {
     await Promise.all([long.end(), suspect.end()])
   })
 
-  test('lets others begin while it waits for another agent', async () => {
+  test('lets other turns start while it waits for another agent', async () => {
     const { isolation, log, waiting, run } = openIsolation()
     const suspect = run(1, 1)
     const asked = run(2)
@@ -106,7 +106,7 @@ describe('a turn in which a process has died', () => {
     await Promise.all([asked.end(), suspect.end()])
   })
 
-  test('fails without a run where its lease is lost, and others go on', async () => {
+  test('fails without a run if its lease is lost, and others continue', async () => {
     const lost = new Error('lost')
     const isolation = new TurnIsolation({
       system: { now: () => 0, sleep: () => new Promise(() => undefined) },
@@ -121,7 +121,7 @@ describe('a turn in which a process has died', () => {
   })
 })
 
-test('all turns begin at once when the process ends, so that the worker releases them', async () => {
+test('all turns start when the process ends, so that the worker releases them', async () => {
   const { log, abandoned, run } = openIsolation()
   const all = [run(1), run(2, 1), run(3, 1), run(4)]
   await soon()

@@ -15,7 +15,7 @@ function turnOf(agent: string, hop: number, sender = `@${randomUUID()}@peer.test
 
 const refusal = 'Cannot call agent: too many calls are under way'
 
-test('createWaitingTurns() knows a turn for as long as one of its calls is under way', async () => {
+test('createWaitingTurns() counts a turn while one of its calls is running', async () => {
   const onChange = vi.fn()
   const turns = createWaitingTurns(8, onChange)
   const asked = turn(1)
@@ -35,7 +35,7 @@ test('createWaitingTurns() knows a turn for as long as one of its calls is under
   expect(onChange).toHaveBeenLastCalledWith(asked, false)
 })
 
-test('createWaitingTurns() leaves slots for the next hop of running chains, and for other agents', async () => {
+test('createWaitingTurns() reserves slots for the next hop of running chains, and for other agents', async () => {
   const turns = createWaitingTurns(16, () => undefined)
   const semaphore = createGate()
   const begun: Promise<void>[] = []
@@ -56,7 +56,7 @@ test('createWaitingTurns() leaves slots for the next hop of running chains, and 
   await expect(turns.during(turnOf('a', 0), async () => 'room again')).resolves.toBe('room again')
 })
 
-test('createWaitingTurns() gives no sender more than a quarter, whatever hop they claim', async () => {
+test('createWaitingTurns() limits each sender to a quarter, whatever hop they claim', async () => {
   const turns = createWaitingTurns(16, () => undefined)
   const semaphore = createGate()
   const begin = (asked: Turn) => turns.during(asked, () => semaphore.opened)

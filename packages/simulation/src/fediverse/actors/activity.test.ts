@@ -50,7 +50,7 @@ test('a persona can like a post in private and boost it in public', async () => 
   })
 })
 
-test('an edit or a deletion of a note also changes the copy that others read', async () => {
+test('an edit or a deletion of a note also changes its public copy', async () => {
   const { objectId, activity } = await simulation.fediverse.deliver({ to, text: 'hello' })
   const read = () => simulation.loopback.request(objectId)
   const object = { ...activity.object, content: '<p>hello again</p>' }
@@ -60,19 +60,19 @@ test('an edit or a deletion of a note also changes the copy that others read', a
   expect((await read()).status).toBe(404)
 })
 
-test('a forged Delete of a note leaves it where it is', async () => {
+test('a forged Delete does not remove a note', async () => {
   const { objectId } = await simulation.fediverse.deliver({ to, text: 'hello' })
   await simulation.fediverse.send({ to, type: 'Delete', object: objectId, fault: 'forged' })
   expect((await simulation.loopback.request(objectId)).status).toBe(200)
 })
 
-test('a test can add members to an activity or replace the usual ones', async () => {
+test('a test can add or replace members of an activity', async () => {
   const fields = { id: `${alice}#move`, target: 'https://gotosocial.test/users/alice', to: [] }
   const { activity } = await simulation.fediverse.send({ to, type: 'Move', object: alice, fields })
   expect(activity).toMatchObject({ type: 'Move', object: alice, ...fields })
 })
 
-test('an activity of any type can carry the faults of a note', async () => {
+test('an activity of any type can have the faults of a note', async () => {
   await simulation.fediverse.send({ to, type: 'Follow', fault: 'wrong_owner' })
   expect(readPosted().actor).toBe(alice)
   expect(readSignature(posted()).keyId).toBe('https://evil.test/users/mallory#main-key')

@@ -46,14 +46,14 @@ async function read(url: string) {
 describe('snac.test', () => {
   const inbox = 'https://snac.test/users/alice/inbox'
 
-  test('speaks draft-cavage, its key named by a fragment', async () => {
+  test('signs with draft-cavage and a key with a fragment', async () => {
     const { request } = await deliverAs('alice@snac.test')
     const signature = readSignature(request)
     expect(signature).toMatchObject({ keyId: 'https://snac.test/users/alice#main-key', algorithm: 'rsa-sha256' })
     expect(signature.holds(await publicKeyOf('alice@snac.test'))).toBe(true)
   })
 
-  test('accepts any request with 202 and verifies the signature later', async () => {
+  test('accepts any request with 202 and verifies its signature later', async () => {
     const [good, bad] = [composeLike(), composeLike()]
     expect(await gateway.post(inbox, good)).toBe(202)
     expect(await gateway.post(inbox, bad, { privatePem: makeKey().privatePem })).toBe(202)
@@ -61,13 +61,13 @@ describe('snac.test', () => {
     expect(await wait(bad.id)).toMatchObject({ verified: false, reason: 'the signature does not verify' })
   })
 
-  test('accepts RFC 9421 signatures with 202, too, and drops the activity', async () => {
+  test('also accepts RFC 9421 signatures with 202, and drops the activity', async () => {
     const like = composeLike()
     expect(await postMessage(inbox, like)).toMatchObject({ status: 202 })
     expect(await wait(like.id)).toMatchObject({ verified: false, reason: expect.stringContaining('rfc9421') })
   })
 
-  test('never looks for a new key', async () => {
+  test('never fetches a new key', async () => {
     const before = composeLike()
     await gateway.post(inbox, before)
     expect(await wait(before.id)).toMatchObject({ verified: true })
@@ -80,7 +80,7 @@ describe('snac.test', () => {
   })
 })
 
-test('barekey.test shows at a key’s address the key alone, and the actor lists it', async () => {
+test('barekey.test serves only the key at its URL, and the actor lists it', async () => {
   const keyId = 'https://barekey.test/users/alice/main-key'
   const owner = 'https://barekey.test/users/alice'
   expect(readSignature((await deliverAs('alice@barekey.test')).request).keyId).toBe(keyId)
@@ -114,7 +114,7 @@ async function postMessage(
 describe('rfc9421.test', () => {
   const inbox = 'https://rfc9421.test/users/alice/inbox'
 
-  test('signs with RFC 9421 in Mastodon’s profile, and with nothing else', async () => {
+  test('signs only with RFC 9421 in Mastodon’s profile', async () => {
     const { request } = await deliverAs('alice@rfc9421.test')
     const signature = readMessageSignature(request)
     expect(signature.covered).toEqual(['@method', '@target-uri', 'content-digest'])
@@ -125,7 +125,7 @@ describe('rfc9421.test', () => {
     expect(request.headers.digest).toBeUndefined()
   })
 
-  test('can send what is wrong, like everybody', async () => {
+  test('can send invalid requests like the others', async () => {
     await simulation.fediverse.deliver({ from: 'alice@rfc9421.test', to, text: 'hello', fault: 'forged' })
     const forgedSignature = readMessageSignature(gateway.posted.at(-1) as SimRequest)
     expect(forgedSignature.holds(await publicKeyOf('alice@rfc9421.test'))).toBe(false)
@@ -135,7 +135,7 @@ describe('rfc9421.test', () => {
     expect(Date.now() - created).toBeGreaterThan(47 * 3_600_000)
   })
 
-  test('refuses draft-cavage and says what it wants', async () => {
+  test('refuses draft-cavage and names its accepted scheme', async () => {
     const like = composeLike()
     expect(await gateway.post(inbox, like)).toBe(401)
     expect(await wait(like.id)).toMatchObject({ verified: false, reason: expect.stringContaining('draft-cavage') })
@@ -143,7 +143,7 @@ describe('rfc9421.test', () => {
     expect(answer.headers.get('accept-signature')).toBe('sig1=("@method" "@target-uri" "content-digest");created;keyid')
   })
 
-  test.each(['rfc9421.test', 'mastodon.test'])('RFC 9421 is verified at %s', async host => {
+  test.each(['rfc9421.test', 'mastodon.test'])('verifies RFC 9421 at %s', async host => {
     const like = composeLike()
     expect(await postMessage(`https://${host}/users/alice/inbox`, like)).toMatchObject({ status: 202 })
     expect(await wait(like.id)).toMatchObject({ verified: true, host })
@@ -160,7 +160,7 @@ describe('rfc9421.test', () => {
       undefined,
       /own the key/,
     ],
-  ])('the peer refuses %s', async (_, plan, sentBody, reason) => {
+  ])('refuses %s', async (_, plan, sentBody, reason) => {
     expect(await postMessage(inbox, composeLike(), plan, sentBody)).toMatchObject({ status: 401 })
     expect(simulation.fediverse.received.at(-1)).toMatchObject({
       verified: false,
@@ -169,7 +169,7 @@ describe('rfc9421.test', () => {
   })
 })
 
-test('gone.test says of everybody that they are gone, and can still say goodbye', async () => {
+test('gone.test answers 410 for every actor, and can still send a Delete', async () => {
   const id = 'https://gone.test/users/alice'
   expect((await read(id)).status).toBe(410)
   const object = id
@@ -178,7 +178,7 @@ test('gone.test says of everybody that they are gone, and can still say goodbye'
   expect(await gateway.post(`${id}/inbox`, composeLike())).toBe(410)
 })
 
-test('slow.test takes its time and is right', async () => {
+test('slow.test answers correctly after a delay', async () => {
   const startedAt = performance.now()
   expect((await read('https://slow.test/users/alice')).document).toMatchObject({ preferredUsername: 'alice' })
   expect(performance.now() - startedAt).toBeGreaterThan(250)
@@ -188,12 +188,12 @@ test.each([
   ['alice', 'https://redirector.test/moved/alice'],
   ['mallory', 'https://mastodon.test/users/alice'],
   ['carol', 'https://redirector.test/users/carol'],
-])('redirector.test sends those who look for %s to %s', async (name, location) => {
+])('redirector.test redirects a request for %s to %s', async (name, location) => {
   const { status, headers } = await read(`https://redirector.test/users/${name}`)
   expect([status, headers.get('location')]).toEqual([302, location])
 })
 
-test('redirector.test shows alice at the new address, under the old id', async () => {
+test('redirector.test serves alice at the new URL, under the old id', async () => {
   const { document } = await read('https://redirector.test/moved/alice')
   expect(document.id).toBe('https://redirector.test/users/alice')
 })

@@ -34,7 +34,7 @@ function openCounted() {
   return { ...createWhyRecords(context), countAsked: () => asked }
 }
 
-test('the reasons of a page cost as many statements as that of one message', async () => {
+test('the reasons of a page cost as many statements as those of one message', async () => {
   const one = openCounted()
   expect(await one.listWhyRecords([7])).toHaveLength(1)
   const page = openCounted()

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { collectPortedStatements } from '../../../test/collect-statements.ts'
 import { createRowNumbering, readNumberedInsert, sequenceOf } from './numbering.ts'
 
-test('readNumberedInsert() adds the number to an insert that asks for it', () => {
+test('readNumberedInsert() adds the number to an insert that requests it', () => {
   expect(readNumberedInsert("INSERT INTO t (a, b)\n  VALUES (?, 'x') RETURNING seq AS id")).toEqual({
     table: 't',
     column: 'seq',
@@ -26,7 +26,7 @@ test('the gateway numbers messages, refusals, tasks, conversations and threads i
   expect(new Set(tables)).toEqual(new Set(['messages', 'refusals', 'tasks', 'threads', 'transcript_threads']))
 })
 
-test('createRowNumbering() requests numbers of usual tables first, uses them in order, and requests more if needed', () => {
+test('createRowNumbering() reserves numbers of usual tables first, uses them in order, and reserves more if needed', () => {
   const sent: string[] = []
   let last = 0
   const sequences = new Map([

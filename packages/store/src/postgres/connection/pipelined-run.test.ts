@@ -29,7 +29,7 @@ test('a run succeeds if the server answers each statement', async () => {
 })
 
 test.each([1, 3])(
-  'a run takes nothing from a server that answers %i of two statements, and ends the connection',
+  'a run takes no result from a server that answers %i of two statements, and ends the connection',
   async count => {
     const { done, wire } = answer(count)
     await expect(done).rejects.toMatchObject({ message: 'the answers of the server are out of step' })

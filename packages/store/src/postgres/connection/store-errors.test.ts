@@ -8,7 +8,7 @@ const failWith = (code: string) =>
   new OperationFailed('an operation failed', { cause: toStatementError({ code, message: 'the server says so' }) })
 
 test.each(['EPIPE', 'ECONNRESET', '57P01', '08006'])(
-  'a connection that breaks with %s is no fault of the statement',
+  'a connection that breaks with %s is not an error of the statement',
   code => {
     expect(toStatementError({ code, message: 'it broke' })).toBeInstanceOf(Unavailable)
   },
@@ -32,7 +32,7 @@ test.each([
   ['40001', false, false],
   ['23505', false, false],
 ])(
-  'a transaction that fails with %s has lost its connection: %s, and once it asked for the commit: %s',
+  'a transaction that fails with %s has lost its connection: %s, and after a requested commit: %s',
   (code, before, after) => {
     expect([isLineLost(failWith(code), false), isLineLost(failWith(code), true)]).toEqual([before, after])
   },

@@ -45,7 +45,7 @@ test('a second attempt locks the requested names at its start, and a third attem
   expect(sent).toEqual(['share', take('a'), 'try', 'share', take('a', 'b'), 'alone'])
 })
 
-test('the key of a thread is one that SQL can make of its number, and differs from one schema to another', () => {
+test('SQL can compute the key of a thread from its number, and the key differs between schemas', () => {
   const [one, other] = ['one', 'other'].map(schema => createLockKeys(schema)) as [LockKeysUnderTest, LockKeysUnderTest]
   const [, first = '0'] = /'(\d+)'/.exec(one.threadKeySql('thread_id')) ?? []
   expect(one.keyOf(threadConflict(12))).toBe(String(BigInt(first) + 12n))

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { toClientConfig } from './address.ts'
 import { isPostgresUrl, readPostgresUrl } from './settings.ts'
 
-test('readPostgresUrl() reads a server, a user and where within the database all lies', () => {
+test('readPostgresUrl() reads the server, the user and the schema', () => {
   expect(readPostgresUrl('postgres://me:p%40ss@db.example:6432/house?schema=ours')).toMatchObject({
     schema: 'ours',
     location: '"house" at db.example:6432',
@@ -27,7 +27,7 @@ test('readPostgresUrl() reads a socket', () => {
   })
 })
 
-test('sslmode is libpq’s: require encrypts, verify-full asks who is there', () => {
+test('readPostgresUrl() treats sslmode like libpq: require encrypts, verify-full authenticates', () => {
   const tlsOf = (query: string) => toClientConfig(readPostgresUrl(`postgres://me@db.example/house${query}`).server).ssl
   expect(tlsOf('?sslmode=require')).toEqual({ rejectUnauthorized: false })
   expect(tlsOf('?sslmode=verify-full')).toEqual({})
@@ -51,7 +51,7 @@ test.each([
     'postgres://db.example/house?constructor=1',
     'store: has the parameter "constructor". Known are host, port, user, schema, sslmode, sslrootcert, sslcert, sslkey.',
   ],
-])('readPostgresUrl(%j) says what is wrong', (url, told) => {
+])('readPostgresUrl(%j) explains the error', (url, told) => {
   expect(() => readPostgresUrl(url)).toThrow(ConfigError)
   expect(() => readPostgresUrl(url)).toThrow(told)
 })

@@ -17,7 +17,7 @@ test.each([
   ['INSERT OR IGNORE INTO t (a) VALUES (?)', 'INSERT INTO t (a) VALUES ($1) ON CONFLICT DO NOTHING'],
   ["DELETE FROM t WHERE a NOT GLOB 'web:*'", "DELETE FROM t WHERE a NOT LIKE 'web:%'"],
   ['SELECT a FROM t WHERE (?1 IS NULL OR b = ?1)', 'SELECT a FROM t WHERE (b = $1 OR $1 IS NULL)'],
-])('translateQuery() says %s as PostgreSQL does', (sql, told) => {
+])('translateQuery() translates %s for PostgreSQL', (sql, told) => {
   expect(translateQuery(sql)).toBe(told)
 })
 
@@ -25,13 +25,13 @@ test.each([
 const untranslatable =
   /ON CONFLICT DO UPDATE|OR REPLACE|OR IGNORE|\browid\b|json_array\(|json_set|json_group|json_each|strftime|unixepoch|\biif\(|->|group_concat|\btotal\(|GLOB|INDEXED|LIMIT \+/i
 
-test('no statement of the store keeps SQLite’s own syntax after its translation', async () => {
+test('no translated statement keeps SQLite syntax', async () => {
   const statements = await collectPortedStatements()
   expect(statements.length).toBeGreaterThan(40)
   expect(statements.map(translateQuery).filter(sql => untranslatable.test(sql.replace(/'[^']*'/g, "''")))).toEqual([])
 })
 
-test('a new database gets all tables, indexes and triggers that a file has, and nothing that changes rows', () => {
+test('a new database gets all tables, indexes and triggers of a file, without steps that change rows', () => {
   const made = listStatements(0, 'postern').join(';\n')
   const names = schemaMigrations.join('\n').matchAll(/CREATE (?:TABLE|TRIGGER|(?:UNIQUE )?INDEX) (\w+)/g)
   for (const [, name] of names) expect(made).toMatch(new RegExp(`CREATE (TABLE|TRIGGER|(UNIQUE )?INDEX) ${name}\\b`))
@@ -41,7 +41,7 @@ test('a new database gets all tables, indexes and triggers that a file has, and 
   ])
 })
 
-test('a step that changes rows keeps no syntax of SQLite’s own, and runs only on a database that has rows', () => {
+test('a step that changes rows keeps no SQLite syntax, and runs only on a database with rows', () => {
   const steps = [...schemaMigrations, secondVersion]
   const isOnRows = (sql: string) => /^(INSERT|UPDATE|DELETE|WITH)\b/.test(sql)
   const later = listStatements(schemaMigrations.length, 'postern', steps)

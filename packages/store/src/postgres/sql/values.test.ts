@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { escapeText, readerOf, restoreText, writeValue } from './values.ts'
 
-test('any text comes back unchanged, and PostgreSQL never gets a NUL', () => {
+test('any text returns unchanged, and PostgreSQL never gets a NUL', () => {
   const texts = fc.array(fc.constantFrom('\0', '\u001a', '0', '1', 'a')).map(letters => letters.join(''))
   fc.assert(
     fc.property(texts, text => {
@@ -12,7 +12,7 @@ test('any text comes back unchanged, and PostgreSQL never gets a NUL', () => {
   )
 })
 
-test('two texts are the same only if they were', () => {
+test('two texts are equal only if they were before', () => {
   expect(escapeText('\0')).not.toBe(escapeText('\u001a0'))
 })
 
@@ -22,11 +22,11 @@ test.each([
   [Number.POSITIVE_INFINITY, '9007199254740991'],
   [-1.5, '-2'],
   ['a\0', 'a\u001a0'],
-])('writeValue(%j) gives %j', (value, written) => {
+])('writeValue(%j) returns %j', (value, written) => {
   expect(writeValue(value)).toBe(written)
 })
 
-test('writeValue() leaves bytes as they are, and refuses what is no value', () => {
+test('writeValue() returns bytes unchanged, and refuses unsupported values', () => {
   expect(writeValue(new Uint8Array([0, 255]).subarray(1))).toEqual(Buffer.from([255]))
   const message = 'a statement cannot be given undefined'
   expect(() => writeValue(undefined as never)).toThrow(expect.objectContaining({ message, code: '22000' }))
@@ -39,6 +39,6 @@ test.each([
   [20, '9007199254740991', 9007199254740991],
   [1700, '12', 12],
   [25, '\u001a0', '\0'],
-])('a value of type %i reads %j', (type, text, value) => {
+])('a value of type %i parses to %j', (type, text, value) => {
   expect(readerOf(type)(text)).toEqual(value)
 })

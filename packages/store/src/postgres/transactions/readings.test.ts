@@ -36,7 +36,7 @@ function openServer(failures = 0) {
   return { ...createReadings(pool, { runner }), ask, write, sent }
 }
 
-test('concurrent readings share a connection, and readings that arrive while two groups run share the next one', async () => {
+test('concurrent reads share a connection, and reads that arrive while two groups run share the next one', async () => {
   const { read, ask, sent } = openServer()
   const put = (text: string) => read(() => ask(text), 'find')
   const all = [put('a'), put('b')]
@@ -48,7 +48,7 @@ test('concurrent readings share a connection, and readings that arrive while two
   expect(sent).toEqual(['a b', 'c d'])
 })
 
-test('a reading of one step needs no transaction; one of several steps restarts in a transaction, and its kind uses one from then on', async () => {
+test('a read of one step needs no transaction, and a read of several restarts in one, like its kind from then on', async () => {
   const { read, ask, sent } = openServer()
   const steps = () => `${ask('a')} ${ask('b')}`
   expect(await Promise.all([read(steps, 'list'), read(() => ask('c'), 'find')])).toEqual(['a b', 'c'])
@@ -57,13 +57,13 @@ test('a reading of one step needs no transaction; one of several steps restarts 
   expect(sent).toEqual(['a c', 'BEGIN a', 'b', 'COMMIT', 'BEGIN a', 'b', 'COMMIT', 'c'])
 })
 
-test('a reading without a kind has a transaction from the beginning', async () => {
+test('a read without a kind has a transaction from the beginning', async () => {
   const { read, ask, sent } = openServer()
   await read(() => ask('a'))
   expect(sent).toEqual(['BEGIN a', 'COMMIT'])
 })
 
-test('a reading that runs no statement ends at once, and so does one that only writes', async () => {
+test('a read without statements ends at once, and so does one that only writes', async () => {
   const { read, ask, write, sent } = openServer()
   const all = [read(() => ask('a'), 'find'), read(() => write('b'), 'commit')]
   expect(sent).toEqual(['write b'])
@@ -80,7 +80,7 @@ test('an operation that has begun a write does not start again when its connecti
   expect(sent).toEqual(['write a', 'b'])
 })
 
-test('a reading that fails rejects only its own caller', async () => {
+test('a failed read rejects only its own caller', async () => {
   const { read, ask } = openServer()
   const fail = () => {
     throw new Error(`no row ${ask('a')}`)
@@ -91,7 +91,7 @@ test('a reading that fails rejects only its own caller', async () => {
   ])
 })
 
-test('a reading with a refused statement does not fail the other readings', async () => {
+test('a read with a refused statement does not fail the others', async () => {
   const { read, ask, sent } = openServer()
   const all = ['a', 'refused', 'b'].map(text => read(() => ask(text), 'find'))
   await expect(Promise.allSettled(all)).resolves.toMatchObject([
@@ -102,7 +102,7 @@ test('a reading with a refused statement does not fail the other readings', asyn
   expect(sent).toEqual(['a refused b', 'a', 'refused', 'b'])
 })
 
-test('a reading that has its answers does not wait for readings of several steps beside it', async () => {
+test('a read with all its results does not wait for longer reads beside it', async () => {
   const { read, ask } = openServer()
   const told: string[] = []
   const steps = () => ['a', 'b', 'c'].map(ask).join(' ')
@@ -111,7 +111,7 @@ test('a reading that has its answers does not wait for readings of several steps
   expect(told).toEqual(['d', 'a b c'])
 })
 
-test('readings that are too many for one connection share two at once', async () => {
+test('too many reads for one connection share two', async () => {
   const { read, ask, sent } = openServer()
   const all = Array.from({ length: mostAtOnce + 1 }, (_, at) => read(() => ask(`a ${at}`), 'find'))
   await all[0]
@@ -119,7 +119,7 @@ test('readings that are too many for one connection share two at once', async ()
   await Promise.all(all)
 })
 
-test('readings run once more after a lost connection, and fail if the connection is lost again', async () => {
+test('reads run once more after a lost connection, and fail after a second loss', async () => {
   const once = openServer(1)
   expect(await once.read(() => once.ask('a'), 'find')).toBe('a')
   const twice = openServer(2)

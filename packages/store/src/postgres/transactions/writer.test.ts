@@ -31,7 +31,7 @@ function openBench() {
 /** Waits longer than writes gather. */
 const gathered = () => delay(20)
 
-test('writes that arrive together share a transaction, and later writes start a concurrent one', async () => {
+test('writes that arrive together share a transaction, and later writes start a parallel one', async () => {
   const { put, begun, names, heard } = openBench()
   const all = [put('a', 'x'), put('b', 'y')]
   await gathered()
@@ -64,7 +64,7 @@ test('a write waits for a running write with a common name, and later writes wit
   await Promise.all(all)
 })
 
-test('a write without names runs alone, after all earlier writes and before all later ones', async () => {
+test('a write without names runs alone, after all earlier and before all later writes', async () => {
   const { put, begun, names } = openBench()
   const all = [put('a', 'x'), put('b'), put('c', 'y')]
   await gathered()
@@ -79,7 +79,7 @@ test('a write without names runs alone, after all earlier writes and before all 
   await Promise.all(all)
 })
 
-test('a writer gets its result before a lease that may have found its work, and two leases never run at a time', async () => {
+test('a writer gets its result before a lease that may have found its work, and leases never run in parallel', async () => {
   const { writer, put, begun, names, heard } = openBench()
   const all = [put('a', 'x')]
   await gathered()
@@ -113,7 +113,7 @@ test('a failed write does not fail the other writes of its transaction', async (
   expect([names(), heard]).toEqual([['a b', 'a', 'b'], ['b']])
 })
 
-test('the writer bounds the size of a transaction, and a larger write runs alone', async () => {
+test('the writer limits the size of a transaction, and a larger write runs alone', async () => {
   const { put, begun, names } = openBench()
   const all = [put('a', 'a', 9e6), put('b', 'b', 6e5), put('c', 'c', 4e5), put('d', 'd', 1e5), put('e', 'e')]
   for (let at = 0; at < 3; at += 1) {

@@ -34,7 +34,7 @@ async function answer(store: GatewayStore, id: string, { to = [inbox(1)], thread
 
 const sent = { state: 'sent' as const }
 
-test('the delivery of an answer begins with its lease, and no poll finds it', async () => {
+test('the delivery of an answer starts with its lease, and no poll finds it', async () => {
   const { store, begun, held } = await openWorker()
   await answer(store, 'm1', { to: [inbox(1), inbox(2)] })
   expect(begun.map(({ to, token, attempt }) => [to, token, attempt])).toEqual([
@@ -48,7 +48,7 @@ test('the delivery of an answer begins with its lease, and no poll finds it', as
   await store.close()
 })
 
-test('a delivery that begins with its lease carries what a worker finds by a poll', async () => {
+test('a delivery that starts with its lease has the same content as by a poll', async () => {
   const { store, begun } = await openWorker()
   await answer(store, 'm1')
   const plain = await openStore()
@@ -63,7 +63,7 @@ test('a delivery that begins with its lease carries what a worker finds by a pol
   await Promise.all([store.close(), plain.close()])
 })
 
-test('a delivery behind an open one of its destination begins when that one has ended, and not before', async () => {
+test('a delivery starts only after an earlier open one to its destination has ended', async () => {
   const { store, begun, held, consumer } = await openWorker()
   await answer(store, 'm1')
   await answer(store, 'm2')
@@ -86,7 +86,7 @@ test.each([
   await store.close()
 })
 
-test('after a crash the next process takes up a delivery that began with its lease, and counts the attempt', async () => {
+test('after a crash the next process takes up a delivery that started with its lease, and counts the attempt', async () => {
   const path = join(mkdtempSync(join(tmpdir(), 'postern-offer-')), 'postern.db')
   const { store, begun } = await openWorker({ path })
   await answer(store, 'm1')
@@ -99,7 +99,7 @@ test('after a crash the next process takes up a delivery that began with its lea
   await next.close()
 })
 
-test('a delivery carries the message as the store has it, whatever its agent does with it', async () => {
+test('a delivery has the stored message, whatever its agent does with it', async () => {
   const { store, begun } = await openWorker()
   await store.admit(sketchIntake('m1'), 'c')
   const [turn] = await store.leaseTurns({ holder: 'worker', limit: 1, leaseMs: 60_000 })

@@ -35,7 +35,7 @@ function openStore() {
   return { store, disk }
 }
 
-test('a delivery whose lease failed goes out once, also when one transaction leases both ranks next', async () => {
+test('a delivery whose lease failed leaves once, even if one transaction then leases both ranks', async () => {
   const { store, disk } = openStore()
   await store.admit(sketchIntake('m1'), 'c')
   const [turn] = await store.leaseTurns({ holder: 'me', limit: 1, leaseMs: 30_000 })

@@ -40,7 +40,7 @@ async function openWorker({ slots = 10, path = ':memory:' } = {}) {
   return { store, begun, held, consumer }
 }
 
-test('the turn of a message that begins a thread begins with its lease, and no poll finds it', async () => {
+test('the turn of a thread’s first message starts with its lease, and no poll finds it', async () => {
   const { store, begun, held } = await openWorker()
   const { message } = await store.admit(sketchIntake('m1'), 'c')
   expect(begun.map(({ message, token, attempt, crashes }) => [message, token, attempt, crashes])).toEqual([
@@ -55,7 +55,7 @@ test('the turn of a message that begins a thread begins with its lease, and no p
   await store.close()
 })
 
-test('a turn that begins with its lease carries what a worker finds by a poll', async () => {
+test('a turn that starts with its lease has the same content as by a poll', async () => {
   const intake = sketchIntake('m1', { flags: ['odd'], task: { owner: 'ada', id: 'task 1', context: 'c' } })
   const { store, begun } = await openWorker()
   await store.admit(intake, 'c')
@@ -80,7 +80,7 @@ test.each([
     sketch: { queueMode: { mode: 'merge' } as const, message: { sender: provenAda } },
   },
   { name: 'that is large', sketch: { raw: { bytes: new Uint8Array(20_000), form: 'text' } as const } },
-])('a message $name begins no turn by itself', async ({ sketch }) => {
+])('a message $name starts no turn by itself', async ({ sketch }) => {
   const { store, begun } = await openWorker()
   await store.admit(sketchIntake('m0'), 'c')
   await store.admit(sketchIntake('m1', sketch), 'c')
@@ -88,7 +88,7 @@ test.each([
   await store.close()
 })
 
-test('without a free slot a message waits for a poll, and a poll takes no more turns than there are slots', async () => {
+test('a message waits for a poll without a free slot, and a poll takes at most as many turns as slots', async () => {
   const { store, begun, held, consumer } = await openWorker({ slots: 2 })
   const ids = ['m1', 'm2', 'm3', 'm4']
   await Promise.all(ids.map(id => store.admit(sketchIntake(id), 'c')))
@@ -104,7 +104,7 @@ test('without a free slot a message waits for a poll, and a poll takes no more t
   await store.close()
 })
 
-test('a poll counts the turns that began of an agent since its worker asked', async () => {
+test('a poll counts an agent’s turns that started since its worker asked', async () => {
   const { store, begun, consumer } = await openWorker({ slots: 2 })
   await Promise.all(['m1', 'm2', 'm3'].map(id => store.admit(sketchIntake(id), 'c')))
   expect(begun).toHaveLength(2)
@@ -113,7 +113,7 @@ test('a poll counts the turns that began of an agent since its worker asked', as
   await store.close()
 })
 
-test('a transaction that fails keeps no slot, and the good message of it begins once', async () => {
+test('a failed transaction keeps no slot, and its valid message starts once', async () => {
   const { store, begun, held } = await openWorker()
   const broken = sketchIntake('m2', { duplicateKey: undefined as never })
   const outcomes = await Promise.allSettled([store.admit(sketchIntake('m1'), 'c'), store.admit(broken, 'c')])
@@ -123,7 +123,7 @@ test('a transaction that fails keeps no slot, and the good message of it begins 
   await store.close()
 })
 
-test('a turn hears of an edit that the same transaction wrote, and a poll finds it again', async () => {
+test('a turn learns of an edit in the same transaction, and a poll finds it again', async () => {
   const { store, begun } = await openWorker()
   const heard: unknown[] = []
   const authorship = { author: 'ada', object: 'o1' }
@@ -141,7 +141,7 @@ test('a turn hears of an edit that the same transaction wrote, and a poll finds 
   await store.close()
 })
 
-test('after a crash the next process takes up a turn that began with its lease, and counts the attempt', async () => {
+test('after a crash the next process takes up a turn that started with its lease, and counts the attempt', async () => {
   const path = join(mkdtempSync(join(tmpdir(), 'postern-offer-')), 'postern.db')
   const { store, begun } = await openWorker({ path })
   await store.admit(sketchIntake('m1'), 'c')
@@ -153,7 +153,7 @@ test('after a crash the next process takes up a turn that began with its lease, 
   await next.close()
 })
 
-test('a store that others write, too, takes no consumer', async () => {
+test('a store with other writers accepts no consumer', async () => {
   const path = join(mkdtempSync(join(tmpdir(), 'postern-offer-')), 'postern.db')
   const store = await openStore(path)
   expect(store.setTurnConsumer).toBeUndefined()

@@ -47,7 +47,7 @@ async function answerAll({ store }: Awaited<ReturnType<typeof openStoreUnderTest
   }
 }
 
-test(`${many} messages of one sender in one thread become turns of a bounded size, which answer every message`, async () => {
+test(`${many} messages of one sender in one thread become turns of limited size that answer every message`, async () => {
   const tested = await admitMany(many, 'merge')
   const turns = await answerAll(tested)
   expect(turns).toHaveLength(many / mergeBounds.messages)
@@ -56,7 +56,7 @@ test(`${many} messages of one sender in one thread become turns of a bounded siz
   await tested.store.close()
 })
 
-test(`${many} interruptions leave one turn: the newest`, async () => {
+test(`${many} interruptions leave only the newest turn`, async () => {
   const tested = await admitMany(many, 'interrupt')
   const turns = await answerAll(tested)
   expect(turns.map(({ content }) => content.id)).toEqual([`m${many - 1}`])
@@ -64,7 +64,7 @@ test(`${many} interruptions leave one turn: the newest`, async () => {
   await tested.store.close()
 })
 
-test(`${many} edits of a message that waits leave one turn, with the last words`, { timeout: 1_000_000 }, async () => {
+test(`${many} edits of a waiting message leave one turn with the last text`, { timeout: 1_000_000 }, async () => {
   const tested = await openStoreUnderTest()
   const { store } = tested
   const authorship = { author: 'https://peer.test/ada', object: 'note' }

@@ -175,7 +175,7 @@ function expectSound(file: string, { committed }: Crowd): void {
   db.close()
 }
 
-test('in any interleaving of messages, edits, deletions and interruptions, the store answers each message once or ends it for a reason', async () => {
+test('in any interleaving of messages, edits, deletions and interruptions, each message gets one answer or a reason', async () => {
   const weighted = fc.constantFrom(...steps, ...(['say', 'say', 'say', 'say', 'say', 'lease', 'commit'] as const))
   const step = fc.tuple(weighted, fc.nat(10_000))
   const bursts = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 20, maxLength: 50 })

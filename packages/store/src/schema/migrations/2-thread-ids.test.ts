@@ -35,7 +35,7 @@ function readIdsAfter(threads: readonly OldThread[]): readonly unknown[] {
     .map(({ public_id }) => public_id)
 }
 
-test('a thread with a key of its own stays known by it, for each of its agents', () => {
+test('a thread with its own key keeps that id for each of its agents', () => {
   const [one, other] = [
     { key: 't1', scope: 'ada' },
     { key: 't1', scope: 'ada', agent: 'help' },
@@ -43,7 +43,7 @@ test('a thread with a key of its own stays known by it, for each of its agents',
   expect(readIdsAfter([one, other, { key: 't2', scope: 'public' }])).toEqual([null, null, null])
 })
 
-test('threads of different readers that share a key get ids apart, so that nobody reaches a memory of both again', () => {
+test('threads of different readers with one key get separate ids, so that nobody reaches the memory of both', () => {
   const ids = readIdsAfter([
     { key: 't1', scope: 'ada', entry: 'e1' },
     { key: 't1', scope: 'eve', entry: 'e2' },

@@ -58,7 +58,7 @@ test.each([
   expect(moveRequirement(asked)).toBe(key(origin, 'ann'))
 })
 
-test('every ban goes on', () => {
+test('every ban stays in force', () => {
   expect(moveBan('web @ann@web.gateway.test')).toEqual([['chat_token', origin, 'ann']])
   expect(moveBan('web @ann@i0.web.gateway.test')).toEqual([[origin, 'ann']])
   expect(moveBan('activitypub @ann@peer.test')).toEqual([[origin, 'ann']])

@@ -68,7 +68,7 @@ function runScript(body: string, env: Readonly<Record<string, string>> = {}) {
   return child
 }
 
-test('a reader beside which a gateway starts reads on, and says so once the file changes', async () => {
+test('a reader continues when a gateway starts, and says so once the file changes', async () => {
   const path = await makeStopped()
   const reader = await read(path)
   const gateway = await start(path)
@@ -82,7 +82,7 @@ test('a reader beside which a gateway starts reads on, and says so once the file
   await Promise.all([next.close(), gateway.close()])
 })
 
-test('a gateway starts while a command asks if one runs', async () => {
+test('a gateway can start while a command checks whether one runs', async () => {
   const path = await makeStopped()
   const asking = runScript(`
     import { DatabaseSync } from 'node:sqlite'
@@ -95,7 +95,7 @@ test('a gateway starts while a command asks if one runs', async () => {
   await (await start(path)).close()
 })
 
-test('a reader copies what a killed gateway left once, and no copy has a name afterwards', async () => {
+test('a reader copies a killed gateway’s files once, and no copy keeps a name', async () => {
   const path = await makeKilled()
   const folder = useTemporaryFolder()
   const copies = countCopies()
@@ -108,7 +108,7 @@ test('a reader copies what a killed gateway left once, and no copy has a name af
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('a signal ends a reader that copies the database, and the reader deletes the copy', async () => {
+test('a signal stops a reader that copies the database, and the reader deletes the copy', async () => {
   const path = await makeKilled()
   const folder = useTemporaryFolder()
   const child = runScript(
@@ -131,7 +131,7 @@ test('a signal ends a reader that copies the database, and the reader deletes th
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('a reader refuses a database for whose copy the temporary folder has no room, and makes none', async () => {
+test('a reader refuses a database whose copy does not fit into the temporary folder', async () => {
   const path = await makeKilled()
   const folder = useTemporaryFolder()
   const { statfsSync } = fs

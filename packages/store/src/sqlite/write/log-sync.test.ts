@@ -22,7 +22,7 @@ function openWithDisk() {
   return { ask, waiting, told }
 }
 
-test('requests during a sync share the next sync, which starts when the first one has ended', () => {
+test('requests during a sync share the next one, which starts after it', () => {
   const { ask, waiting, told } = openWithDisk()
   for (const name of ['first', 'second', 'third']) ask(name)
   expect(waiting).toHaveLength(1)
@@ -36,7 +36,7 @@ test('requests during a sync share the next sync, which starts when the first on
   expect(told).toEqual(['first', 'second', 'third', 'late'])
 })
 
-test('a sync that fails reports the error to its own requests, and not to those behind them', () => {
+test('a failed sync rejects its own requests, and not later ones', () => {
   const { ask, waiting, told } = openWithDisk()
   ask('first')
   ask('second')
@@ -45,7 +45,7 @@ test('a sync that fails reports the error to its own requests, and not to those 
   expect(told).toEqual(['first: EIO', 'second'])
 })
 
-test('a store refuses all writes after the disk failed, and logs one error', async () => {
+test('a store refuses all writes after a disk failure, and logs one error', async () => {
   const error = vi.fn()
   const store = await openSqliteStore({
     channels: sketchedChannels,

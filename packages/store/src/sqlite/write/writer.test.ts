@@ -64,7 +64,7 @@ test('write() runs the operations of one turn of the event loop in one transacti
   expect(bench.batches[0]?.notices.map(({ payload }) => payload)).toEqual([3, 1, 2])
 })
 
-test('writeLast() runs behind operations that came later, in their transaction, and returns its own result', async () => {
+test('writeLast() runs after later operations of its transaction, and returns its own result', async () => {
   const bench = openBench()
   const last = bench.writer.writeLast(() => bench.values())
   const first = [bench.put(1), bench.put(2)]
@@ -73,7 +73,7 @@ test('writeLast() runs behind operations that came later, in their transaction, 
   expect(bench.batches).toHaveLength(1)
 })
 
-test('write() keeps its rows when a writeLast() in the same transaction fails', async () => {
+test('write() keeps its rows if a writeLast() in the same transaction fails', async () => {
   const bench = openBench()
   const last = bench.writer.writeLast(() => {
     throw new Error('cannot read')
@@ -84,7 +84,7 @@ test('write() keeps its rows when a writeLast() in the same transaction fails', 
   expect(bench.values()).toEqual([1])
 })
 
-test('write() bounds the size of a transaction, and runs a larger operation alone', async () => {
+test('write() limits the size of a transaction, and runs a larger operation alone', async () => {
   const bench = openBench()
   const put = (value: number, size: number) =>
     bench.writer.write(batch => batch.notices.push({ topic: 'put', payload: value }), { size })
@@ -92,14 +92,14 @@ test('write() bounds the size of a transaction, and runs a larger operation alon
   expect(bench.batches.map(({ notices }) => notices.map(({ payload }) => payload))).toEqual([[1], [2, 3], [4, 5]])
 })
 
-test('write() runs at most 256 operations in one transaction, so that many operations do not block the event loop', async () => {
+test('write() runs at most 256 operations in one transaction, so that they do not block the event loop', async () => {
   const bench = openBench()
   await Promise.all(Array.from({ length: 600 }, (_, value) => bench.put(value)))
   expect(bench.batches.map(({ notices }) => notices.length)).toEqual([256, 256, 88])
   expect(totalOf(bench)).toBe(600)
 })
 
-test('an operation that throws leaves no rows, totals or notices, and does not affect the others', async () => {
+test('an operation that throws leaves no rows, totals or notifications, and does not affect others', async () => {
   const bench = openBench()
   const broken = bench.writer.write(batch => {
     addToTotal(batch, 'refusals', 100)
@@ -128,7 +128,7 @@ test('a failed COMMIT rejects all operations of its transaction, and the next tr
   expect(bench.values()).toEqual([2])
 })
 
-test('on a full disk only the operation that does not fit fails, with Unavailable, and others still write', async () => {
+test('on a full disk only operations that do not fit fail with Unavailable', async () => {
   const bench = openBench()
   const pages = Number(bench.db.prepare('PRAGMA page_count').get()?.page_count)
   bench.db.exec(`PRAGMA max_page_count = ${pages + 4}`)
@@ -143,7 +143,7 @@ test('on a full disk only the operation that does not fit fails, with Unavailabl
   expect(bench.values()).toEqual([1, 2])
 })
 
-test('close() writes what is waiting and then refuses', async () => {
+test('close() writes waiting operations and then refuses new ones', async () => {
   const bench = openBench()
   const waiting = bench.put(1)
   bench.writer.close()
@@ -152,7 +152,7 @@ test('close() writes what is waiting and then refuses', async () => {
   await expect(bench.put(2)).rejects.toThrow('the store is closed')
 })
 
-test('write() ends when its rows are on the disk, and the next transaction does not wait for that', async () => {
+test('write() resolves when its rows are on disk, and the next transaction does not wait for that', async () => {
   const { waiting, durability } = openSlowDisk()
   const bench = openBench({ durability })
   const ended: string[] = []
@@ -170,7 +170,7 @@ test('write() ends when its rows are on the disk, and the next transaction does 
   await second
 })
 
-test('writeLightly() waits for the disk only when an earlier write waits for it', async () => {
+test('writeLightly() waits for the disk only if an earlier write waits for it', async () => {
   const { waiting, durability } = openSlowDisk()
   const bench = openBench({ durability })
   const ended: string[] = []
@@ -187,7 +187,7 @@ test('writeLightly() waits for the disk only when an earlier write waits for it'
   expect(ended).toEqual(['admitted', 'leased'])
 })
 
-test('write() rejects with Unavailable when the disk fails, and sends no notices', async () => {
+test('write() rejects with Unavailable after a disk failure, and sends no notifications', async () => {
   const { waiting, durability } = openSlowDisk()
   const bench = openBench({ durability })
   const lost = bench.put(1)

@@ -27,7 +27,7 @@ async function take(records: RecordStore, [verb, owner, key, value]: Step): Prom
 
 const strip = ({ key, value }: { readonly key: string; readonly value: unknown }) => ({ key, value })
 
-test('the record store in the store’s file gives what the record store in memory gives', async () => {
+test('the record store in the file behaves like the record store in memory', async () => {
   const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => 1, log })
   let run = 0
   const step = fc.tuple(

@@ -53,7 +53,7 @@ const keysOf = async (kind = 'pending-action', owner = 'agent:shop') =>
   (await store.records.list(kind, owner)).map(({ key }) => key)
 
 describe('a record', () => {
-  test('goes with its message, also in a conversation where others go on', async () => {
+  test('disappears with its message, also in a conversation that continues', async () => {
     const [anns, bobs] = [await admit('m1', ann.address), await admit('m2', '@bob@mail.test')]
     await store.records.insert(recordKeyOf('ann'), { args: 1 }, { message: anns })
     await store.records.insert(recordKeyOf('bob'), { args: 2 }, { message: bobs })
@@ -62,14 +62,14 @@ describe('a record', () => {
     expect(await keysOf()).toEqual(['free', 'bob'])
   })
 
-  test('stays out if its message is gone', async () => {
+  test('gets a refusal if its message is gone', async () => {
     const message = await admit('m1', ann.address)
     await store.forgetPerson({ addresses: [ann] })
     expect(await store.records.insert(recordKeyOf('late'), 1, { message })).toBe(false)
     expect(await keysOf()).toEqual([])
   })
 
-  test('does not come back when its action ends after forgetPerson()', async () => {
+  test('does not return if its action ends after forgetPerson()', async () => {
     const actions = createPendingActions(store.records, {
       now: () => time,
       randomBytes: length => new Uint8Array(length),
@@ -90,7 +90,7 @@ describe('a record', () => {
     expect(await keysOf()).toEqual([])
   })
 
-  test('goes with its person, with one agent or with all, and nobody else’s goes', async () => {
+  test('disappears with its person, with one agent or all, without affecting others', async () => {
     const tie = (address: string) => ({ person: `email ${address}` })
     for (const owner of ['agent:shop', 'agent:other']) {
       for (const address of [ann.address, '@bob@mail.test']) {
@@ -106,7 +106,7 @@ describe('a record', () => {
     expect(await keysOf('swarm-ban', 'agent:other')).toEqual(['@bob@mail.test'])
   })
 
-  test('goes with the tasks of its owner, and nobody else’s goes', async () => {
+  test('disappears with the tasks of its owner, without affecting others', async () => {
     const task = { owner: 'web:["https://id.test","ann"]', id: 'run', context: 't' }
     const message = await admit('m1', ann.address, { thread: { scope: task.owner, references: [] }, task })
     await store.records.insert(recordKeyOf('call'), 1, { message })
@@ -116,7 +116,7 @@ describe('a record', () => {
     expect([await keysOf(), await keysOf('swarm-ban')]).toEqual([[], ['other']])
   })
 
-  test('is gone as soon as its time is over, and leaves the file at a later insertion', async () => {
+  test('is hidden when it expires, and a later insertion deletes it', async () => {
     const kind = 'swarm-shared-item:x'
     const insert = (key: string, until?: number) => store.records.insert(recordKeyOf(key, kind), 1, { until })
     const count = async () => (await store.records.readQuota('agent:shop')).records
@@ -132,7 +132,7 @@ describe('a record', () => {
     expect([await keysOf(kind), await count()]).toEqual([['old 29', 'new 2', 'new 1'], 3])
   })
 
-  test('goes with its newest message, and not with an earlier one', async () => {
+  test('disappears with its newest message, and not with an earlier one', async () => {
     const [anns, bobs] = [await admit('m1', ann.address), await admit('m2', '@bob@mail.test')]
     for (const key of ['passed on', 'anns']) await store.records.insert(recordKeyOf(key), 1, { message: anns })
     const { version = -1 } = (await store.records.get(recordKeyOf('passed on'))) ?? {}
@@ -153,7 +153,7 @@ describe('a derived record', () => {
   ]
   const most = { records: 2, bytes: 100 }
 
-  test('goes with the message of its source, whoever derived it, and counts in the same quota', async () => {
+  test('disappears with its source’s message, and counts in the same quota', async () => {
     const [anns] = [await admit('m1', ann.address), await admit('m2', '@bob@mail.test')]
     await store.records.insert(source, 'words', { message: anns })
     expect(await store.records.insert(derived, [1, 2], { like: source, most })).toBe(true)
@@ -163,7 +163,7 @@ describe('a derived record', () => {
     expect(await store.records.insert(derived, [1, 2], { like: source })).toBe(false)
   })
 
-  test('is gone when the time of its source is over', async () => {
+  test('disappears when its source expires', async () => {
     await store.records.insert(source, 'words', { until: time + dayMs })
     await store.records.insert(derived, [1, 2], { like: source, until: time + 9 * dayMs })
     time += dayMs
@@ -171,12 +171,12 @@ describe('a derived record', () => {
   })
 })
 
-describe('forget me', () => {
+describe('"forget me"', () => {
   const ban = (subject: string) => recordKeyOf(JSON.stringify(['swarm', 'rude', subject]), 'swarm-ban')
   const tie = { person: `email ${ann.address}` }
   const ask = async () => ({ agent: 'shop', addresses: [ann], except: await admit('forget me', ann.address) })
 
-  test('leaves the ban of the asker in force without their name, and the word of the operator removes it', async () => {
+  test('keeps the ban of the person without their name, until the operator removes it', async () => {
     for (const subject of ['ann', 'bob']) await store.records.insert(ban(subject), true, subject === 'ann' ? tie : {})
     await store.forgetPerson(await ask())
     expect(await store.records.get(ban('ann'))).toMatchObject({ value: true })
@@ -198,7 +198,7 @@ describe('forget me', () => {
     ['operator', 'forbidden', true],
     ['operator', 'direct', false],
     ['sender', 'forbidden', false],
-  ] as const)('of a decision of the %s that says %s it keeps: %s', async (approver, policy, isKept) => {
+  ] as const)('handles a decision of the %s that says %s, and keeps it: %s', async (approver, policy, isKept) => {
     const about = { agent: 'shop', tool: 'refund', approver, subject: '["issuer","ann"]' } as const
     const recordKey = rememberedRecordKey(about)
     const given = { tool: 'refund', scope: 'always', thread: 1, resolver: 'operator', requirement: 'r' } as const
@@ -230,7 +230,7 @@ describe('the quota of an owner', () => {
   const most = { records: 2, bytes: 20 }
   const put = (key: string, words: string) => store.records.insert(recordKeyOf(key, kind), words, { most })
 
-  test('refuses a record beyond it and keeps nothing of that record, but always takes a smaller one', async () => {
+  test('refuses a record beyond it completely, but always accepts a smaller one', async () => {
     await put('a', 'x'.repeat(10))
     await expect(put('b', 'x'.repeat(10))).rejects.toMatchObject({
       code: 'too_large',
@@ -250,7 +250,7 @@ describe('the quota of an owner', () => {
     expect(await store.records.readQuota('agent:shop')).toEqual({ records: 2, bytes: 14 })
   })
 
-  test('counts neither other kinds nor other owners, and is right again when records go', async () => {
+  test('counts no other kinds or owners, and shrinks when records disappear', async () => {
     await store.records.insert(recordKeyOf('free', 'pending-action'), 'x'.repeat(100), { most })
     await store.records.insert({ kind, owner: 'agent:other', key: 'a' }, 1)
     await put('a', '')

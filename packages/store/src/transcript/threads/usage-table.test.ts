@@ -49,7 +49,7 @@ function isWithin(used: OwnerQuota): boolean {
 
 describe('the usage of an owner', () => {
   test.each([1, 2, 3, 4, 5])(
-    'is what a scan counts, and never more than they may, whatever comes at once (seed %i)',
+    'equals a scan, and never exceeds the quota, for any simultaneous calls (seed %i)',
     async seed => {
       const { store, file } = await openStoreUnderTest()
       const { transcript } = store
@@ -68,7 +68,7 @@ describe('the usage of an owner', () => {
     },
   )
 
-  test('does not change when replace() refuses a list that is too long, nor do the entries', async () => {
+  test('does not change when replace() refuses an oversized list', async () => {
     const { store } = await openStoreUnderTest()
     const { transcript } = store
     const thread = await transcript.openThread('ann', { transport: 'x', key: 'k' }, most)

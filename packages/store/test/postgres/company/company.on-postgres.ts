@@ -47,9 +47,9 @@ async function watchNumbers(schema: string, isOver: () => boolean): Promise<read
   return missed
 }
 
-describe('stores that write to one database at a time', () => {
+describe('several stores on one database', () => {
   test.each(seeds)(
-    'keep rows that fit together, and end all work, whatever they do (seed %i)',
+    'keep rows consistent and end all work, for any calls (seed %i)',
     async seed => {
       const { stores, url, close, ...tested } = await openStores(3)
       const findUnsound = createFindUnsound(schemaOf(url))
@@ -70,7 +70,7 @@ describe('stores that write to one database at a time', () => {
     240_000,
   )
 
-  test('lose no message, answer each once, and number each thread so that readers see later rows later', async () => {
+  test('lose no message, answer each once, and number each thread in the order that readers see', async () => {
     const { stores, url, close } = await openStores(3)
     let isOver = false
     const watching = watchNumbers(schemaOf(url), () => isOver)
@@ -102,7 +102,7 @@ describe('stores that write to one database at a time', () => {
     await close()
   }, 120_000)
 
-  test('take no more of a budget, of open tasks and of turns at a time than there may be', async () => {
+  test('exceed no budget, limit of open tasks or concurrency', async () => {
     const { stores, url, close } = await openStores(3)
     const budget = { key: 'k', turns: 10, withinMs: 60_000, flag: 'rate' }
     const ids = Array.from({ length: 90 }, (_, at) => at)

@@ -82,7 +82,7 @@ function startTestWorker(store: GatewayStore, { holder = 'worker', most = 10, is
   }
 }
 
-test('the turn of a message that begins a thread begins with its lease, and no other gateway finds it', async () => {
+test('the turn of a thread’s first message starts with its lease, and no other gateway finds it', async () => {
   const { store, reopen, url } = await openPostgresTestStore()
   const other = (await reopen?.()) as GatewayStore
   const worker = startTestWorker(store, { isHeld: true })
@@ -97,7 +97,7 @@ test('the turn of a message that begins a thread begins with its lease, and no o
   await Promise.all([store.close(), other.close()])
 })
 
-test('a turn that begins with its lease carries what a worker finds by a poll', async () => {
+test('a turn that starts with its lease has the same content as by a poll', async () => {
   const intake = sketchIntake('m1', { flags: ['odd'], task: { owner: 'ada', id: 'task 1', context: 'c' } })
   const { store } = await openPostgresTestStore()
   const { begun } = startTestWorker(store, { isHeld: true })
@@ -114,7 +114,7 @@ test('a turn that begins with its lease carries what a worker finds by a poll', 
   await Promise.all([store.close(), plain.close()])
 })
 
-test('each of several messages that come at once takes one slot, however often its write runs again', async () => {
+test('each of several simultaneous messages takes one slot, however often its write runs again', async () => {
   const { store, url } = await openPostgresTestStore()
   const { begun } = startTestWorker(store, { most: 3, isHeld: true })
   // The rest of the budget is read after the slot was reserved. Then the write runs again.
@@ -128,7 +128,7 @@ test('each of several messages that come at once takes one slot, however often i
   await store.close()
 })
 
-test('gateways that begin turns at a time begin no more of an agent than it may have at once, and answer each once', async () => {
+test('gateways that start turns in parallel respect each agent’s concurrency, and answer each once', async () => {
   const { store, reopen, url } = await openPostgresTestStore()
   const stores = [store, ...(await Promise.all([reopen?.(), reopen?.()]))] as GatewayStore[]
   const workers = stores.map((each, at) => startTestWorker(each, { holder: `worker ${at}`, most: 4 }))
@@ -190,7 +190,7 @@ async function openBreakingLine(url: string) {
   }
 }
 
-test('the next poll takes up a turn whose connection broke at the commit; it does not wait until its lease is over', async () => {
+test('the next poll takes up a turn whose connection broke at the commit, before its lease ends', async () => {
   const line = await openBreakingLine(makeDatabase())
   const store = await openPostgresStore({ channels: sketchedChannels, url: line.url, now: Date.now, log: discardLog })
   const { begun } = startTestWorker(store, { isHeld: true })
@@ -203,7 +203,7 @@ test('the next poll takes up a turn whose connection broke at the commit; it doe
   await store.close()
 })
 
-test('a transaction that the server undoes keeps no slot, and its messages wait for a poll', async () => {
+test('a transaction that the server aborts keeps no slot, and its messages wait for a poll', async () => {
   const { store, url } = await openPostgresTestStore()
   const worker = startTestWorker(store, { most: 3, isHeld: true })
   const schema = schemaOf(url)
@@ -216,7 +216,7 @@ test('a transaction that the server undoes keeps no slot, and its messages wait 
   await store.close()
 })
 
-test('a worker that follows another one of the same name fills none of the slots that the other has kept', async () => {
+test('a worker that replaces one of the same name uses none of the other’s slots', async () => {
   const { store } = await openPostgresTestStore()
   const former = startTestWorker(store, { isHeld: true })
   const budgets = [{ key: 'k', turns: 10, withinMs: 60_000, flag: 'rate' }]
@@ -268,7 +268,7 @@ async function leaseOne(store: GatewayStore): Promise<Turn> {
   return turn
 }
 
-test('the delivery of an answer begins with its lease, and no other gateway finds it', async () => {
+test('the delivery of an answer starts with its lease, and no other gateway finds it', async () => {
   const { store, reopen } = await openPostgresTestStore()
   const other = (await reopen?.()) as GatewayStore
   const begun = takeDeliveries(store)
@@ -283,7 +283,7 @@ test('the delivery of an answer begins with its lease, and no other gateway find
   await Promise.all([store.close(), other.close()])
 })
 
-test('a delivery whose connection broke at the commit goes out by the next poll, and once', async () => {
+test('the next poll sends a delivery once whose connection broke at the commit', async () => {
   const line = await openBreakingLine(makeDatabase())
   const store = await openPostgresStore({ channels: sketchedChannels, url: line.url, now: Date.now, log: discardLog })
   const begun = takeDeliveries(store)
@@ -299,7 +299,7 @@ test('a delivery whose connection broke at the commit goes out by the next poll,
   await store.close()
 })
 
-test('a poll that takes nothing of what is due keeps no other gateway from it', async () => {
+test('a poll that takes no due work leaves it for other gateways', async () => {
   const { store, reopen } = await openPostgresTestStore()
   const other = (await reopen?.()) as GatewayStore
   await Promise.all(['m1', 'm2'].map(id => store.admit(sketchIntake(id), 'c')))

@@ -24,7 +24,7 @@ async function lockTable(schema: string, table: string): Promise<() => Promise<v
 
 const task = { owner: 'ada', id: 'task 1', context: 'c' }
 
-test('callers read their tasks while readings of operators wait behind a lock, which end after ten seconds', async () => {
+test('callers read their tasks while operators’ queries wait for a lock, up to ten seconds', async () => {
   const { store, url } = await openPostgresTestStore()
   await store.admit(sketchIntake('m1', { task }), 'c')
   const release = await lockTable(schemaOf(url), 'refusals')
@@ -46,7 +46,7 @@ test('callers read their tasks while readings of operators wait behind a lock, w
   await store.close()
 })
 
-test('a store whose tasks nobody can read is not fit for work, and is again once they can', async () => {
+test('a store whose tasks are unreadable is unhealthy until they are readable again', async () => {
   const { store, url } = await openPostgresTestStore()
   await store.checkWork()
   const release = await lockTable(schemaOf(url), 'tasks')

@@ -38,7 +38,7 @@ const queries = {
   rest: "SELECT json_remove(CAST($1 AS text), '$.a') AS value",
 } as const
 
-test('both engines read and cut the same JSON, whatever its texts look like', async () => {
+test('both engines read and cut the same JSON for any texts', async () => {
   const { store, url } = await openPostgresTestStore()
   const sqlite = new DatabaseSync(':memory:')
   const readBoth = async (sql: string, doc: string) => {
@@ -64,7 +64,7 @@ test('both engines read and cut the same JSON, whatever its texts look like', as
   await store.close()
 })
 
-test('a start replaces a function that another release wrote', async () => {
+test('a start replaces a function of another release', async () => {
   const { store, url, reopen } = await openPostgresTestStore()
   await askServer(
     "CREATE OR REPLACE FUNCTION ascii_lower(words text) RETURNS text LANGUAGE sql AS $$ SELECT 'broken' $$",

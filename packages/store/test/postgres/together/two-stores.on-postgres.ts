@@ -18,7 +18,7 @@ async function openTwo() {
   return { store, other, ask, findUnsound, close: () => Promise.all([store.close(), other.close()]) }
 }
 
-test('nothing names an owner any more whose records one gateway wrote and another one removed', async () => {
+test('records that one gateway wrote and another removed leave no trace of their owner', async () => {
   const { store, other, ask, findUnsound, close } = await openTwo()
   const recordKey = { kind: 'swarm-shared-state', owner: 'web:ada', key: 'k' }
   await store.records.put(recordKey, 'x')
@@ -29,7 +29,7 @@ test('nothing names an owner any more whose records one gateway wrote and anothe
   await close()
 })
 
-test('a person who links one more address while the gateway forgets them leaves no address without a link', async () => {
+test('a person who links an address while the gateway forgets them leaves no address without a link', async () => {
   const { store, other, findUnsound, close } = await openTwo()
   const nameAddress = (name: string): PersonAddress => ({
     via: 'email',
@@ -50,7 +50,7 @@ test('a person who links one more address while the gateway forgets them leaves 
   await close()
 })
 
-test('a lease passes over a task that somebody else changes, so that they cannot lock each other out', async () => {
+test('a lease skips a task that another gateway is changing, so that they cannot deadlock', async () => {
   const { store, ask, findUnsound, close } = await openTwo()
   for (const at of [1, 2, 3]) {
     const task = { owner: 'ada', id: `task ${at}`, context: 'c' }
@@ -79,7 +79,7 @@ test('two gateways together store exactly what a sender may have', async () => {
   await close()
 })
 
-test('a gateway does not begin beside one that runs with another origin, other agents or other trusted issuers', async () => {
+test('a gateway refuses to start beside one with another origin, other agents or other trusted issuers', async () => {
   const { store, other, close } = await openTwo()
   const setup = {
     mode: 'production',

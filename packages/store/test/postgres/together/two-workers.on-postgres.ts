@@ -8,7 +8,7 @@ import { openWorker } from './open-worker.ts'
 
 // The workers of two gateways lease any work that is ready.
 
-test('a deletion reaches its peer behind the post that another gateway is still bringing there', async () => {
+test('a deletion reaches its peer after the post that another gateway is still delivering', async () => {
   const url = makeDatabase()
   const arrived: string[] = []
   const begun = Promise.withResolvers<void>()
@@ -31,7 +31,7 @@ test('a deletion reaches its peer behind the post that another gateway is still 
   await vi.waitFor(() => expect(arrived).toEqual(['post', 'deletion']), 10_000)
 })
 
-test('a gateway whose clock is 61 seconds ahead takes nothing that another one still works on', async () => {
+test('a gateway whose clock is 61 seconds ahead takes no work of another one', async () => {
   const url = makeDatabase()
   const free = Promise.withResolvers<void>()
   const begun = { turns: 0, deliveries: 0 }
@@ -56,7 +56,7 @@ test('a gateway whose clock is 61 seconds ahead takes nothing that another one s
   await vi.waitFor(async () => expect((await two.count()).messages.answered).toBe(2), 10_000)
 })
 
-test('a turn ends within seconds when another gateway cancels its task, although no notice of that arrives', async () => {
+test('a turn ends within seconds when another gateway cancels its task, even if the notification is lost', async () => {
   const url = makeDatabase()
   const begun = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<void>()

@@ -36,7 +36,7 @@ export function actContract(open: OpenStore): void {
 
 function describePosts(open: OpenStore): void {
   test(
-    'a post becomes durable with the answer of its turn, and goes to its recipients',
+    'a post commits with the answer of its turn, and goes to its recipients',
     withStore(open, async ({ store, now }) => {
       await answerWith(store, 'm1', 'done', {
         recipients: ['x'],
@@ -60,7 +60,7 @@ function describePosts(open: OpenStore): void {
     }),
   )
   test(
-    'the store keeps nothing of a post when its turn lost the lease',
+    'the store keeps no post of a turn that lost its lease',
     withStore(open, async ({ store, advance }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const lostTurn = await leaseOnlyTurn(store)
@@ -76,7 +76,7 @@ function describePosts(open: OpenStore): void {
     }),
   )
   test(
-    'the store keeps a synthetic message and its answer for the operator, and gives it to no agent',
+    'the store shows a synthetic message and its answer to the operator, and to no agent',
     withStore(open, async ({ store }) => {
       await store.act([sketchPost('p1', 'news', { isListed: true, recipients: ['y'] })], 'c of p1')
       expect(await leaseTurns(store)).toEqual([])
@@ -104,7 +104,7 @@ function describePosts(open: OpenStore): void {
     }),
   )
   test(
-    'a used id stays with its owner, and blocks nothing else',
+    'a used id stays with its owner, and blocks nobody else',
     withStore(open, async ({ store }) => {
       await store.act([sketchPost('p1', 'first')], 'c')
       await answerWith(store, 'm1', 'done', { acts: [sketchPost('p1', 'second'), sketchPost('p2', 'third')] })
@@ -120,7 +120,7 @@ function describePosts(open: OpenStore): void {
 
 function describePostThreads(open: OpenStore): void {
   test(
-    'a reply to any known id of a post comes to its thread, behind the post',
+    'a reply to any known id of a post joins its thread, after the post',
     withStore(open, async ({ store }) => {
       await store.act([sketchPost('p1', 'news', { aliases: ['https://agents.test/p1'], isListed: true })], 'c')
       const references = ['unknown', 'https://agents.test/p1']
@@ -139,7 +139,7 @@ function describePostThreads(open: OpenStore): void {
     }),
   )
   test(
-    'a post for a few has a scope of its own: no message of another scope joins its thread',
+    'a post for a few has its own scope, which no message of another scope joins',
     withStore(open, async ({ store }) => {
       await store.act([sketchPost('p1', 'news', { aliases: ['https://agents.test/p1'], scope: 'post:p1' })], 'c')
       const thread = { references: ['https://agents.test/p1'], scope: 'public' }
@@ -151,7 +151,7 @@ function describePostThreads(open: OpenStore): void {
 
 function describeEdits(open: OpenStore): void {
   test(
-    'an edit replaces the words of an answer, which keeps its id and its position',
+    'an edit replaces the text of an answer, which keeps its id and position',
     withStore(open, async ({ store, advance }) => {
       const turn = await answerWith(store, 'm1', 'wrong', { isListed: true, rendering: { pieces: 2 } })
       await answerWith(store, 'm2', 'later')
@@ -170,7 +170,7 @@ function describeEdits(open: OpenStore): void {
     }),
   )
   test(
-    'a waiting delivery leaves with the new words, in its order',
+    'a waiting delivery leaves with the new text, in its order',
     withStore(open, async ({ store }) => {
       const turn = await answerWith(store, 'm1', 'wrong', { recipients: ['x'] })
       await store.act([sketchEdit(sketchResponse(turn, 'right'), ['x'])], 'c')
@@ -181,7 +181,7 @@ function describeEdits(open: OpenStore): void {
     }),
   )
   test(
-    'an edit of what there is not does nothing',
+    'an edit of an unknown answer does nothing',
     withStore(open, async ({ store }) => {
       const turn = await answerWith(store, 'm1', 'words')
       const unknown = { ...sketchResponse(turn, 'new'), id: 'unknown' }
@@ -213,7 +213,7 @@ function describeDeletions(open: OpenStore): void {
     }),
   )
   test(
-    'open deliveries of a withdrawn post die, under any worker, and the deletion follows in their order',
+    'open deliveries of a withdrawn post end, under any worker, and the deletion follows in order',
     withStore(open, async ({ store }) => {
       await answerWith(store, 'm1', 'regrets', { recipients: ['x', 'y'] })
       const [held] = await leaseDeliveries(store, 1)
@@ -242,7 +242,7 @@ function describeDeletions(open: OpenStore): void {
     }),
   )
   test(
-    'a withdrawal also removes the content from the records of its deliveries',
+    'a withdrawal also removes the content from the records of deliveries',
     withStore(open, async ({ store }) => {
       await answerWith(store, 'm1', 'regrets', { recipients: ['x', 'y'] })
       const [first, second] = await leaseDeliveries(store)

@@ -50,7 +50,7 @@ function describeBounces(open: OpenStore): void {
     }),
   )
   test(
-    'a delivery with a temporary bounce goes out again later, but not without end',
+    'a delivery with a temporary bounce repeats later, a limited number of times',
     withStore(open, async ({ store, now, advance }) => {
       const id = await sendOne(store)
       const retry = { at: now() + 1_000, attempts: 2 }
@@ -66,7 +66,7 @@ function describeBounces(open: OpenStore): void {
     }),
   )
   test(
-    'a bounced delivery keeps its time when the one before it has ended',
+    'a bounced delivery keeps its time when the one before it ends',
     withStore(open, async ({ store, now, advance }) => {
       const answer = async (name: string) => {
         await store.admit(sketchIntake(name, inThread('t')), 'c')
@@ -86,7 +86,7 @@ function describeBounces(open: OpenStore): void {
     }),
   )
   test(
-    'a bounce suppresses its address for that agent, even if the mail arrived and drew a complaint',
+    'a bounce suppresses its address for that agent, even after a delivery or a complaint',
     withStore(open, async ({ store }) => {
       const id = await sendOne(store)
       await applyEffect(store, 'b1', bounce(id, { isDelivered: true, suppresses: true, error: 'complained of' }))
@@ -100,7 +100,7 @@ function describeBounces(open: OpenStore): void {
     }),
   )
   test(
-    'a bounce that leaves the mailbox usable suppresses nobody',
+    'a bounce that leaves the mailbox usable does not suppress the address',
     withStore(open, async ({ store }) => {
       const id = await sendOne(store)
       await applyEffect(store, 'b1', bounce(id, { error: 'mailbox full' }))
@@ -109,7 +109,7 @@ function describeBounces(open: OpenStore): void {
     }),
   )
   test(
-    'a bounce changes no unsent delivery, no delivery of another agent and no unknown one',
+    'a bounce does not change an unsent, foreign or unknown delivery',
     withStore(open, async ({ store }) => {
       const id = await sendOne(store)
       await applyEffect(store, 'b1', bounce(id), 'help')
@@ -137,7 +137,7 @@ function describeBudgets(open: OpenStore): void {
     return [record?.state, ...(record?.flags ?? [])].join(' ')
   }
   test(
-    'all threads with the same budget key share one budget, until its time is over',
+    'all threads with one budget key share one budget, until its time is over',
     withStore(open, async ({ store, advance }) => {
       for (const id of ['m1', 'm2']) expect(await admit(store, id, [budget('ada')])).toBe('received')
       expect(await admit(store, 'm3', [budget('ada')])).toBe('ignored over ada')
@@ -161,7 +161,7 @@ function describeBudgets(open: OpenStore): void {
     }),
   )
   test(
-    'an exhausted budget takes nothing from the others',
+    'an exhausted budget does not reduce others',
     withStore(open, async ({ store }) => {
       const emptyBudget = budget('none', { turns: 0 })
       expect(await admit(store, 'm1', [budget('ada', { turns: 1 }), emptyBudget])).toBe('ignored over none')
@@ -170,7 +170,7 @@ function describeBudgets(open: OpenStore): void {
     }),
   )
   test(
-    'a message of a task takes nothing from a budget, and no budget stops it',
+    'a message of a task neither uses nor needs a budget',
     withStore(open, async ({ store }) => {
       const admitAndFind = async (id: string) => {
         const task = { owner: 'ada', id, context: id }
@@ -186,7 +186,7 @@ function describeBudgets(open: OpenStore): void {
     }),
   )
   test(
-    'each thread has its own budget per thread, and a duplicate takes nothing from it',
+    'each thread has its own thread budget, which a duplicate does not use',
     withStore(open, async ({ store }) => {
       const budgets = [budget('same', { isPerThread: true })]
       expect(await admit(store, 'm1', budgets, 't')).toBe('received')

@@ -33,7 +33,7 @@ export function broadcastEndContract(open: OpenStore): void {
 
 function describeEndings(open: OpenStore): void {
   test(
-    'a withdrawal ends the running broadcast of a post, and broadcasts the deletion instead',
+    'a withdrawal ends a post’s running broadcast, and broadcasts the deletion instead',
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'ada', 'bob', 'eve')
       await broadcast(store)
@@ -54,7 +54,7 @@ function describeEndings(open: OpenStore): void {
     }),
   )
   test(
-    'the broadcast of an edit begins when that of its post has ended, whoever expands them',
+    'the broadcast of an edit starts after that of its post, with any workers',
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'ada')
       await broadcast(store)
@@ -97,7 +97,7 @@ function describeEndings(open: OpenStore): void {
 
 function describeRanks(open: OpenStore): void {
   test(
-    'workers lease answers and broadcast deliveries apart',
+    'workers lease answers and broadcast deliveries separately',
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'ada', 'bob')
       await broadcast(store)
@@ -110,7 +110,7 @@ function describeRanks(open: OpenStore): void {
     }),
   )
   test(
-    'workers leave a busy host alone in broadcast deliveries, too',
+    'workers also skip a busy host in broadcast deliveries',
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'https://one.test/inbox', 'https://two.test/inbox')
       await broadcast(store)
@@ -130,7 +130,7 @@ function describeRanks(open: OpenStore): void {
 
 function describeBroadcastDurability(open: OpenStore): void {
   test(
-    'after a crash a broadcast goes on where it stopped, with all actions of the agent',
+    'a broadcast continues after a crash, with all actions of the agent',
     withStore(open, async ({ store: first, advance, reopen }) => {
       if (!reopen) return
       await addFollowers(first, 'ada', 'bob')

@@ -21,7 +21,7 @@ export function broadcastContract(open: OpenStore): void {
 
 function describeExpansion(open: OpenStore): void {
   test(
-    'a worker leases a broadcast with everything it needs, and turns it into deliveries page by page',
+    'a worker leases a complete broadcast, and turns it into deliveries page by page',
     withStore(open, async ({ store, now }) => {
       await addFollowers(store, 'ada', 'bob', 'eve')
       await broadcast(store)
@@ -44,7 +44,7 @@ function describeExpansion(open: OpenStore): void {
     }),
   )
   test(
-    'a broadcast does not reach a later follower, and ends at once if it has no recipients',
+    'a broadcast does not reach a later follower, and ends at once without recipients',
     withStore(open, async ({ store }) => {
       await broadcast(store, 'unheard')
       await addFollowers(store, 'ada')
@@ -60,7 +60,7 @@ function describeExpansion(open: OpenStore): void {
     }),
   )
   test(
-    'one destination gets one delivery of a broadcast, in any number of pages, and one of the next',
+    'one destination gets one delivery per broadcast, in any number of pages',
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'ada', 'bob')
       await broadcast(store)
@@ -78,7 +78,7 @@ function describeExpansion(open: OpenStore): void {
     }),
   )
   test(
-    'a delivery to one peer does not replace the one to all at its inbox, nor one to another peer',
+    'a delivery to one peer does not replace those to its inbox or to other peers',
     withStore(open, async ({ store }) => {
       await broadcast(store)
       const [sharedInbox, ownInbox] = [toDeliveryPlan('shared inbox'), toDeliveryPlan('own inbox')]
@@ -91,7 +91,7 @@ function describeExpansion(open: OpenStore): void {
     }),
   )
   test(
-    'a page with a delivery to all at an inbox adds none for one peer there',
+    'a page with a delivery to a whole inbox adds none for a single peer there',
     withStore(open, async ({ store }) => {
       await broadcast(store)
       const sharedInbox = toDeliveryPlan('shared inbox')
@@ -117,7 +117,7 @@ function describeExpansion(open: OpenStore): void {
 
 function describeBroadcastFencing(open: OpenStore): void {
   test(
-    'one worker leases a broadcast at a time, and the next one goes on where it stopped',
+    'one worker leases a broadcast at a time, and the next one continues it',
     withStore(open, async ({ store, advance }) => {
       await addFollowers(store, 'ada', 'bob', 'eve')
       await broadcast(store)
@@ -137,7 +137,7 @@ function describeBroadcastFencing(open: OpenStore): void {
     }),
   )
   test(
-    'a broadcast never goes back, and its end holds for all workers',
+    'a broadcast never goes back, and its end counts for all workers',
     withStore(open, async ({ store, advance }) => {
       await addFollowers(store, 'ada', 'bob')
       await broadcast(store)
@@ -154,7 +154,7 @@ function describeBroadcastFencing(open: OpenStore): void {
     }),
   )
   test(
-    'nextDue() knows broadcasts and their deliveries, and waiting workers get a notice',
+    'nextDue() includes broadcasts and their deliveries, and waiting workers get a notification',
     withStore(open, async ({ store, now, advance }) => {
       await addFollowers(store, 'ada')
       let noticeCount = 0

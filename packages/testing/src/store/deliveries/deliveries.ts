@@ -40,7 +40,7 @@ const sent = { state: 'sent', wire: { type: 'Create' } } as const
 
 function describeSending(open: OpenStore): void {
   test(
-    'a delivery carries the message and the whole answer, and its worker settles it as sent, with its document',
+    'a delivery has the message and the whole answer, and its worker settles it with the sent document',
     withStore(open, async ({ store, now }) => {
       await answerTo(store, 'm1', 't', ['x'])
       const delivery = await leaseOnlyDelivery(store)
@@ -69,7 +69,7 @@ function describeSending(open: OpenStore): void {
     }),
   )
   test(
-    'the commit marks a pulled delivery as sent, and no other waits for it',
+    'the commit marks a pulled delivery as sent, without delaying others',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -80,7 +80,7 @@ function describeSending(open: OpenStore): void {
     }),
   )
   test(
-    'a delivery put off comes again at its time with its error shown',
+    'a postponed delivery returns at its time with its error',
     withStore(open, async ({ store, now, advance }) => {
       await answerTo(store, 'm1', 't', ['x'])
       const first = await leaseOnlyDelivery(store)
@@ -107,7 +107,7 @@ function describeSending(open: OpenStore): void {
     }),
   )
   test(
-    'a late delivery still shows the reason of its delay after it has arrived',
+    'a late delivery still shows its delay’s reason after its arrival',
     withStore(open, async ({ store, now, advance }) => {
       await answerTo(store, 'm1', 't', ['x'])
       await store.settle(await leaseOnlyDelivery(store), {
@@ -157,7 +157,7 @@ function describePostponing(open: OpenStore): void {
 
 function describeQueueModes(open: OpenStore): void {
   test(
-    'deliveries to one destination in one thread go one after another, while others go on',
+    'deliveries to one destination in one thread run one after another, while others continue',
     withStore(open, async ({ store, now, advance }) => {
       await answerTo(store, 'm1', 't', ['x', 'y'])
       await answerTo(store, 'm2', 't', ['x'])
@@ -179,7 +179,7 @@ function describeQueueModes(open: OpenStore): void {
     }),
   )
   test(
-    'a dead delivery does not hold up its destination, and handshakes keep the same order',
+    'a dead delivery does not block its destination, and handshakes keep the same order',
     withStore(open, async ({ store }) => {
       const handshake = { disposition: 'keep' as const, deliveries: [toDeliveryPlan('x')] }
       await store.admit(sketchIntake('follow', inThread('t', handshake)), 'c')
@@ -213,7 +213,7 @@ function describeGroups(open: OpenStore): void {
 
 function describeDeliveryFencing(open: OpenStore): void {
   test(
-    'another worker takes up a delivery after its lease, and the first one can settle nothing',
+    'another worker takes up a delivery after its lease, and the first one cannot settle it',
     withStore(open, async ({ store, advance }) => {
       await answerTo(store, 'm1', 't', ['x'])
       const lost = await leaseOnlyDelivery(store)
@@ -232,7 +232,7 @@ function describeDeliveryFencing(open: OpenStore): void {
     }),
   )
   test(
-    'a worker that has put a delivery back cannot renew its lease, and it falls due when it should',
+    'a worker that returned a delivery cannot renew its lease, and the due time stays',
     withStore(open, async ({ store, now, advance }) => {
       await answerTo(store, 'm1', 't', ['x'])
       const held = await leaseOnlyDelivery(store)
@@ -246,7 +246,7 @@ function describeDeliveryFencing(open: OpenStore): void {
 
 function describeOperatorControl(open: OpenStore): void {
   test(
-    'retryDelivery() tries a dead delivery at once, keeps its attempts and starts its time again',
+    'retryDelivery() tries a dead delivery at once, keeps its attempts and restarts its time limit',
     withStore(open, async ({ store, now, advance }) => {
       await answerTo(store, 'm1', 't', ['x'])
       const first = await leaseOnlyDelivery(store)
@@ -294,7 +294,7 @@ function describeOperatorControl(open: OpenStore): void {
     }),
   )
   test(
-    'dropDelivery() gives up an open delivery, under any worker, and the next one to the destination goes on',
+    'dropDelivery() ends an open delivery, under any worker, and the next one to its destination continues',
     withStore(open, async ({ store }) => {
       await answerTo(store, 'm1', 't', ['x'])
       await answerTo(store, 'm2', 't', ['x'])
@@ -311,7 +311,7 @@ function describeOperatorControl(open: OpenStore): void {
     }),
   )
   test(
-    'dismissDelivery() takes a dead letter off the list and keeps its record; the operator can still retry it',
+    'dismissDelivery() hides a dead letter and keeps its record, and the operator can still retry it',
     withStore(open, async ({ store }) => {
       await answerTo(store, 'm1', 't', ['x'])
       const held = await leaseOnlyDelivery(store)

@@ -31,7 +31,7 @@ function describeReactions(open: OpenStore): void {
     }),
   )
   test(
-    'findMessageTo() gives the newest message of that id to that agent alone, until its withdrawal',
+    'findMessageTo() returns the newest message with that id only to that agent, until its withdrawal',
     withStore(open, async ({ store }) => {
       const scoped = (scope: string) => ({
         thread: { scope },

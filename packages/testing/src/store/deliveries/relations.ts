@@ -70,7 +70,7 @@ function describeRelating(open: OpenStore): void {
     }),
   )
   test(
-    'unrelating takes away that relation alone, and nothing from who is not related',
+    'unrelating removes only that relation, and nothing for an unrelated peer',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', effecting(relate(ada), relate(ada, 'pending'), relate('bob'))), 'c')
       const leaving: RelationEffect = { kind: 'unrelate', relation: 'follower', peer: ada }
@@ -102,7 +102,7 @@ function describeRelating(open: OpenStore): void {
     }),
   )
   test(
-    'listPeerRelations() lists the relations of one peer with all agents, also those that name it by a digest',
+    'listPeerRelations() lists one peer’s relations with all agents, also those stored under a digest',
     withStore(open, async ({ store }) => {
       const related = { ...effecting(relate(ada), relate('zoe')), agent: 'help' }
       await store.admit(sketchIntake('m1', effecting(relate(ada, 'blocked_by'))), 'c')
@@ -120,7 +120,7 @@ function describeRelating(open: OpenStore): void {
 
 function describeDecisions(open: OpenStore): void {
   test(
-    'a decision of the operator about a kept message takes effect for its agent, with its deliveries',
+    'the operator’s decision about a stored message takes effect for its agent, with deliveries',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', effecting(relate(ada, 'pending'))), 'c')
       const effects = [{ kind: 'unrelate', relation: 'pending', peer: ada } as const, relate(ada)]
@@ -145,7 +145,7 @@ function toAda(to: string) {
 function describeBlocks(open: OpenStore): void {
   const block = effecting(relate(ada, 'blocked_by'))
   test(
-    'the store flags messages of a peer that blocks the agent and starts no turn for them, until the block ends',
+    'the store flags a blocking peer’s messages and starts no turn for them, until the block ends',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('block', block), 'c')
       await store.admit(sketchIntake('m1', fromAda('m1')), 'c')
@@ -158,7 +158,7 @@ function describeBlocks(open: OpenStore): void {
     }),
   )
   test(
-    'the store keeps a message without a turn as it is, also from a peer that blocks the agent',
+    'the store does not change a message without a turn, even from a blocking peer',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('block', block), 'c')
       await store.admit(sketchIntake('m1', fromAda('m1', { disposition: 'keep', flags: ['read'] })), 'c')
@@ -166,7 +166,7 @@ function describeBlocks(open: OpenStore): void {
     }),
   )
   test(
-    'a block ends the open turns for that peer; others go on',
+    'a block ends only the open turns for that peer',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', fromAda('m1')), 'c')
       await store.admit(sketchIntake('m2', inThread('t')), 'c')
@@ -178,7 +178,7 @@ function describeBlocks(open: OpenStore): void {
     }),
   )
   test(
-    'a peer that blocks the agent gets nothing more, not even waiting deliveries',
+    'a peer that blocks the agent gets nothing more, including waiting deliveries',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const first = await leaseOnlyTurn(store)
@@ -197,7 +197,7 @@ function describeBlocks(open: OpenStore): void {
     }),
   )
   test(
-    'a block concerns one agent: others still talk with that peer',
+    'a block covers one agent, and others still reach that peer',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const first = await leaseOnlyTurn(store)
@@ -229,7 +229,7 @@ function describeReopening(open: OpenStore): void {
     }),
   )
   test(
-    'nobody else can reopen it',
+    'nobody else can reopen an undone activity',
     withStore(open, async ({ store }) => {
       const follow = sketchIntake('follow 1', { authorship: { author: ada, object: 'follow 1' } })
       await store.admit(follow, 'c')

@@ -14,7 +14,7 @@ export function withdrawnDeliveryContract(open: OpenStore): void {
 
 function describeOrder(open: OpenStore): void {
   test(
-    'a deletion goes out when the try of its post that was under way has ended',
+    'a deletion leaves after the running try of its post',
     withStore(open, async ({ store }) => {
       await store.act([sketchPost('p1', 'regrets', { recipients: ['x'] })], 'c')
       const delivery = await leaseOnlyDelivery(store)
@@ -35,7 +35,7 @@ function describeOrder(open: OpenStore): void {
     }),
   )
   test(
-    'a deletion goes out when the lease of a try that nobody ends has run out, renewed or not',
+    'a deletion leaves after the lease of an abandoned try expires, renewed or not',
     withStore(open, async ({ store, now, advance }) => {
       await store.act([sketchPost('p1', 'regrets', { recipients: ['x'] })], 'c')
       const delivery = await leaseOnlyDelivery(store)
@@ -54,7 +54,7 @@ function describeOrder(open: OpenStore): void {
     }),
   )
   test(
-    'an answer to a withdrawn question holds back the next one to the same destination until its try has ended',
+    'an answer to a withdrawn question delays the next one to its destination until its try has ended',
     withStore(open, async ({ store }) => {
       const authorship = { author: 'ada', object: 'note' }
       const turn = await answerWith(store, 'm1', 'first', { recipients: ['x'], intake: { authorship } })
@@ -70,7 +70,7 @@ function describeOrder(open: OpenStore): void {
 
 function describeOperators(open: OpenStore): void {
   test(
-    'an operator who drops a delivery in flight and retries it leaves it to who tries it',
+    'an operator who drops and retries a running delivery leaves it to its worker',
     withStore(open, async ({ store }) => {
       await answerWith(store, 'm1', 'words', { recipients: ['x'] })
       const delivery = await leaseOnlyDelivery(store)
@@ -82,7 +82,7 @@ function describeOperators(open: OpenStore): void {
     }),
   )
   test(
-    'an operator cannot retry a withdrawn post, neither before its try has ended nor after',
+    'an operator cannot retry a withdrawn post, during its try or later',
     withStore(open, async ({ store, advance }) => {
       await answerWith(store, 'm1', 'regrets', { recipients: ['x'] })
       const delivery = await leaseOnlyDelivery(store)

@@ -17,7 +17,7 @@ import {
 export function durabilityContract(open: OpenStore): void {
   describe('durability', () => {
     test(
-      'acknowledged messages survive a crash, and another worker takes up running turns',
+      'keeps acknowledged messages after a crash, and another worker takes up running turns',
       withStore(open, async under => {
         if (!under.reopen) return
         const before = await leaveWork(under.store)
@@ -30,13 +30,13 @@ export function durabilityContract(open: OpenStore): void {
         }
       }),
     )
-    test('close() works twice, and a closed store takes nothing', async () => {
+    test('allows a second close(), and a closed store accepts nothing', async () => {
       const { store } = await open()
       await store.close()
       await store.close()
       await expect(store.admit(sketchIntake('m1'), 'c')).rejects.toThrow('closed')
     })
-    test('close() lets running calls finish', async () => {
+    test('lets running calls finish at close()', async () => {
       const { store, reopen }: StoreUnderTest = await open()
       const admitted = store.admit(sketchIntake('m1'), 'c')
       await store.close()

@@ -48,7 +48,7 @@ export function listFilterContract(open: OpenStore): void {
     )
     describeWindows(open)
     test(
-      'listDeliveries() finds deliveries by agent, channel, words and time',
+      'listDeliveries() finds deliveries by agent, channel, text and time',
       withStore(open, async ({ store }) => {
         await store.admit(sketchIntake('m1'), 'c')
         const turn = await leaseOnlyTurn(store)
@@ -63,7 +63,7 @@ export function listFilterContract(open: OpenStore): void {
       }),
     )
     test(
-      'listRefusals() finds refusals by agent, channel, code, sender, words and time',
+      'listRefusals() finds refusals by agent, channel, code, sender, text and time',
       withStore(open, async ({ store }) => {
         const refusal = {
           via: 'email',
@@ -90,7 +90,7 @@ export function listFilterContract(open: OpenStore): void {
 
 function describeWindows(open: OpenStore): void {
   test(
-    'findListWindow() gives the bounds of a period in numbers, and says that no older page follows',
+    'findListWindow() returns the numeric bounds of a period, and whether an older page follows',
     withStore(open, async ({ store }) => {
       const hours = Array.from({ length: 20 }, (_, hour) => `2026-01-01T${String(hour).padStart(2, '0')}:00:00.000Z`)
       const numbers = await admitAll(

@@ -13,12 +13,12 @@ import {
 } from '../setup/under-test.ts'
 
 export function noticeContract(open: OpenStore): void {
-  describe('notices', () => {
+  describe('notifications', () => {
     describeListening(open)
     describeHints(open)
 
     test(
-      'the notice of the end of a turn has its task as findTask() shows it, but for what a store would have to read',
+      'of a turn’s end contain its task as findTask() returns it, without further reads',
       withStore(open, async ({ store }) => {
         const key = { owner: 'ada', id: 'task 1' }
         const { message } = await store.admit(sketchIntake('m1', { task: { ...key, context: 'ctx' } }), 'c')
@@ -37,7 +37,7 @@ export function noticeContract(open: OpenStore): void {
 
 function describeListening(open: OpenStore): void {
   test(
-    'notify() reaches those who listen to the topic, until they stop',
+    'notify() reaches listeners of the topic until they stop',
     withStore(open, async ({ store }) => {
       const notices: unknown[] = []
       const stop = store.listen('message:1', payload => notices.push(payload))
@@ -53,7 +53,7 @@ function describeListening(open: OpenStore): void {
     }),
   )
   test(
-    'a listener that throws harms neither the notifier nor the others',
+    'a listener that throws harms neither the notifier nor others',
     withStore(open, async ({ store }) => {
       let noticeCount = 0
       store.listen('work', () => {
@@ -71,7 +71,7 @@ function describeListening(open: OpenStore): void {
 
 function describeHints(open: OpenStore): void {
   test(
-    'every call that makes work ready sends a notice of work',
+    'every call that makes work ready sends a work notification',
     withStore(open, async ({ store, now, advance }) => {
       let hints = 0
       store.listen('work', () => {
@@ -106,7 +106,7 @@ function describeHints(open: OpenStore): void {
     }),
   )
   test(
-    'a committed turn notifies its message, once readers can see it',
+    'a committed turn notifies its message once readers can see it',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)

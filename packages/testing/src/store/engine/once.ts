@@ -6,7 +6,7 @@ import { withStore } from '../setup/under-test.ts'
 export function onceContract(open: OpenStore): void {
   describe('a single-use key', () => {
     test(
-      'works once, and another key is another one',
+      'works once, separately from other keys',
       withStore(open, async ({ store, now }) => {
         expect(await store.consumeOnce('dpop a', now() + 1_000)).toBe(true)
         expect(await store.consumeOnce('dpop a', now() + 1_000)).toBe(false)
@@ -15,7 +15,7 @@ export function onceContract(open: OpenStore): void {
     )
 
     test(
-      'works for one of many callers at the same time',
+      'works for one of many simultaneous callers',
       withStore(open, async ({ store, now }) => {
         const results = await Promise.all(Array.from({ length: 20 }, () => store.consumeOnce('dpop a', now() + 1_000)))
         expect(results.filter(isFirst => isFirst)).toHaveLength(1)
@@ -23,7 +23,7 @@ export function onceContract(open: OpenStore): void {
     )
 
     test(
-      'works again once its time is over, not before, and a later use does not extend the time',
+      'works again only after its time, which a later use does not extend',
       withStore(open, async ({ store, now, advance }) => {
         const until = now() + 1_000
         await store.consumeOnce('dpop a', until)

@@ -25,7 +25,7 @@ export function operatorContract(open: OpenStore): void {
 
 function describeMessages(open: OpenStore): void {
   test(
-    'listMessages() shows the newest first, page by page',
+    'listMessages() lists the newest first, in pages',
     withStore(open, async ({ store }) => {
       const numbers = await admitAll(
         store,
@@ -51,7 +51,7 @@ function describeMessages(open: OpenStore): void {
     }),
   )
   test(
-    'listMessages() tells the status and time of an answer, and listConversations() names both ends of each conversation',
+    'listMessages() returns the status and time of an answer, and listConversations() both ends of each conversation',
     withStore(open, async ({ store }) => {
       const [first, second, third] = await admitAll(store, [
         sketchIntake('m1', inThread('talk')),
@@ -86,7 +86,7 @@ function describeMessages(open: OpenStore): void {
     }),
   )
   test(
-    'findMessage() lists the calls of a turn with the messages that they became, and its stages with their times',
+    'findMessage() lists a turn’s calls with their messages, and its stages with their times',
     withStore(open, async ({ store }) => {
       const [caller = 0] = await admitAll(store, [sketchIntake('m1')])
       const turn = await leaseOnlyTurn(store)
@@ -129,7 +129,7 @@ function describeMessages(open: OpenStore): void {
     }),
   )
   test(
-    'findMessage() shows the first of several messages with one id, and any by its number',
+    'findMessage() returns the first of several messages with one id, and any by its number',
     withStore(open, async ({ store }) => {
       const first = await store.admit(sketchIntake('m1'), 'c1')
       const laterIntake = { ...sketchIntake('m1'), duplicateKey: 'another key' }
@@ -144,7 +144,7 @@ function describeMessages(open: OpenStore): void {
     }),
   )
   test(
-    'findMessage() shows all there is to know',
+    'findMessage() returns the complete record',
     withStore(open, async ({ store }) => {
       const first = sketchIntake('m1', inThread('t', { flags: ['odd'] }))
       await store.admit(first, 'c1')
@@ -167,7 +167,7 @@ function describeMessages(open: OpenStore): void {
 
 function describeDeliveryPages(open: OpenStore): void {
   test(
-    'listDeliveries() shows the newest first, page by page, and the id of a delivery is its cursor',
+    'listDeliveries() lists the newest first, in pages, with delivery ids as cursors',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -186,7 +186,7 @@ function describeDeliveryPages(open: OpenStore): void {
 
 function describeCounts(open: OpenStore): void {
   test(
-    'count() agrees with what happened, step by step',
+    'count() agrees with each step',
     withStore(open, async ({ store, now }) => {
       const counts = async () => {
         const { messages, deliveries } = await store.count()
@@ -249,7 +249,7 @@ function describeFigures(open: OpenStore): void {
     }),
   )
   test(
-    'listTimings() gives times of arrival and durations, newest first, none from before',
+    'listTimings() returns arrival times and durations, newest first, none from before',
     withStore(open, async ({ store, now, advance }) => {
       const cameAt = (id: string, via: 'a2a' | 'email', receivedAt: number) =>
         sketchIntake(id, inThread(id, { message: { received_via: via, received_at: isoTime(receivedAt) } }))

@@ -39,7 +39,7 @@ const attemptsOf = async (store: Store, id: string) => (await store.findMessage(
 
 function describeWayIn(open: OpenStore): void {
   test(
-    'the record keeps the trace of a message, with the time at which the store took the message',
+    'the record keeps the trace of a message, with the time of its admission',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1', { trace, proofKeys: [key] }), 'c')
       expect(await traceOf(store, 'm1')).toEqual({ ...trace, admitted_at: now() })
@@ -60,7 +60,7 @@ function describeWayIn(open: OpenStore): void {
 
 function describeTurns(open: OpenStore): void {
   test(
-    'the record keeps each attempt at a turn, released ones and the last',
+    'the record keeps each attempt at a turn, including released ones',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const first = await leaseOnlyTurn(store)
@@ -73,7 +73,7 @@ function describeTurns(open: OpenStore): void {
     }),
   )
   test(
-    'the record of an endlessly repeated turn stays small, and has the newest attempt',
+    'the record of an endlessly repeated turn stays small and keeps the newest attempt',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const error = { name: 'Error', message: 'x'.repeat(1_000) }
@@ -87,7 +87,7 @@ function describeTurns(open: OpenStore): void {
     }),
   )
   test(
-    'the record notes an attempt of an interrupted turn, unless the author has withdrawn the message',
+    'the record notes an interrupted attempt, unless the author has withdrawn the message',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', { authorship: ann }), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -100,7 +100,7 @@ function describeTurns(open: OpenStore): void {
     }),
   )
   test(
-    'readTurn() gives a turn as a worker gets it, and leases nothing',
+    'readTurn() returns a turn as a worker gets it, without a lease',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1'), 'c')
       expect(await store.readTurn(message)).toMatchObject({ message, attempt: 1, content: { id: 'm1' } })
@@ -109,7 +109,7 @@ function describeTurns(open: OpenStore): void {
     }),
   )
   test(
-    'the record tells the present state of the entries in an agent’s input',
+    'the record shows the current state of the entries in an agent’s input',
     withStore(open, async ({ store, now }) => {
       const { message: keptMessage } = await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const { message: removedMessage } = await store.admit(
@@ -132,7 +132,7 @@ function describeDeliveries(open: OpenStore): void {
     await store.commit(turn, { response: sketchResponse(turn, 'hi'), deliveries: [{ to: 'x', target: null }] })
   }
   test(
-    'each attempt at a delivery is a row, and a postponement is none',
+    'each delivery attempt is a row, unlike a postponement',
     withStore(open, async ({ store, now }) => {
       await answerOnce(store)
       const attempt = { at: now(), ms: 12, status: 503, reply_line: '503 Service Unavailable' }
@@ -153,7 +153,7 @@ function describeDeliveries(open: OpenStore): void {
     }),
   )
   test(
-    'the record of an endlessly retried delivery keeps the newest attempts, and cuts long answers',
+    'the record of an endlessly retried delivery keeps the newest attempts, and truncates long answers',
     withStore(open, async ({ store, now }) => {
       await answerOnce(store)
       for (let count = 0; count < 60; count += 1) {
@@ -188,7 +188,7 @@ const refusal: Refusal = {
 
 function describeForgetting(open: OpenStore): void {
   test(
-    'a refusal names its endpoint, its content and its claimed sender, at a bounded length',
+    'a refusal has its endpoint, content and claimed sender, at a bounded length',
     withStore(open, async ({ store }) => {
       store.refuse(refusal)
       store.refuse({ ...refusal, peer_id: 'x'.repeat(100_000), claimed_sender: 'y'.repeat(100_000) })
@@ -198,7 +198,7 @@ function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'forgetting a person removes their keys and refusals in their name, and nobody else’s',
+    'forgetting a person removes only their keys and refusals in their name',
     withStore(open, async ({ store }) => {
       const bob = { ...key, digest: 'd2', owner: 'https://a.test/bob' }
       await store.admit(sketchIntake('m1', { authorship: ann, trace, proofKeys: [key, bob] }), 'c')
@@ -216,7 +216,7 @@ function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'with the rows of a delivery its attempts go',
+    'the attempts of a delivery disappear with its rows',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1', { authorship: { ...ann, author: 'https://a.test/ann' } }), 'c')
       const turn = await leaseOnlyTurn(store)

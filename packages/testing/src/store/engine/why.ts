@@ -28,7 +28,7 @@ const byId = (...ids: readonly string[]) => ({ ids })
 
 function describeSubjects(open: OpenStore): void {
   test(
-    'findWhySubject() finds ids before numbers, numbers before addresses, and what has no index',
+    'findWhySubject() prefers ids to numbers and numbers to addresses, and finds unindexed values',
     withStore(open, async ({ store }) => {
       const first = await store.admit(sketchIntake('2', { aliases: ['alias of 2'] }), 'c-one')
       const authorship = { author: 'https://peer.test/ada', object: 'https://peer.test/posts/1' }
@@ -66,7 +66,7 @@ function describeSubjects(open: OpenStore): void {
 
 function describeRecords(open: OpenStore): void {
   test(
-    'listWhyRecords() tells a running turn from one behind it, in the requested order',
+    'listWhyRecords() distinguishes a running turn from a waiting one, in the requested order',
     withStore(open, async ({ store, now }) => {
       const trace = { received_at: 5, sent_at: 3, steps: [] }
       const { message: m1 } = await store.admit(sketchIntake('m1', inThread('t', { flags: ['odd'], trace })), 'c1')
@@ -94,7 +94,7 @@ function describeRecords(open: OpenStore): void {
     }),
   )
   test(
-    'listWhyRecords() shows the answer and each delivery, and a turn that waits for its next try',
+    'listWhyRecords() returns the answer, each delivery, and a turn that waits for its next try',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1'), 'c1')
       const turn = await leaseOnlyTurn(store)
@@ -118,7 +118,7 @@ function describeRecords(open: OpenStore): void {
     }),
   )
   test(
-    'listWhyRecords() shows what is required, and that its time is over',
+    'listWhyRecords() returns requirements, also expired ones',
     withStore(open, async under => {
       const { store, advance } = under
       await admitRequirement(under, 'r1')
@@ -154,7 +154,7 @@ const setup: RunSetup = { mode: 'production', origin: 'https://one.test', agents
 
 function describeSetups(open: OpenStore): void {
   test(
-    'a store takes no gateway of another mode or origin, unless that one adopts it',
+    'a store refuses a gateway of another mode or origin, unless that gateway adopts it',
     withStore(open, async ({ store }) => {
       expect(await store.beginGatewayRun('one', setup)).toBeUndefined()
       await store.noteGatewayRun('one', 'ends')
@@ -174,7 +174,7 @@ function describeSetups(open: OpenStore): void {
     }),
   )
   test(
-    'the data of a simulation goes on under another origin',
+    'the data of a simulation continues under another origin',
     withStore(open, async ({ store }) => {
       const simulated = { ...setup, mode: 'simulation' as const }
       expect(await store.beginGatewayRun('one', simulated)).toBeUndefined()
@@ -186,7 +186,7 @@ function describeSetups(open: OpenStore): void {
 
 function describeRuns(open: OpenStore): void {
   test(
-    'a time without a running gateway is a downtime for the messages of that time, and no other is',
+    'a time without a running gateway counts as downtime for messages of that time',
     withStore(open, async ({ store, now, advance }) => {
       const start = now()
       await store.beginGatewayRun('one', setup)

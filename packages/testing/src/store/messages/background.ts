@@ -57,7 +57,7 @@ async function leaseNew(store: Store, id: string, source = 't'): Promise<Turn> {
 
 function describeOrder(open: OpenStore): void {
   test(
-    'it stands before the message, in the order given, whole',
+    'the background stands before the message, in the given order, complete',
     withStore(open, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       await store.addBackground(
@@ -72,7 +72,7 @@ function describeOrder(open: OpenStore): void {
     }),
   )
   test(
-    'it stands behind the earlier messages and answers, and before waiting messages',
+    'the background stands after earlier messages and answers, and before waiting messages',
     withStore(open, async ({ store }) => {
       const first = await leaseNew(store, 'm1')
       await store.admit(sketchIntake('m2', inThread('t')), 'c')
@@ -87,7 +87,7 @@ function describeOrder(open: OpenStore): void {
     }),
   )
   test(
-    'both ends of a long thread come in this order, too',
+    'both ends of a long thread include the background in this order',
     withStore(open, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       const ids = Array.from({ length: 30 }, (_, index) => `p${index}`)
@@ -104,7 +104,7 @@ function describeOrder(open: OpenStore): void {
 
 function describeKnown(open: OpenStore): void {
   test(
-    'the store skips what it already has by any id: background, messages and answers',
+    'the store skips known background by any id, in messages and answers',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t', { aliases: ['object of m1'] })), 'c')
       const first = await leaseOnlyTurn(store)
@@ -122,7 +122,7 @@ function describeKnown(open: OpenStore): void {
     }),
   )
   test(
-    'a post that another thread knows is new in this one',
+    'a post of another thread is new in this one',
     withStore(open, async ({ store }) => {
       const first = await leaseNew(store, 'm1', 't')
       await store.addBackground(first, [sketchBackground('p1')])
@@ -136,7 +136,7 @@ function describeKnown(open: OpenStore): void {
     }),
   )
   test(
-    'after a crash it is there once, and the repeated turn may bring it once more',
+    'the background survives a crash once, and a repeated turn may bring it again',
     withStore(open, async under => {
       if (!under.reopen) return
       const turn = await leaseNew(under.store, 'm1')
@@ -156,7 +156,7 @@ function describeKnown(open: OpenStore): void {
     }),
   )
   test(
-    'a turn that is over, or has lost its lease, adds nothing: the recorded input of the agent stays',
+    'a turn without a lease, or after its end, adds no background, so that the recorded input stays',
     withStore(open, async ({ store, advance }) => {
       const lostTurn = await leaseNew(store, 'm1')
       advance(leaseMs)
@@ -173,7 +173,7 @@ function describeNames(open: OpenStore): void {
   const replyTo = (id: string, agent = 'echo') =>
     sketchIntake(`reply to ${id}`, { agent, ...inThread('elsewhere', { thread: { references: [id] } }) })
   test(
-    'a later reply to it comes to its thread, and a reply to a mere quotation does not',
+    'a later reply to a background post joins its thread, unlike a reply to a mere quotation',
     withStore(open, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       await store.addBackground(turn, [sketchBackground('p1'), sketchBackground('q1', { isQuoted: true })])
@@ -185,7 +185,7 @@ function describeNames(open: OpenStore): void {
     }),
   )
   test(
-    'it takes no name from another thread, and gives none to another agent',
+    'the background takes no name from another thread, and gives none to another agent',
     withStore(open, async ({ store }) => {
       const first = await leaseNew(store, 'm1', 't')
       await store.commit(first, sayNothing())
@@ -204,7 +204,7 @@ function describeTakenBack(open: OpenStore): void {
   const forget = (store: Store, author = bob, object = 'p1') =>
     store.withdraw('a2a', [{ kind: 'forget', author, object }])
   test(
-    'its author withdraws it from every thread, and it does not come again',
+    'a withdrawal by its author removes a background post from every thread permanently',
     withStore(open, async ({ store, advance }) => {
       const first = await leaseNew(store, 'm1', 't')
       await store.addBackground(first, [sketchBackground('p1'), sketchBackground('p2')])
@@ -222,7 +222,7 @@ function describeTakenBack(open: OpenStore): void {
     }),
   )
   test(
-    'the store skips a post whose withdrawal came first',
+    'the store skips a background post whose withdrawal came first',
     withStore(open, async ({ store }) => {
       await forget(store)
       const turn = await leaseNew(store, 'm1')
@@ -231,7 +231,7 @@ function describeTakenBack(open: OpenStore): void {
     }),
   )
   test(
-    'a deleted author leaves none, however much there was, and that of others stays',
+    'a deleted author leaves no background posts, and others’ posts stay',
     withStore(open, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       const entries = Array.from({ length: 450 }, (_, index) => sketchBackground(`p${index}`))

@@ -56,7 +56,7 @@ function forget(store: Store, object = 'note'): Promise<void> {
 
 function describeEdits(open: OpenStore): void {
   test(
-    'an edit of a waiting message gives its agent the newest words, once, and adds no turn',
+    'an edit of a waiting message gives its agent the newest text once, without another turn',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(byAda('m1', { flags: ['odd'] }), 'c')
       const edit = editOf('e1', 'better', { target: { answerTo: 'e1' }, flags: ['hidden_text'] })
@@ -77,7 +77,7 @@ function describeEdits(open: OpenStore): void {
     }),
   )
   test(
-    'an edit of a running message interrupts its run, and the turn comes again with the new words',
+    'an edit of a running message interrupts its run, and the turn repeats with the new text',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(byAda('m1'), 'c')
       const old = await leaseOnlyTurn(store)
@@ -96,7 +96,7 @@ function describeEdits(open: OpenStore): void {
     }),
   )
   test(
-    'an edit of an answered message is a message of its own, whose words may change in turn',
+    'an edit of an answered message is a separate message, whose text may change again',
     withStore(open, async ({ store }) => {
       await store.admit(byAda('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -111,7 +111,7 @@ function describeEdits(open: OpenStore): void {
     }),
   )
   test(
-    'an edit takes the former words out of the conversation, the records and the bytes that agents and operators see',
+    'an edit removes the former text from the conversation, the records and the visible bytes',
     withStore(open, async ({ store }) => {
       const [old, fresh] = [blobOf('old'), blobOf('fresh')]
       const first = byAda('m1', { blobs: [old], message: { parts: [fileOf(old)] } })
@@ -143,7 +143,7 @@ function describeEdits(open: OpenStore): void {
     }),
   )
   test(
-    'a message keeps its first bytes for replays, when its edit comes before its answer',
+    'a message keeps its first bytes for replays if its edit precedes its answer',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(byAda('m1'), 'c')
       await store.admit(editOf('e1', 'better'), 'c')
@@ -155,7 +155,7 @@ function describeEdits(open: OpenStore): void {
     }),
   )
   test(
-    'nobody can change the words of others, and an edit that the agent does not get changes nothing',
+    'nobody can edit another author’s text, and an edit that the agent does not get changes nothing',
     withStore(open, async ({ store }) => {
       await store.admit(byAda('m1'), 'c')
       await store.admit({ ...editOf('forged', 'evil'), authorship: { author: 'mallory', object: 'note' } }, 'c')
@@ -166,7 +166,7 @@ function describeEdits(open: OpenStore): void {
     }),
   )
   test(
-    'a flood of edits interrupts a limited number of runs, and the last edit comes behind the answer',
+    'a flood of edits interrupts a limited number of runs, and the last edit follows the answer',
     withStore(open, async ({ store }) => {
       await store.admit(byAda('m1'), 'c')
       const runs: Turn[] = []
@@ -187,7 +187,7 @@ function describeEdits(open: OpenStore): void {
     }),
   )
   test(
-    'bytes that only the old words named are gone',
+    'the store deletes bytes that only the old text named',
     withStore(open, async ({ store }) => {
       const [old, fresh] = [blobOf('old'), blobOf('new')]
       await store.admit(byAda('m1', { blobs: [old], message: { parts: [fileOf(old)] } }), 'c')
@@ -198,7 +198,7 @@ function describeEdits(open: OpenStore): void {
     }),
   )
   test(
-    'files of an answer to the old words stay',
+    'files of an answer to the old text stay',
     withStore(open, async ({ store }) => {
       const [old, picture] = [blobOf('old'), blobOf('picture')]
       await store.admit(byAda('m1', { blobs: [old], message: { parts: [fileOf(old)] } }), 'c')
@@ -221,7 +221,7 @@ async function mergeThree(store: Store): Promise<Turn> {
 
 function describeMergedEdits(open: OpenStore): void {
   test(
-    'an edit of one message of a merged turn brings all of its messages again',
+    'an edit of one message in a merged turn brings all its messages again',
     withStore(open, async ({ store }) => {
       const old = await mergeThree(store)
       await store.admit(editOf('e1', 'better', { queueMode: lane }, 'm1'), 'c')
@@ -237,7 +237,7 @@ function describeMergedEdits(open: OpenStore): void {
     ['in the middle', 'm2', [['words of m1'], ['secret'], ['words of m3']]],
     ['at the beginning', 'm1', [['secret'], ['words of m2'], ['words of m3']]],
   ])(
-    'a message %s of a merged turn gets its answer apart when an edit narrows its audience, and so do the others',
+    'a message %s of a merged turn gets a separate answer when an edit narrows its audience',
     async (_where, object, answered) => {
       await withStore(open, async ({ store }) => {
         await mergeThree(store)
@@ -257,7 +257,7 @@ function describeMergedEdits(open: OpenStore): void {
     ['first', 'm1', ['words of m2', 'words of m3']],
     ['last', 'm3', ['words of m1', 'words of m2']],
   ])(
-    'after a withdrawal of the %s message of a merged turn, the others get their answer without it',
+    'after a withdrawal of the %s message of a merged turn, the others get their answer',
     async (_which, object, left) => {
       await withStore(open, async ({ store }) => {
         const old = await mergeThree(store)
@@ -275,7 +275,7 @@ function describeMergedEdits(open: OpenStore): void {
 
 function describeDeletes(open: OpenStore): void {
   test(
-    'an agent never gets a waiting message after its withdrawal, nor its edits',
+    'an agent never gets a waiting message or its edits after its withdrawal',
     withStore(open, async ({ store }) => {
       await store.admit(byAda('m1'), 'c')
       await store.admit(editOf('e1', 'better'), 'c')

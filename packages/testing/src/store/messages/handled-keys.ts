@@ -8,7 +8,7 @@ import { inThread, leaseTurns, sketchIntake, withStore } from '../setup/under-te
 const weekMs = 7 * 24 * 3_600_000
 
 export function handledKeyContract(open: OpenStore): void {
-  describe('forgotten messages that come again', () => {
+  describe('repeated forgotten messages', () => {
     describePeople(open)
     describeTasks(open)
   })
@@ -16,7 +16,7 @@ export function handledKeyContract(open: OpenStore): void {
 
 function describePeople(open: OpenStore): void {
   test(
-    'nobody answers the message of a forgotten person again while its channel may repeat it',
+    'get no second answer while their channel may repeat them',
     withStore(open, async ({ store, advance }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
@@ -30,7 +30,7 @@ function describePeople(open: OpenStore): void {
     }),
   )
   test(
-    'the key of a forgotten message counts for its agent and its channel alone',
+    'have keys that count only for their agent and channel',
     withStore(open, async ({ store }) => {
       const sketch = sketchFrom(ada, 'm1')
       await converse(store, 'm1', sketch)
@@ -41,7 +41,7 @@ function describePeople(open: OpenStore): void {
     }),
   )
   test(
-    'a store that opens again still knows which messages it has handled',
+    'stay known when the store reopens',
     withStore(open, async ({ store, reopen }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
@@ -55,7 +55,7 @@ function describePeople(open: OpenStore): void {
 
 function describeTasks(open: OpenStore): void {
   test(
-    'nobody answers a message again whose task has had its time, and the task does not come back',
+    'get no second answer after their task expired, and the task does not return',
     withStore(open, async ({ store, now, advance }) => {
       const intake = sketchIntake(
         'm1',

@@ -18,7 +18,7 @@ export function intakeContract(open: OpenStore): void {
     describeRaw(open)
     describeDispositions(open)
     test(
-      'refuse() never throws, and the list has its records newest first and page by page',
+      'refuse() never throws, and lists its records newest first in pages',
       withStore(open, async ({ store }) => {
         const refusals = (['malformed', 'expired', 'forbidden'] as const).map(code => ({
           at: '2026-01-01T00:00:00.000Z',
@@ -59,7 +59,7 @@ export function intakeContract(open: OpenStore): void {
 
 function describeDuplicates(open: OpenStore): void {
   test(
-    'admit() accepts a message once and answers it again like the first time',
+    'admit() accepts a message once and repeats its first answer',
     withStore(open, async ({ store }) => {
       const first = await store.admit(sketchIntake('m1'), 'c1')
       expect(first).toMatchObject({ outcome: 'accepted', message: expect.any(Number) })
@@ -71,7 +71,7 @@ function describeDuplicates(open: OpenStore): void {
     }),
   )
   test(
-    'admit() accepts exactly one of many at once',
+    'admit() accepts exactly one of many simultaneous copies',
     withStore(open, async ({ store }) => {
       const admitted = await Promise.all(Array.from({ length: 40 }, () => store.admit(sketchIntake('m1'), 'c')))
       expect(admitted.filter(({ outcome }) => outcome === 'accepted')).toHaveLength(1)
@@ -80,7 +80,7 @@ function describeDuplicates(open: OpenStore): void {
     }),
   )
   test(
-    'a duplicate key means something within one channel and one agent',
+    'a duplicate key counts within one channel and one agent',
     withStore(open, async ({ store }) => {
       const otherIntakes = [{}, { agent: 'help' }, { message: { received_via: 'email' as const } }]
       const admitted = await Promise.all(
@@ -90,7 +90,7 @@ function describeDuplicates(open: OpenStore): void {
     }),
   )
   test(
-    'the same key with another fingerprint is a conflict and writes nothing',
+    'the same key with another fingerprint is a conflict without effect',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', { fingerprint: 'a' }), 'c')
       expect(await store.admit(sketchIntake('m1', { fingerprint: 'a' }), 'c')).toMatchObject({ outcome: 'duplicate' })
@@ -119,7 +119,7 @@ const rawForms: readonly (readonly [string, Intake['raw'], unknown])[] = [
 ]
 
 function describeRaw(open: OpenStore): void {
-  test.each(rawForms)('raw comes back as it arrived: %s', (_, raw, expected) =>
+  test.each(rawForms)('the raw message returns as it arrived: %s', (_, raw, expected) =>
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', { raw }), 'c')
       const { content } = await leaseOnlyTurn(store)
@@ -130,7 +130,7 @@ function describeRaw(open: OpenStore): void {
     })(),
   )
   test(
-    'the store keeps blobs once by their digest and finds them by it',
+    'the store keeps blobs once by their digest',
     withStore(open, async ({ store }) => {
       const blob = { digest: 'ab'.repeat(32), bytes: Buffer.from('picture'), mime: 'image/png' }
       const [one, two] = ['m1', 'm2'].map(id => sketchIntake(id, { blobs: [blob] }))
@@ -145,7 +145,7 @@ function describeRaw(open: OpenStore): void {
 
 function describeDispositions(open: OpenStore): void {
   test(
-    'only the operator sees a message that no agent gets',
+    'only the operator sees a message without an agent',
     withStore(open, async ({ store }) => {
       const keptIntake = sketchIntake('m1', {
         disposition: 'keep',
@@ -166,7 +166,7 @@ function describeDispositions(open: OpenStore): void {
     }),
   )
   test(
-    'handshakes go out with the acceptance itself, without a response, also for a message without a turn',
+    'handshakes leave with the acceptance, without a response, also for a message without a turn',
     withStore(open, async ({ store }) => {
       const handshake = { disposition: 'keep' as const, deliveries: [toDeliveryPlan('https://peer.test/inbox')] }
       await store.admit(sketchIntake('follow', handshake), 'c1')

@@ -20,7 +20,7 @@ function sketchReply(id: string, { key, author = '', scope }: AgentConversation,
 
 export function knownConversationContract(open: OpenStore): void {
   test(
-    'a reply stands in its conversation, goes with its person, and does not bring a forgotten one back',
+    'a reply joins its conversation, disappears with its person, and does not restore a forgotten one',
     withStore(open, async ({ store }) => {
       const inThread = (source: string) =>
         sketchFrom(ada, 'm1', { message: { thread_source: source }, duplicateKey: source })
@@ -40,7 +40,7 @@ export function knownConversationContract(open: OpenStore): void {
     }),
   )
   test(
-    'findConversation() finds the last message with a turn by the id that the agent knows',
+    'findConversation() finds the last message with a turn by the agent’s id',
     withStore(open, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1', { message: { thread_source: 't' } }))
       await store.admit(sketchIntake('m2', sketchFrom(ada, 'm2', { message: { thread_source: 't' } })), 'c')
@@ -58,7 +58,7 @@ export function knownConversationContract(open: OpenStore): void {
     }),
   )
   test(
-    'findLastMessageTime() finds the time of the last words of a person in conversations of one principal alone',
+    'findLastMessageTime() finds a person’s last message only in conversations of one principal',
     withStore(open, async ({ store }) => {
       const at = (time: string) => ({ message: { received_at: `2026-01-0${time}T00:00:00.000Z` } })
       await converse(store, 'm1', sketchFrom(adasMail, 'm1', at('1')))

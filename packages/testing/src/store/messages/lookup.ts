@@ -7,7 +7,7 @@ import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
 import { inThread, leaseOnlyTurn, sketchAnswer, sketchIntake, sketchResponse, withStore } from '../setup/under-test.ts'
 
 export function lookupContract(open: OpenStore): void {
-  describe('look-ups', () => {
+  describe('queries of the history and of secrets', () => {
     describeHistory(open)
     describeConversationOrder(open)
     describeSecrets(open)
@@ -37,7 +37,7 @@ function idsSaid(entries: readonly Entry[]): readonly (string | undefined)[] {
 
 function describeHistory(open: OpenStore): void {
   test(
-    'readHistory() gives both ends of a thread without repeats, oldest first',
+    'readHistory() returns both ends of a thread without repeats, oldest first',
     withStore(open, async ({ store }) => {
       const { thread, numbers } = await talk(store, 4)
       const read = async (head: number, tail: number, before = (numbers[3] ?? 0) + 1_000) =>
@@ -52,7 +52,7 @@ function describeHistory(open: OpenStore): void {
     }),
   )
   test(
-    'an entry says who spoke, what, when, and under which id',
+    'an entry has speaker, text, time and id',
     withStore(open, async ({ store }) => {
       const { thread, numbers } = await talk(store, 2)
       const [said, answered] = await store.readHistory({ thread, before: numbers[1] ?? 0, head: 9, tail: 9 })
@@ -73,7 +73,7 @@ function describeHistory(open: OpenStore): void {
     }),
   )
   test(
-    'the history of a public thread has an answer to a few people, but not its words',
+    'the history of a public thread has a marker for an answer to a few people, without its text',
     withStore(open, async ({ store }) => {
       const scopes = ['public', 'a.test'] as const
       const recalled: string[] = []
@@ -90,7 +90,7 @@ function describeHistory(open: OpenStore): void {
     }),
   )
   test(
-    'a failed answer counts as said, and a waiting message belongs to the past of the next one',
+    'a failed answer counts as given, and a waiting message belongs to the next one’s history',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -105,7 +105,7 @@ function describeHistory(open: OpenStore): void {
 
 function describeConversationOrder(open: OpenStore): void {
   test(
-    'an answer follows its message, even if the next message already waited',
+    'an answer follows its message, even if the next message was already waiting',
     withStore(open, async ({ store }) => {
       for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t')), 'c')
       const first = await leaseOnlyTurn(store)
@@ -122,7 +122,7 @@ function describeConversationOrder(open: OpenStore): void {
 
 function describeSecrets(open: OpenStore): void {
   test(
-    'secret() makes a value once for all callers at the same time',
+    'secret() creates a value once for all simultaneous callers',
     withStore(open, async ({ store }) => {
       let secretCount = 0
       const makeSecret = async () => `secret ${++secretCount}`
@@ -134,14 +134,14 @@ function describeSecrets(open: OpenStore): void {
     }),
   )
   test(
-    'secret() stores nothing when making fails, and works at the next call',
+    'secret() stores nothing if creation fails, and works at the next call',
     withStore(open, async ({ store }) => {
       await expect(store.secret('key', () => Promise.reject(new Error('no entropy')))).rejects.toThrow('no entropy')
       expect(await store.secret('key', async () => 'second try')).toBe('second try')
     }),
   )
   test(
-    'hasSecret() tells which secrets exist, and makes none',
+    'hasSecret() tells which secrets exist without creating any',
     withStore(open, async ({ store }) => {
       await store.secret('key', async () => 'made')
       expect([await store.hasSecret('key'), await store.hasSecret('other key')]).toEqual([true, false])
@@ -153,7 +153,7 @@ function describeSecrets(open: OpenStore): void {
 function describeSecretRings(open: OpenStore): void {
   const weekMs = 7 * 86_400_000
   test(
-    'rotateSecrets() puts a new key first for each purpose at once, and the one before counts for a week',
+    'rotateSecrets() puts a new key first for every purpose, and the previous one counts for a week',
     withStore(open, async ({ store, advance }) => {
       const [files, mail] = await Promise.all([
         store.openSecret('attachments'),
@@ -173,7 +173,7 @@ function describeSecretRings(open: OpenStore): void {
     }),
   )
   test(
-    'rotateSecrets() with isRevoking leaves no key of before, and every rotation counts when several run at once',
+    'rotateSecrets() with isRevoking keeps no previous key, and simultaneous rotations all count',
     withStore(open, async ({ store }) => {
       const ring = await store.openSecret('people')
       await store.rotateSecrets()
@@ -185,7 +185,7 @@ function describeSecretRings(open: OpenStore): void {
     }),
   )
   test(
-    'openSecret() goes on with the secret that an earlier release kept for a purpose, until the next rotation',
+    'openSecret() keeps an earlier release’s secret for a purpose until the next rotation',
     withStore(open, async ({ store }) => {
       await store.secret('web-storage', async () => 'of an earlier release')
       const ring = await store.openSecret('web-storage')
@@ -203,7 +203,7 @@ function describeSecretRings(open: OpenStore): void {
 
 function describeResponses(open: OpenStore): void {
   test(
-    'findResponse() gives a response of ours with what it answered',
+    'findResponse() returns our response with its question',
     withStore(open, async ({ store }) => {
       await talk(store, 1)
       const response = await store.findResponse('answer to m1')
@@ -222,7 +222,7 @@ function describeResponses(open: OpenStore): void {
     }),
   )
   test(
-    'listResponses() gives those of one agent and channel, newest first, page by page',
+    'listResponses() returns one agent’s responses on a channel, newest first, in pages',
     withStore(open, async ({ store }) => {
       await talk(store, 3)
       const first = await store.listResponses({ agent: 'echo', via: 'a2a', limit: 2 })
@@ -260,7 +260,7 @@ const context = { names: ['answer to m1'], limit: 9 }
 
 function describeResponseContext(open: OpenStore): void {
   test(
-    'readResponseContext() gives the message of a response, and its replies with their public answers',
+    'readResponseContext() returns a response’s question, and its replies with their public answers',
     withStore(open, async ({ store }) => {
       await converse(store)
       await store.admit(sketchIntake('m4', authored('o4', { in_reply_to: 'answer to m2' })), 'c')
@@ -276,7 +276,7 @@ function describeResponseContext(open: OpenStore): void {
     }),
   )
   test(
-    'readResponseContext() gives the words of the latest edit, and nothing withdrawn or kept back',
+    'readResponseContext() returns the latest edited text, and nothing withdrawn or held back',
     withStore(open, async ({ store }) => {
       await converse(store)
       const parts: Part[] = [{ kind: 'text', mime: 'text/plain', content: 'reworded' }]

@@ -29,7 +29,7 @@ const other = (n: number) =>
 export function loopContract(open: OpenStore): void {
   describe('loops', () => {
     test(
-      'the store holds back an agent that says the same for the fourth time in a thread, and not elsewhere',
+      'the store holds back an agent that repeats itself for the fourth time in a thread',
       withStore(open, async ({ store, now }) => {
         const rule = createLoopRule(defaultLoopLimits)
         const received_at = new Date(now()).toISOString()
@@ -49,7 +49,7 @@ export function loopContract(open: OpenStore): void {
       }),
     )
     test(
-      'the store holds back agents after a number of turns without a person, until one speaks or days pass',
+      'the store holds back agents after many turns without a person, until one writes or days pass',
       withStore(open, async ({ store, advance, now }) => {
         const rule = createLoopRule({ ...defaultLoopLimits, turnsWithoutPerson: 3 })
         let count = 0
@@ -69,7 +69,7 @@ export function loopContract(open: OpenStore): void {
       }),
     )
     test(
-      'all agents together have a limited number of turns of a thread in an hour',
+      'all agents together have a limited number of turns per thread and hour',
       withStore(open, async ({ store, advance }) => {
         const rule = createLoopRule({ ...defaultLoopLimits, agentTurns: 2 })
         let count = 0

@@ -10,7 +10,7 @@ const key = `GET */* ${post}`
 const shown: Pick<Lookup, 'owner' | 'object'> = { owner: ada, object: post }
 
 export function pastLookupContract(open: OpenStore): void {
-  describe('past look-ups', () => {
+  describe('recorded fetches', () => {
     describeTimes(open)
     describeWithdrawals(open)
     describeForgotten(open)
@@ -29,7 +29,7 @@ function forgetPost(store: Store, author = ada): Promise<void> {
 
 function describeTimes(open: OpenStore): void {
   test(
-    'a look-up finds each answer from its time on, until the next one',
+    'a replay finds each fetched answer from its time until the next one',
     withStore(open, async ({ store }) => {
       note(store)
       note(store, { at: 2_000, answer: { says: 'other words' } })
@@ -39,7 +39,7 @@ function describeTimes(open: OpenStore): void {
     }),
   )
   test(
-    'several callers at the same time find the new answer',
+    'several simultaneous callers find the new answer',
     withStore(open, async ({ store }) => {
       note(store)
       const targets = await Promise.all([find(store), find(store), find(store)])
@@ -50,7 +50,7 @@ function describeTimes(open: OpenStore): void {
 
 function describeWithdrawals(open: OpenStore): void {
   test(
-    'only the author’s withdrawal of a post removes the look-up answers that show it, and answers about other posts stay',
+    'only the author’s withdrawal of a post removes fetched answers with it',
     withStore(open, async ({ store }) => {
       note(store, shown)
       note(store, { key: 'activity', ...shown })
@@ -66,7 +66,7 @@ function describeWithdrawals(open: OpenStore): void {
     }),
   )
   test(
-    'the store does not keep an answer that arrives during or after the withdrawal of its post',
+    'the store drops an answer that arrives during or after its post’s withdrawal',
     withStore(open, async ({ store }) => {
       note(store, shown)
       await forgetPost(store)
@@ -79,7 +79,7 @@ function describeWithdrawals(open: OpenStore): void {
 
 function describeForgotten(open: OpenStore): void {
   test(
-    'forgetting a person removes their answers, also those on their way, but not answers that come later',
+    'forgetting a person removes their fetched answers, also running ones, but not later ones',
     withStore(open, async ({ store }) => {
       const addresses = [{ via: 'activitypub', address: '@ada@peer.test', subject: ada }]
       note(store, shown)
@@ -94,7 +94,7 @@ function describeForgotten(open: OpenStore): void {
     }),
   )
   test(
-    'answers of an actor that is gone go',
+    'the store deletes fetched answers of a deleted actor',
     withStore(open, async ({ store }) => {
       note(store, shown)
       await find(store)

@@ -22,7 +22,7 @@ export function quotaContract(open: OpenStore): void {
 
 function describeQuotas(open: OpenStore): void {
   test(
-    'the store keeps and flags messages beyond the quota of a thread, until its period ends',
+    'the store keeps and flags messages beyond a thread’s quota, until its period ends',
     withStore(open, async ({ store, advance }) => {
       const quota = { turns: 2, withinMs: 1_000 }
       for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', { quota })), 'c')
@@ -41,7 +41,7 @@ function describeQuotas(open: OpenStore): void {
     }),
   )
   test(
-    'a clock that somebody sets back a day leaves no quota and no budget exhausted',
+    'a clock that goes back a day leaves no quota or budget exhausted',
     withStore(open, async ({ store, advance }) => {
       const quota = { turns: 1, withinMs: 60_000 }
       const budgets = [{ key: 'k', turns: 1, withinMs: 60_000, flag: 'spent' }]
@@ -97,7 +97,7 @@ function describeSwiftQuotas(open: OpenStore): void {
     }),
   )
   test(
-    'many messages before the first answer, or some time after the last one, are not rapid',
+    'many messages before the first answer, or later after the last one, are not rapid',
     withStore(open, async ({ store, advance }) => {
       await converse(store, 'answered', 'u')
       advance(3_001)
@@ -118,7 +118,7 @@ function describeSwiftQuotas(open: OpenStore): void {
     }),
   )
   test(
-    'rapid senders get their quota back with its time',
+    'rapid senders regain their quota with time',
     withStore(open, async ({ store, advance }) => {
       await converse(store, 'first', 't')
       for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', swift)), 'c')
@@ -140,7 +140,7 @@ function fromSender(address: string, sketch: IntakeSketch): IntakeSketch {
 function describeSharedQuotas(open: OpenStore): void {
   const quota = { turns: 2, withinMs: 60_000 }
   test(
-    'all speakers share the quota of a thread, but each of them has a rapid quota of their own',
+    'all speakers share a thread’s quota, but each has a separate rapid quota',
     withStore(open, async ({ store }) => {
       const authors = ['@ada@peer.test', '@bob@peer.test', '@cid@peer.test']
       for (const [at, author] of authors.entries())
@@ -160,7 +160,7 @@ function describeSharedQuotas(open: OpenStore): void {
     }),
   )
   test(
-    'a quota of zero lets nothing pass, and a message at the last moment of the rapid time is rapid',
+    'a quota of zero admits nothing, and a message at the last moment of the rapid time is rapid',
     withStore(open, async ({ store, advance }) => {
       await store.admit(sketchIntake('none', inThread('t', { quota: { turns: 0, withinMs: 1_000 } })), 'c')
       expect(await flagsOf(store, ['none'])).toEqual(['ignored loop_guard'])

@@ -39,9 +39,9 @@ const forget = (store: Store, object: string, author = ada.sender) =>
   store.withdraw('a2a', [{ kind: 'forget', author, object }])
 
 export function storageContract(open: OpenStore): void {
-  describe('bytes of a sender', () => {
+  describe('the stored bytes of a sender', () => {
     test(
-      'the store refuses what exceeds a sender’s bytes, takes what others send, and a duplicate stays one',
+      'have a limit per sender, and a duplicate of a stored message still passes',
       withStore(open, async ({ store }) => {
         const most = { ...ada, maxBytes: 25_000 }
         for (const id of ['m1', 'm2']) await store.admit(sketchLarge(id, most), 'c')
@@ -54,7 +54,7 @@ export function storageContract(open: OpenStore): void {
       }),
     )
     test(
-      'a withdrawn message leaves its bytes to another one of its sender',
+      'include no withdrawn message',
       withStore(open, async ({ store }) => {
         const most = { ...ada, maxBytes: 15_000 }
         await store.admit(sketchLarge('m1', most), 'c')
@@ -64,7 +64,7 @@ export function storageContract(open: OpenStore): void {
       }),
     )
     test(
-      'of messages at the same time the store takes exactly as many as one after another',
+      'admit as many of simultaneous messages as one after another',
       withStore(open, async ({ store }) => {
         const most = { ...ada, maxBytes: 75_000 }
         const ids = Array.from({ length: 40 }, (_, index) => `m${index + 10}`)
@@ -73,7 +73,7 @@ export function storageContract(open: OpenStore): void {
       }),
     )
     test(
-      'all senders who prove nothing share a bound, whatever names they make up, and proven ones do not use it',
+      'have a common limit for all unproven senders, which proven ones do not use',
       withStore(open, async ({ store }) => {
         const storageOf = (sender: string) => ({ ...eve, sender, maxUnprovenBytes: 45_000 })
         for (const id of ['m1', 'm2', 'm3', 'm4']) await store.admit(sketchLarge(id, storageOf(`eve ${id}`)), 'c')
@@ -83,7 +83,7 @@ export function storageContract(open: OpenStore): void {
       }),
     )
     test(
-      'messages of the gateway itself count for nobody',
+      'do not include messages of the gateway itself',
       withStore(open, async ({ store }) => {
         const { storage: _, ...own } = sketchLarge('m1', eve)
         await store.admit(own, 'c')
@@ -100,9 +100,9 @@ const quotaFor = ({ raw, message }: Intake, spareBytes = 2_000) =>
   raw.bytes.byteLength + JSON.stringify(message).length + spareBytes
 
 function describeParts(open: OpenStore): void {
-  describe('attachments in raw bytes', () => {
+  describe('an attachment in raw bytes', () => {
     test(
-      'the store keeps an attachment of the raw bytes there alone, and reads it back byte for byte',
+      'needs no second copy, and reads back byte for byte',
       withStore(open, async ({ store }) => {
         const blobs = [makeBlob(1), makeBlob(2, 99_998), makeBlob(3, 8_193)]
         const mail = sketchMail('m1', blobs)
@@ -117,7 +117,7 @@ function describeParts(open: OpenStore): void {
       }),
     )
     test(
-      'the store keeps an attachment apart that the raw bytes only seem to hold',
+      'has its own copy if the raw bytes only seem to contain it',
       withStore(open, async ({ store }) => {
         const blob = makeBlob(4)
         const { raw, ...mail } = sketchMail('m1', [blob])
@@ -128,7 +128,7 @@ function describeParts(open: OpenStore): void {
       }),
     )
     test(
-      'a withdrawn message takes its attachment along, and leaves that of another message readable',
+      'disappears with its withdrawn message, and another message’s attachment stays',
       withStore(open, async ({ store }) => {
         const [shared, own] = [makeBlob(5), makeBlob(6)]
         await store.admit(sketchMail('m1', [shared, own]), 'c')

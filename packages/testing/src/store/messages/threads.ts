@@ -34,7 +34,7 @@ function referring(references: readonly string[]): IntakeSketch {
 
 function describeReferences(open: OpenStore): void {
   test(
-    'messages of one source share a thread, others do not',
+    'messages of one source share a thread, and others do not',
     withStore(open, async ({ store }) => {
       const first = await threadOf(store, 'm1', inThread('t1'))
       expect(first.source).toBe('t1')
@@ -54,7 +54,7 @@ function describeReferences(open: OpenStore): void {
     }),
   )
   test(
-    'the store finds a thread by its key, by the aliases of its messages, and by the ids of our answers',
+    'the store finds a thread by its key, its messages’ aliases, and our answers’ ids',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t1', { aliases: ['object of m1'] })), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -68,7 +68,7 @@ function describeReferences(open: OpenStore): void {
     }),
   )
   test(
-    'the store compares a source only with sources, not with ids of messages',
+    'the store compares a source only with sources, not with message ids',
     withStore(open, async ({ store }) => {
       const first = await threadOf(store, '1', inThread('a'))
       expect(await threadOf(store, '2', inThread('1'))).toMatchObject({
@@ -78,7 +78,7 @@ function describeReferences(open: OpenStore): void {
     }),
   )
   test(
-    'a message cannot take over a name that another thread has',
+    'a message cannot take over another thread’s name',
     withStore(open, async ({ store }) => {
       const first = await threadOf(store, 'm1', inThread('t1'))
       await threadOf(store, 'm2', inThread('t2', { aliases: ['m1', 't1'] }))
@@ -93,7 +93,7 @@ function describeScopes(open: OpenStore): void {
     ['agents', { agent: 'help', thread: { references: ['m1'] } }],
     ['channels', { message: { received_via: 'email' }, thread: { references: ['m1'] } }],
   ]
-  test.each(elsewhere)('threads of different %s never meet, neither by source nor by reference', (_, sketch) =>
+  test.each(elsewhere)('threads of different %s never meet, by source or by reference', (_, sketch) =>
     withStore(open, async ({ store }) => {
       const first = await threadOf(store, 'm1', inThread('t1'))
       const otherThread = await threadOf(store, 'm2', inThread('t1', sketch))
@@ -106,7 +106,7 @@ function describeScopes(open: OpenStore): void {
 
 function describeIds(open: OpenStore): void {
   test(
-    'a thread has an id that the store draws, keeps for all its messages, and never makes of a name',
+    'a thread has one random id for all its messages, independent of names',
     withStore(open, async ({ store }) => {
       const first = await threadOf(store, 'm1', inThread('t1'))
       expect(first.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -115,7 +115,7 @@ function describeIds(open: OpenStore): void {
     }),
   )
   test(
-    'the response of a turn and a post of an agent name their thread by the same id as the messages in it',
+    'an agent’s response and post have the thread id of its messages',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t1')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -127,7 +127,7 @@ function describeIds(open: OpenStore): void {
     }),
   )
   test(
-    'a thread that begins anew behind a deletion under the same name has another id',
+    'a thread that begins again under a deleted name has another id',
     withStore(open, async ({ store }) => {
       const ownThread = inThread('t1', { thread: { scope: 'ada' }, authorship: { author: 'ada', object: 'o1' } })
       const first = await threadOf(store, 'm1', ownThread)

@@ -39,7 +39,7 @@ function forget(store: Store, authorship: Authorship = note): Promise<void> {
 
 function describeForgetting(open: OpenStore): void {
   test(
-    'a withdrawn message keeps its ids and loses its content, and its duplicate is still one',
+    'a withdrawn message keeps its ids without content, and its duplicate still counts as one',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', byAda()), 'c')
       await forget(store)
@@ -53,7 +53,7 @@ function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'the store cancels its open turn under any worker, and its thread goes on',
+    'the store cancels a withdrawn message’s open turn under any worker, and its thread continues',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', inThread('t', byAda())), 'c')
       await store.admit(sketchIntake('m2', inThread('t')), 'c')
@@ -71,7 +71,7 @@ function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'an answer to it that still waits never leaves, and one that has left stays',
+    'a waiting answer to a withdrawn message never leaves, and a sent one stays',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', byAda()), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -88,7 +88,7 @@ function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'every agent loses it with its edits; messages of others under that name stay',
+    'every agent loses a withdrawn message with its edits, but no other author’s message of that name',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', byAda()), 'c')
       await store.admit(sketchIntake('edit', byAda({ message: { kind: 'edit' } })), 'c')
@@ -100,7 +100,7 @@ function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'a withdrawal by anybody else, or for another channel, changes nothing',
+    'a withdrawal by somebody else, or for another channel, has no effect',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', byAda()), 'c')
       await forget(store, { ...note, author: 'mallory' })
@@ -109,7 +109,7 @@ function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'histories show only words, not events',
+    'histories show only text, without events',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       await store.admit(sketchIntake('like', { message: { thread_source: 't', kind: 'reaction' } }), 'c')
@@ -128,7 +128,7 @@ function describeBytes(open: OpenStore): void {
     return { digest: createHash('sha256').update(bytes).digest('hex'), bytes, mime: 'text/plain' }
   }
   test(
-    'bytes go with the last message that needs them',
+    'bytes disappear with the last message that needs them',
     withStore(open, async ({ store }) => {
       const [shared, own] = [blobOf('shared'), blobOf('own')]
       await store.admit(sketchIntake('m1', byAda({ blobs: [shared, own] })), 'c')
@@ -141,7 +141,7 @@ function describeBytes(open: OpenStore): void {
     }),
   )
   test(
-    'large raw bytes go too',
+    'large raw bytes disappear too',
     withStore(open, async ({ store }) => {
       const bytes = new TextEncoder().encode(JSON.stringify('x'.repeat(200_000)))
       const raw = { bytes, form: 'json' } as const
@@ -157,7 +157,7 @@ function describeBytes(open: OpenStore): void {
 
 function describeParking(open: OpenStore): void {
   test.each(['answer', 'keep'] as const)(
-    'a message to %s that arrives after its withdrawal leaves only its ids, and no agent runs',
+    'a message to %s that arrives after its withdrawal leaves only its ids, without a turn',
     disposition =>
       withStore(open, async ({ store }) => {
         await forget(store)
@@ -171,7 +171,7 @@ function describeParking(open: OpenStore): void {
       })(),
   )
   test(
-    'a withdrawal waits 48 hours, and only for words of its own author',
+    'a withdrawal waits 48 hours, only for its own author’s message',
     withStore(open, async ({ store, advance }) => {
       await forget(store)
       await store.admit(sketchIntake('other', { authorship: { ...note, author: 'bob' } }), 'c')
@@ -188,7 +188,7 @@ function describeParking(open: OpenStore): void {
 
 function describePeers(open: OpenStore): void {
   test(
-    'a peer that is gone leaves nothing: messages, relations, deliveries that wait',
+    'a deleted peer leaves no messages, relations or waiting deliveries',
     withStore(open, async ({ store }) => {
       const relate = { kind: 'relate', relation: 'follower', peer: ada, target: null } as const
       await store.admit(sketchIntake('m1', byAda({ effects: [relate] })), 'c')
@@ -219,7 +219,7 @@ function describePeers(open: OpenStore): void {
     }),
   )
   test(
-    'the end of its relations removes a peer’s followings in both directions; its words and its block stay',
+    'the end of a peer’s relations removes its follows in both directions, but not its text and block',
     withStore(open, async ({ store }) => {
       const relations = ['follower', 'pending', 'following', 'blocked_by'] as const
       for (const peer of [ada, 'https://peer.test/bob']) {
@@ -237,7 +237,7 @@ function describePeers(open: OpenStore): void {
     }),
   )
   test(
-    'the store withdraws all of its messages, in any number',
+    'the store withdraws all messages of a deleted peer, in any number',
     withStore(open, async ({ store }) => {
       const ids = Array.from({ length: 450 }, (_, index) => `m${index}`)
       await Promise.all(ids.map(id => store.admit(sketchIntake(id, byAda({}, id)), 'c')))
@@ -250,7 +250,7 @@ function describePeers(open: OpenStore): void {
 
 function describeAuthored(open: OpenStore): void {
   test(
-    'findAuthored() gives the messages that the author may change, for each agent, until their withdrawal',
+    'findAuthored() returns the messages that the author may change, for each agent, until their withdrawal',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', inThread('t', byAda())), 'c')
       await store.admit(

@@ -27,7 +27,7 @@ import {
 export function describeForgetting(open: OpenStore): void {
   const bytes = new TextEncoder().encode('a picture')
   test(
-    'forgetPerson() forgets the words of all addresses of a person at one agent, and nobody else’s',
+    'forgetPerson() removes the text of all linked addresses at one agent, and nobody else’s',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       const blobs = [{ digest: 'd1', bytes }]
@@ -51,7 +51,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'the operator’s word counts for all agents',
+    'forgetPerson() by the operator covers all agents',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail, 'help')
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
@@ -65,7 +65,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'the operator’s word ends links from either end',
+    'forgetPerson() by the operator ends links from either end',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail, 'help')
       expect(await store.forgetPerson({ addresses: [adasMail] })).toMatchObject({ links: 1 })
@@ -73,7 +73,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'an earlier owner of the account cannot end a link of the present one',
+    'an earlier owner of the account cannot end the present owner’s link',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       await converse(store, 'm1', sketchFrom(adasMail, 'm1'))
@@ -86,7 +86,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'totals go on being right, and what waited behind it goes on',
+    'totals stay correct, and waiting work continues',
     withStore(open, async ({ store }) => {
       const inOne = { message: { thread_source: 't' }, thread: { scope: 'public' } }
       await converse(store, 'm0', sketchFrom(eveAccount, 'm0', inOne))
@@ -101,7 +101,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'a task that keeps a message and loses its last answer shows none',
+    'a task that keeps a message and loses its last answer shows no answer',
     withStore(open, async ({ store }) => {
       const task = { owner: 'ada', id: 'task', context: 't' }
       const admit = async (id: string) => {
@@ -141,7 +141,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'the present owner of the account keeps their own',
+    'the present owner of the account keeps their own messages',
     withStore(open, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom({ ...ada, subject: 'https://social.test/2' }, 'm2'))
@@ -150,7 +150,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'they may write again as if for the first time',
+    'a forgotten person may write again as if for the first time',
     withStore(open, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
@@ -163,7 +163,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'their codes are void, and their blocks of agents stay',
+    'a forgotten person’s codes are void, and their blocks of agents stay',
     withStore(open, async ({ store }) => {
       const request = sketchRequest(ada, adasMail)
       await store.requestLink(request)
@@ -205,7 +205,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'a delivery that runs at that time can neither settle nor go out again, and no other delivery gets its id',
+    'a running delivery can neither settle nor repeat, and no other delivery gets its id',
     withStore(open, async ({ store }) => {
       const inbox = 'https://social.test/inbox'
       const send = async (id: string, sketch: IntakeSketch) => {
@@ -226,7 +226,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'background in their conversation goes with it, also without a later message',
+    'background in a forgotten person’s conversation disappears, also without a later message',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -240,7 +240,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'nothing that the agent remembers of the conversation stays with the message that asks for it',
+    'the agent’s memory of the conversation does not stay with the message that asks for it',
     withStore(open, async ({ store }) => {
       const inOne = { message: { thread_source: 't' } }
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1', inOne)), 'c')
@@ -255,7 +255,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'ids that they share with others go on meaning those of the others',
+    'ids that a forgotten person shared with others keep their meaning for the others',
     withStore(open, async ({ store }) => {
       const { message } = await converse(store, 'm1', sketchFrom(eveAccount, 'm1'))
       await converse(store, 'm1', sketchFrom(ada, 'm1', { duplicateKey: 'own' }))
@@ -264,7 +264,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'a delivery to them and to others goes to the others alone',
+    'a delivery to a forgotten person and others goes only to the others',
     withStore(open, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       const { answer, ...post } = sketchPost('p1', 'hear, hear')
@@ -284,7 +284,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'a delivery of something they took back before keeps nothing behind it waiting',
+    'a delivery of an earlier withdrawal delays no other delivery',
     withStore(open, async ({ store }) => {
       const inbox = 'https://social.test/inbox'
       const inOne = { message: { thread_source: 't' }, thread: { scope: 'public' } }

@@ -33,7 +33,7 @@ const listWaiting = async (store: Store) =>
 
 export function describeLinkEnding(open: OpenStore): void {
   test(
-    'with its link an address loses the copies that are still on their way to it, also of answers to other accounts',
+    'an address whose link ends loses waiting copies, also of answers to other accounts',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       await store.act(
@@ -51,7 +51,7 @@ export function describeLinkEnding(open: OpenStore): void {
     }),
   )
   test(
-    'with its link an account loses the copies of answers to its messages, and other accounts keep theirs',
+    'an account whose link ends loses the copies of its answers, and other accounts keep theirs',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       await store.act(
@@ -68,7 +68,7 @@ export function describeLinkEnding(open: OpenStore): void {
     }),
   )
   test(
-    'a copy that has left stays on record when its link ends',
+    'a sent copy stays on record when its link ends',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       await store.act([sketchLetter('copy', toAda)], 'c')

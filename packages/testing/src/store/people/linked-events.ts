@@ -36,7 +36,7 @@ const show = (persons: readonly Person[]) =>
 
 export function describeLinkedEvents(open: OpenStore): void {
   test(
-    'a person goes on as whoever asked, whatever joins and in whatever order addresses sort',
+    'a person keeps the asker’s key, in any order of addresses',
     withStore(open, async ({ store }) => {
       await link(store, eveAccount, adasMail)
       expect(await founderOf(store, adasMail)).toBe(eveAccount.address)
@@ -68,7 +68,7 @@ export function describeLinkedEvents(open: OpenStore): void {
     }),
   )
   test(
-    'a link that the same message brings again, a wrong code and an unlink of strangers queue nothing',
+    'a repeated link, a wrong code and an unlink by strangers queue nothing',
     withStore(open, async ({ store }) => {
       const { changes, events } = listen()
       const request = sketchRequest(ada, adasMail)

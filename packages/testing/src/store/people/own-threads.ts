@@ -38,7 +38,7 @@ const recall = async (store: Store, thread: number, reader?: string) =>
 
 export function describeOwnThreads(open: OpenStore): void {
   test(
-    'a person’s own threads are theirs alone, in any channel, and those they began with others, newest first',
+    'a person’s threads are private in any channel, and include those they began with others, newest first',
     withStore(open, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom(adasMail, 'm2'))
@@ -56,7 +56,7 @@ export function describeOwnThreads(open: OpenStore): void {
     }),
   )
   test(
-    'a reply to forgotten words of a chat does not come to the conversation that they joined',
+    'a reply to forgotten chat text does not join its former conversation',
     withStore(open, async ({ store }) => {
       const { thread } = await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', inChat('m2', thread))
@@ -67,7 +67,7 @@ export function describeOwnThreads(open: OpenStore): void {
     }),
   )
   test(
-    'nobody finds a thread of somebody else by its number',
+    'nobody finds another person’s thread by its number',
     withStore(open, async ({ store }) => {
       const { thread } = await converse(store, 'm1', sketchFrom(ada, 'm1'))
       expect(await store.findOwnThread(ownThreads, thread)).toMatchObject({
@@ -89,7 +89,7 @@ export function describeOwnThreads(open: OpenStore): void {
     }),
   )
   test(
-    'words of a chat belong to the conversation that it joins, and get answers by its channel',
+    'chat messages belong to the joined conversation, and its channel delivers their answers',
     withStore(open, async ({ store }) => {
       const { thread } = await converse(store, 'm1', sketchFrom(ada, 'm1', { target: { peer: 1 } }))
       await store.admit(sketchIntake('c1', inChat('c1', thread)), 'c')
@@ -111,7 +111,7 @@ export function describeOwnThreads(open: OpenStore): void {
     }),
   )
   test(
-    'histories show the words of a chat to their author alone, and others get a placeholder',
+    'histories show chat text only to its author, and others get a placeholder',
     withStore(open, async ({ store }) => {
       for (const sketch of [inPublic, sketchFrom]) {
         const first = `m ${sketch.name}`
@@ -131,7 +131,7 @@ export function describeOwnThreads(open: OpenStore): void {
     }),
   )
   test(
-    'a message that wants a new task opens it once, and the store refuses the next one',
+    'a message for a new task opens it once, and the store refuses the next one',
     withStore(open, async ({ store }) => {
       const task = { owner: chat.subject, id: 'run-1', context: 't', isNew: true } as const
       await store.admit(sketchIntake('m1', sketchFrom(chat, 'm1', { task })), 'c')
@@ -142,7 +142,7 @@ export function describeOwnThreads(open: OpenStore): void {
     }),
   )
   test(
-    'a forgotten person has begun nothing',
+    'a forgotten person has begun no threads',
     withStore(open, async ({ store }) => {
       const { thread } = await converse(store, 'm1', inPublic(ada, 'm1'))
       await converse(store, 'm2', inPublic(account('bea'), 'm2', { thread: { references: ['m1'] } }))

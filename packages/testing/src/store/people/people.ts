@@ -112,7 +112,7 @@ function describeCodes(open: OpenStore): void {
   })
 
   test(
-    'nobody gets a flood: three codes a day for one address, for any person and any agent',
+    'one address gets at most three codes a day, for any person and agent',
     withStore(open, async ({ store, advance }) => {
       const victim = mailbox('victim')
       const ask = (name: string, agent: string) => store.requestLink(sketchRequest(account(name), victim, { agent }))
@@ -130,7 +130,7 @@ function describeCodes(open: OpenStore): void {
     }),
   )
   test(
-    'nobody causes a flood: five codes an hour for one person, a hundred a day for their host',
+    'one person can request five codes an hour, and their host a hundred a day',
     withStore(open, async ({ store, advance }) => {
       const ask = (asker: PersonIdentity, n: number) => store.requestLink(sketchRequest(asker, mailbox(`m${n}`)))
       for (let n = 0; n < 5; n += 1) expect(await ask(eveAccount, n)).toMatchObject({ outcome: 'sent' })
@@ -143,7 +143,7 @@ function describeCodes(open: OpenStore): void {
     }),
   )
   test(
-    'a person who says forget me keeps their count of codes, and the operator who forgets them ends it',
+    'a person who says "forget me" keeps their code count, which the operator’s erasure ends',
     withStore(open, async ({ store }) => {
       const ask = (n: number) => store.requestLink(sketchRequest(eveAccount, mailbox(`m${n}`)))
       for (let n = 0; n < 5; n += 1) expect(await ask(n)).toMatchObject({ outcome: 'sent' })
@@ -160,7 +160,7 @@ function describeCodes(open: OpenStore): void {
 
 function describeCeiling(open: OpenStore): void {
   test(
-    'all together five hundred codes leave in a day, for any number of servers',
+    'five hundred codes leave per day in all, for any number of servers',
     withStore(open, async ({ store, advance }) => {
       const ask = (n: number) => {
         const asker = { via: 'activitypub', address: `@a@s${n}.test`, subject: `https://s${n}.test/a` } as const
@@ -177,7 +177,7 @@ function describeCeiling(open: OpenStore): void {
 
 function describeLinks(open: OpenStore): void {
   test(
-    'linked addresses are one person for that agent, whichever of them speaks',
+    'linked addresses are one person for that agent, whichever address writes',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       const both = ['activitypub @ada@social.test', 'email @ada@mail.test']
@@ -211,7 +211,7 @@ function describeLinks(open: OpenStore): void {
     }),
   )
   test(
-    'nor is a new owner whom somebody else links to the account',
+    'a new owner whom somebody else links does not get the former owner’s addresses',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       await link(store, eveAccount, { ...ada, subject: 'https://social.test/another-ada' })
@@ -223,7 +223,7 @@ function describeLinks(open: OpenStore): void {
     }),
   )
   test(
-    'an address that nobody has spoken from belongs to who speaks first',
+    'an unused address belongs to the first person who writes from it',
     withStore(open, async ({ store }) => {
       const { subject: _, ...unknown } = account('late')
       await link(store, adasMail, unknown)
@@ -232,7 +232,7 @@ function describeLinks(open: OpenStore): void {
     }),
   )
   test(
-    'a chain falls apart when its middle goes',
+    'a chain of links splits when its middle disappears',
     withStore(open, async ({ store }) => {
       const [middle, end] = [adasMail, mailbox('third')]
       await link(store, ada, middle)
@@ -246,7 +246,7 @@ function describeLinks(open: OpenStore): void {
     }),
   )
   test(
-    'no person has more than eight addresses, by whichever end it grows',
+    'a person has at most eight addresses, added at either end',
     withStore(open, async ({ store, advance }) => {
       for (let n = 1; n < linkLimits.maxAddresses; n += 1) {
         await link(store, ada, mailbox(`a${n}`))
@@ -262,7 +262,7 @@ function describeLinks(open: OpenStore): void {
     }),
   )
   test(
-    'links are listed page by page',
+    'the store lists links in pages',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       await link(store, eveAccount, mailbox('eve'), 'help')

@@ -19,7 +19,7 @@ import { leaseOnlyTurn, leaseTurns, sketchAnswer, sketchIntake, withStore } from
 
 export function describeSharing(open: OpenStore): void {
   test(
-    'the conversations of a person are one past, in the order of time, each with its channel',
+    'the conversations of a person form one history in order of time, each with its channel',
     withStore(open, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom(adasMail, 'm2'))
@@ -40,7 +40,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'capitals make no difference in a mailbox, and do in an account',
+    'case does not matter in a mailbox, but does in an account',
     withStore(open, async ({ store }) => {
       await converse(store, 'm1', sketchFrom({ ...adasMail, subject: 'mailto:Ada@mail.test' }, 'm1'))
       await converse(store, 'm2', sketchFrom({ ...ada, subject: 'https://social.test/Ada' }, 'm2'))
@@ -51,7 +51,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'the past leaves out words of the gateway itself, and the commands that they answer',
+    'the history omits the gateway’s own text, and the commands that it answers',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -61,7 +61,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'the present conversation is part of it, for any number of newer messages elsewhere',
+    'the history includes the present conversation, for any number of newer messages elsewhere',
     withStore(open, async ({ store }) => {
       const { thread, message } = await converse(store, 'old', sketchFrom(ada, 'old'))
       const newer = Array.from({ length: 200 }, (_, n) => sketchIntake(`m${n}`, sketchFrom(adasMail, `m${n}`)))
@@ -75,7 +75,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'a reader gets both ends, and nothing twice',
+    'a reader gets both ends without duplicates',
     withStore(open, async ({ store }) => {
       for (let n = 0; n < 9; n += 1) await converse(store, `m${n}`, sketchFrom(n % 2 ? ada : adasMail, `m${n}`))
       const texts = await listPersonTexts(store, 1_000_000, ada, adasMail)
@@ -85,7 +85,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'the store writes a person’s state with the answer, carries it over when links grow, and drops it when they end',
+    'the store writes a person’s state with the answer, keeps it when links grow, and deletes it with them',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       const storeState = async (id: string, state: string) => {
@@ -105,7 +105,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'the store commits nothing of an answer that computed the person’s state from another one',
+    'the store refuses an answer that computed the person’s state from an outdated one',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       const person = (await store.findPerson('echo', ada))?.id ?? 'nobody'
@@ -127,7 +127,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'when two people join, the one who asked keeps their own state',
+    'the asker’s state survives when two people join',
     withStore(open, async ({ store }) => {
       const putState = async (id: string, identity: PersonIdentity) => {
         await store.admit(sketchIntake(id, sketchFrom(identity, id)), 'c')
@@ -148,7 +148,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'a person who asks and has no state gets the state of the other',
+    'an asker without a state gets the other person’s state',
     withStore(open, async ({ store }) => {
       await link(store, eveAccount, mailbox('eve'))
       await store.admit(sketchIntake('m1', sketchFrom(eveAccount, 'm1')), 'c')
@@ -162,7 +162,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'the store drops a late state when the link of the person ends before it',
+    'the store drops a late state if the person’s link ends before',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       const person = (await store.findPerson('echo', ada))?.id ?? ''

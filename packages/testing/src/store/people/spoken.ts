@@ -7,7 +7,7 @@ import { withStore } from '../setup/under-test.ts'
 
 export function describeSpoken(open: OpenStore): void {
   test(
-    'findPersonMessages() lists the messages from all linked addresses, with the conversations in which nobody else spoke',
+    'findPersonMessages() lists messages from all linked addresses, with conversations of the person alone',
     withStore(open, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom(adasMail, 'm2'))
@@ -42,7 +42,7 @@ export function describeSpoken(open: OpenStore): void {
     }),
   )
   test(
-    'findPersonMessages() leaves out another account that has the address now',
+    'findPersonMessages() omits another account that now has the address',
     withStore(open, async ({ store }) => {
       const now = { ...ada, subject: 'https://social.test/users/2' }
       await converse(store, 'm1', sketchFrom(ada, 'm1'))

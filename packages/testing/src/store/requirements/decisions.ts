@@ -32,7 +32,7 @@ export function decisionContract(open: OpenStore): void {
 
 function describeDecisions(open: OpenStore): void {
   test(
-    'resolveRequirement() resolves a requirement and queues a turn of the same sender, in its thread and channel',
+    'resolveRequirement() resolves a requirement and queues a turn of its sender, in its thread and channel',
     withStore(open, async under => {
       const { store } = under
       const asked = await admitRequirement(under, 'd1', fromAda(inThread('talk', { target: { inbox: 'a' } })))
@@ -70,7 +70,7 @@ function describeDecisions(open: OpenStore): void {
     }),
   )
   test(
-    'rerunDecision() queues the turn of a decision again that has failed, and no other',
+    'rerunDecision() queues only a failed turn of a decision again',
     withStore(open, async under => {
       const { store } = under
       await admitRequirement(under, 'd1', fromAda(inThread('talk', { target: { inbox: 'a' } })))
@@ -95,7 +95,7 @@ function describeDecisions(open: OpenStore): void {
     }),
   )
   test(
-    'the decision of an agent, or of a list, does not count as a person’s',
+    'the decision of an agent or a list does not count as a person’s',
     withStore(open, async under => {
       const flags = ['from_agent', 'by_list', 'bulk']
       await admitRequirement(under, 'd1', fromAda(inThread('talk', { flags })))
@@ -105,7 +105,7 @@ function describeDecisions(open: OpenStore): void {
     }),
   )
   test(
-    'of many decisions at once exactly one counts (MN-7.2)',
+    'exactly one of many simultaneous decisions counts (MN-7.2)',
     withStore(open, async under => {
       const { store } = under
       await admitRequirement(under, 'd1')
@@ -123,7 +123,7 @@ function describeDecisions(open: OpenStore): void {
     }),
   )
   test(
-    'the store refuses a decision of an unknown, expired or resolved requirement, or of another kind, and changes nothing',
+    'the store refuses a decision of an unknown, expired, resolved or different requirement without effect',
     withStore(open, async under => {
       const { store } = under
       await admitRequirement(under, 'd1')
@@ -142,7 +142,7 @@ function describeDecisions(open: OpenStore): void {
     }),
   )
   test(
-    'a receipt pays one requirement and no second one',
+    'a receipt pays only one requirement',
     withStore(open, async under => {
       const { store } = under
       const receipt = { key: 'pay.test 1', provider: 'pay.test', reference: '1' }
@@ -177,7 +177,7 @@ function describeBroughtDecisions(open: OpenStore): void {
     violations: [{ field: 'message.metadata.mentionable.policy_resolution.in_reply_to_state', description }],
   })
   test(
-    'a message that decides a requirement resolves it at its admission, and is a duplicate the next time',
+    'a message with a decision resolves the requirement at its admission, and is a duplicate the next time',
     withStore(open, async under => {
       const { store } = under
       await admitRequirement(under, 'd1', inTask())
@@ -208,7 +208,7 @@ function describeBroughtDecisions(open: OpenStore): void {
       'is of another kind',
     ],
     ['of nothing that was required', inTask({ resolution: sketchDecision('d9') }), 'is not known'],
-  ])('the store refuses a decision %s; it keeps no message, and the requirement stays open', (_, sketch, description) =>
+  ])('the store refuses a decision %s without storing it, and the requirement stays open', (_, sketch, description) =>
     withStore(open, async under => {
       const { store } = under
       await admitRequirement(under, 'd1', inTask())
@@ -221,7 +221,7 @@ function describeBroughtDecisions(open: OpenStore): void {
     })(),
   )
   test(
-    'an unproven sender decides nothing, not even a requirement of the same name',
+    'an unproven sender cannot decide, not even a requirement of the same name',
     withStore(open, async under => {
       const { store } = under
       const { message } = inTask()
@@ -234,7 +234,7 @@ function describeBroughtDecisions(open: OpenStore): void {
     }),
   )
   test(
-    'the store refuses a decision in another task of the same context, but not one that opens a task there',
+    'the store refuses a decision in another task of the context, unless it opens a task there',
     withStore(open, async under => {
       const { store } = under
       await admitRequirement(under, 'd1', inTask())

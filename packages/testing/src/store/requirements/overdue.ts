@@ -50,9 +50,9 @@ async function requirement(
 }
 
 export function overdueContract(open: OpenStore): void {
-  describe('requirements that nobody decides in time', () => {
+  describe('overdue requirements', () => {
     test(
-      'appear when their time is over, the longest waiting first, without decided ones',
+      'appear after their deadline, the longest waiting first, without decided ones',
       withStore(open, async under => {
         for (const id of ['d1', 'd2', 'd3']) {
           await requirement(under, id)
@@ -68,7 +68,7 @@ export function overdueContract(open: OpenStore): void {
       }),
     )
     test(
-      'end the tasks that wait for them when newer ones of their conversation push them out',
+      'end their waiting tasks when newer ones of the conversation replace them',
       withStore(open, async under => {
         const tasks = Array.from({ length: maxOpenRequirements + 2 }, (_, index) => `t${index}`)
         for (const task of tasks) await requirement(under, `of ${task}`, { subject: ada, task, context: 'one' })
@@ -79,7 +79,7 @@ export function overdueContract(open: OpenStore): void {
       }),
     )
     test(
-      'end once, with a turn in their thread that says so, and take no decision then',
+      'end once, with a turn in their thread, and then accept no decision',
       withStore(open, async under => {
         const { store } = under
         await requirement(under, 'd1')
@@ -109,7 +109,7 @@ export function overdueContract(open: OpenStore): void {
       }),
     )
     test(
-      'end without a turn where nobody has to hear of it',
+      'end without a turn if nobody needs it',
       withStore(open, async under => {
         await requirement(under, 'd1')
         under.advance(hourMs)
@@ -120,7 +120,7 @@ export function overdueContract(open: OpenStore): void {
       }),
     )
     test(
-      'of a person end with a turn where their task waits for them, and without one elsewhere',
+      'of a person end with a turn if their task waits for them, and without one elsewhere',
       withStore(open, async under => {
         const { store } = under
         await requirement(under, 'alone', { subject: ada })
@@ -145,7 +145,7 @@ export function overdueContract(open: OpenStore): void {
       }),
     )
     test(
-      'of a person end without a turn while their task waits for something newer, and when it has ended',
+      'of a person end without a turn if their task waits for a newer one, or has ended',
       withStore(open, async under => {
         const { store } = under
         await requirement(under, 'older', { subject: ada, task: 't1' })

@@ -61,7 +61,7 @@ const ofPerson = (name: string) => [personKeyOf('a2a', `@${name}@peer.test`)]
 export function rememberedContract(open: OpenStore): void {
   describe('remembered decisions', () => {
     test(
-      'the store remembers a decision only if that decision asks for it and takes effect (E-39)',
+      'exist only if the decision asks for it and takes effect (E-39)',
       withStore(open, async under => {
         const { store, now } = under
         await decide(under, { id: 'd1' })
@@ -94,7 +94,7 @@ export function rememberedContract(open: OpenStore): void {
       }),
     )
     test(
-      'a decision that a later one has replaced no longer counts for the earlier requirement',
+      'no longer count for the earlier requirement after a later decision replaced them',
       withStore(open, async under => {
         const first = await decide(under, { id: 'd1' }, 'always')
         const second = await decide(under, { id: 'd2' }, 'always')
@@ -107,7 +107,7 @@ export function rememberedContract(open: OpenStore): void {
       }),
     )
     test(
-      'the latest decision on a tool counts, separately for each scope, person and approver',
+      'are the latest on a tool, separately for each scope, person and approver',
       withStore(open, async under => {
         const { store } = under
         await decide(under, { id: 'd1' }, 'always')
@@ -128,7 +128,7 @@ export function rememberedContract(open: OpenStore): void {
       }),
     )
     test(
-      'a remembered decision ends when it expires or when its own agent revokes it',
+      'end when they expire or their own agent revokes them',
       withStore(open, async under => {
         const { store, advance } = under
         await decide(under, { id: 'd1' }, 'always')
@@ -148,7 +148,7 @@ export function rememberedContract(open: OpenStore): void {
       }),
     )
     test(
-      `of one person an agent remembers ${maxRememberedDecisions}; of more the oldest goes`,
+      `are at most ${maxRememberedDecisions} per person, and the oldest expires`,
       withStore(open, async under => {
         const { store } = under
         await decide(under, { id: 'bobs', who: 'bob' }, 'always')
@@ -160,7 +160,7 @@ export function rememberedContract(open: OpenStore): void {
       }),
     )
     test(
-      'a decision for one conversation ends with the conversation, and one for always stays',
+      'for one conversation end with it, and permanent ones stay',
       withStore(open, async under => {
         const { store, now, advance } = under
         await decide(under, { id: 'd1', thread: 'one', task: 't1' }, 'conversation')
@@ -172,7 +172,7 @@ export function rememberedContract(open: OpenStore): void {
       }),
     )
     test(
-      'a remembered decision ends when the store forgets its person',
+      'end when the store forgets their person',
       withStore(open, async under => {
         const { store } = under
         await decide(under, { id: 'd1' }, 'always')

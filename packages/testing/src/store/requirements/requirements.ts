@@ -23,7 +23,7 @@ export function requirementContract(open: OpenStore): void {
 
 function describeLife(open: OpenStore): void {
   test(
-    'a requirement is there once its answer is, and not before',
+    'a requirement appears together with its answer',
     withStore(open, async ({ store, now, advance }) => {
       await store.admit(sketchIntake('m1', fromAda(inThread('talk'))), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -52,7 +52,7 @@ function describeLife(open: OpenStore): void {
     }),
   )
   test(
-    'requirements are listed newest first, by page and by status',
+    'the store lists requirements newest first, by page and by status',
     withStore(open, async under => {
       for (const id of ['d1', 'd2', 'd3']) await admitRequirement(under, id)
       await under.store.resolveRequirement(sketchDecision('d2', { outcome: 'declined' }), 'c')
@@ -68,7 +68,7 @@ function describeLife(open: OpenStore): void {
     }),
   )
   test(
-    'of too many in one thread the oldest expire',
+    'the oldest of too many requirements in one thread expire',
     withStore(open, async under => {
       for (let count = 0; count <= maxOpenRequirements; count += 1) await admitRequirement(under, `d${count}`)
       await admitRequirement(under, 'elsewhere', inThread('another'))
@@ -78,7 +78,7 @@ function describeLife(open: OpenStore): void {
     }),
   )
   test(
-    'the store forgets expired requirements when it gets a new one',
+    'the store deletes expired requirements when it gets a new one',
     withStore(open, async under => {
       await admitRequirement(under, 'old')
       under.advance(32 * 24 * requirementMs)
@@ -91,7 +91,7 @@ function describeLife(open: OpenStore): void {
 
 function describeEnds(open: OpenStore): void {
   test(
-    'a decision goes on with the task of its requirement, and with none that has ended',
+    'a decision continues its requirement’s task, and no ended task',
     withStore(open, async under => {
       const { store } = under
       await admitRequirement(under, 'd1', ofTask(adasTask))
@@ -123,7 +123,7 @@ function describeEnds(open: OpenStore): void {
     }),
   )
   test(
-    'an answer that the agent withdraws before its end requires nothing',
+    'an answer that the agent withdraws early requires nothing',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('asked d1'), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -136,7 +136,7 @@ function describeEnds(open: OpenStore): void {
     }),
   )
   test(
-    'a requirement disappears with its message, by a withdrawal or a removal',
+    'a requirement disappears with its message, by a withdrawal or an erasure',
     withStore(open, async under => {
       const { store } = under
       const authorship = { author: 'ada', object: 'post 1' }

@@ -36,7 +36,7 @@ async function admitCancel({ store }: StoreUnderTest): Promise<void> {
 
 export function describeCancelEvents(open: OpenStore): void {
   test(
-    'an agent that has asked hears once of the canceled task, and its answer changes nothing of that task',
+    'an agent that has asked learns once of the canceled task, and its answer does not change it',
     withStore(open, async under => {
       const { store } = under
       await admitCancel(under)
@@ -63,7 +63,7 @@ export function describeCancelEvents(open: OpenStore): void {
     }),
   )
   test(
-    'an agent that hears of a canceled task a second time hears nothing more',
+    'an agent that has learned of a canceled task learns nothing more',
     withStore(open, async under => {
       await admitCancel(under)
       expect(await cancel(under)).toBe(true)
@@ -73,7 +73,7 @@ export function describeCancelEvents(open: OpenStore): void {
     }),
   )
   test(
-    'an agent that has asked nothing, or whose question has its answer, does not hear of a canceled task',
+    'an agent without an open question does not learn of a canceled task',
     withStore(open, async under => {
       const { store } = under
       await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
@@ -88,7 +88,7 @@ export function describeCancelEvents(open: OpenStore): void {
     }),
   )
   test(
-    'an agent hears of a canceled task whose answer to its question was under way, and that turn counts no more',
+    'an agent learns of a canceled task whose answer was pending, and that turn no longer counts',
     withStore(open, async under => {
       const { store } = under
       await admitCancel(under)
@@ -100,7 +100,7 @@ export function describeCancelEvents(open: OpenStore): void {
     }),
   )
   test(
-    'of a cancel and a decision exactly one reaches the agent',
+    'exactly one of a cancel and a decision reaches the agent',
     withStore(open, async under => {
       const { store } = under
       for (let round = 0; round < 4; round += 1) {
@@ -121,7 +121,7 @@ export function describeCancelEvents(open: OpenStore): void {
     }),
   )
   test(
-    'an agent hears of a canceled task after a restart',
+    'an agent learns of a canceled task after a restart',
     withStore(open, async under => {
       await admitCancel(under)
       await cancel(under)
@@ -132,7 +132,7 @@ export function describeCancelEvents(open: OpenStore): void {
     }),
   )
   test(
-    'expireTasks() removes what an agent heard of a canceled task with the task, and not before its turn has ended',
+    'expireTasks() removes the agent’s record of a cancel with the task, after its turn has ended',
     withStore(open, async under => {
       const { store, now, advance } = under
       const inOwn = { ...ofTask(adasTask), thread: { scope: 'ada' } }
@@ -156,7 +156,7 @@ export function describeCancelEvents(open: OpenStore): void {
     }),
   )
   test(
-    'expireTasks() leaves the thread in which an agent hears of a canceled task, whatever task it removes',
+    'expireTasks() keeps the thread in which an agent learns of a canceled task',
     withStore(open, async under => {
       const { store, now, advance } = under
       await store.admit(sketchIntake('m1', { ...ofTask(adasTask, 'elsewhere'), thread: { scope: 'ada' } }), 'c')

@@ -19,7 +19,7 @@ export function describeExpiry(open: OpenStore): void {
     Promise.all(Array.from({ length: count }, (_, index) => admitOne(index)))
 
   test(
-    'expireTasks() removes the tasks that ended before a time, with all of their words',
+    'expireTasks() removes the tasks that ended before a time, with all their text',
     withStore(open, async ({ store, now, advance }) => {
       const before = await store.count()
       const blobs = [{ digest: 'b1', bytes: new Uint8Array([1]), mime: 'text/plain' }]
@@ -49,7 +49,7 @@ export function describeExpiry(open: OpenStore): void {
     }),
   )
   test(
-    'expireTasks() of a time leaves the chats of people, however old',
+    'expireTasks() keeps chats of people of any age',
     withStore(open, async ({ store, now, advance }) => {
       const chat = { owner: 'web:["https://login.test","ada"]', id: 'run 1' }
       for (const [id, key] of Object.entries({ m1: chat, m2: task('old'), m3: task('newest') }))
@@ -93,7 +93,7 @@ export function describeExpiry(open: OpenStore): void {
     }),
   )
   test(
-    'expireTasks() lets a conversation go on that lost its older tasks',
+    'expireTasks() lets a conversation continue without its older tasks',
     withStore(open, async ({ store, now, advance }) => {
       await asks(store, 'm1', task('task 1'), 'ctx')
       advance(1_000)
@@ -106,7 +106,7 @@ export function describeExpiry(open: OpenStore): void {
     }),
   )
   test(
-    'expireTasks() goes by slices, and through a task of many messages in several',
+    'expireTasks() works in batches, several for a task of many messages',
     withStore(open, async ({ store, now, advance }) => {
       await admitMany(120, index => admit(store, `long ${index}`, task('long'), 'long'))
       await store.cancelTask(task('long'))
@@ -125,7 +125,7 @@ export function describeExpiry(open: OpenStore): void {
     }),
   )
   test(
-    'a task that expireTasks() has removed in part shows no answer any more',
+    'a task that expireTasks() has partly removed shows no answer any more',
     withStore(open, async ({ store, now, advance }) => {
       await admit(store, 'long', task('long'), 'long')
       await answerTask(store, 'answer', 'input_required')
@@ -181,7 +181,7 @@ export function describeExpiry(open: OpenStore): void {
     }),
   )
   test(
-    'expireTasks() counts the answers, too, and of what is open takes nothing',
+    'expireTasks() counts the answers too, and removes no open task',
     withStore(open, async ({ store, advance }) => {
       await store.admit(sketchIntake('m1', inThread('ctx', { task: { ...adasTask, context: 'ctx' } })), 'c')
       await answerTask(store, 'x'.repeat(50_000))

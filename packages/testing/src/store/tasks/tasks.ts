@@ -34,7 +34,7 @@ export function taskContract(open: OpenStore): void {
 
 function describeLife(open: OpenStore): void {
   test(
-    'a task goes from submitted to working, then to the state of its answer, with all of its words',
+    'a task goes from submitted to working, and then to the state of its answer, with all messages',
     withStore(open, async ({ store, now, advance }) => {
       const admitted = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       expect(admitted.task).toEqual(adasTask)
@@ -64,7 +64,7 @@ function describeLife(open: OpenStore): void {
     }),
   )
   test(
-    'an agent that says nothing completes its task',
+    'an agent without an answer completes its task',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       await store.commit(await leaseOnlyTurn(store), sayNothing())
@@ -72,7 +72,7 @@ function describeLife(open: OpenStore): void {
     }),
   )
   test(
-    'a task that has ended takes no more messages, but still knows the ones it had',
+    'an ended task accepts no messages, but still knows its own',
     withStore(open, async ({ store }) => {
       const first = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       await answerTask(store, 'done')
@@ -95,7 +95,7 @@ function describeLife(open: OpenStore): void {
     }),
   )
   test(
-    'a message that reopens its task goes on with one that has ended, but not with a canceled one',
+    'a message can reopen an ended task, but not a canceled one',
     withStore(open, async ({ store }) => {
       const { task, ...sketch } = ofTask(adasTask)
       const reopen = (id: string) =>
@@ -110,7 +110,7 @@ function describeLife(open: OpenStore): void {
     }),
   )
   test(
-    'a turn that says nothing leaves its task the answer it had',
+    'a turn without an answer keeps its task’s earlier answer',
     withStore(open, async ({ store }) => {
       for (const id of ['m1', 'm2']) await store.admit(sketchIntake(id, ofTask(adasTask)), 'c')
       await answerTask(store, 'first')
@@ -122,7 +122,7 @@ function describeLife(open: OpenStore): void {
 
 function describeSteps(open: OpenStore): void {
   test(
-    'a task that works goes on to do so while a turn runs, whatever comes or ends meanwhile',
+    'a working task stays so while any turn runs',
     withStore(open, async ({ store }) => {
       const states: unknown[] = []
       const noteState = async () => void states.push((await store.findTask(adasTask))?.state)
@@ -162,7 +162,7 @@ function describeOwners(open: OpenStore): void {
 
 function describeCancel(open: OpenStore): void {
   test(
-    'cancelTask() ends an open task once; the store refuses a later commit for it, and its thread goes on',
+    'cancelTask() ends an open task once, the store refuses a later commit, and its thread continues',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
@@ -192,7 +192,7 @@ function describeCancel(open: OpenStore): void {
     }),
   )
   test(
-    'of cancelTask() and commit() exactly one wins',
+    'exactly one of cancelTask() and commit() wins',
     withStore(open, async ({ store }) => {
       for (let round = 0; round < 10; round++) {
         const key = { owner: 'ada', id: `task ${round}` }
@@ -212,7 +212,7 @@ function describeCancel(open: OpenStore): void {
     }),
   )
   test(
-    'cancelTask() ends a task that waits for input, and none that has ended',
+    'cancelTask() ends a task that waits for input, but no ended task',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       await answerTask(store, 'which one?', 'input_required')

@@ -7,7 +7,7 @@ import { inThread, leaseDeliveries, sketchIntake, withStore } from '../setup/und
 
 export function describeWatches(open: OpenStore): void {
   test(
-    'a watcher of a task learns, in order, when a turn ends and when somebody cancels it',
+    'a watcher of a task learns in order when a turn ends and when somebody cancels it',
     withStore(open, async ({ store, now }) => {
       const task = { ...adasTask, context: 'ctx', watch: watch('a') }
       await store.admit(sketchIntake('m1', inThread('ctx', { task })), 'c')
@@ -30,7 +30,7 @@ export function describeWatches(open: OpenStore): void {
     }),
   )
   test(
-    'addresses that one caller names have one share, however many hosts they are, and other callers have theirs',
+    'URLs of one caller have one share for any number of hosts, separately from other callers',
     withStore(open, async ({ store }) => {
       const keys = ['ann', 'bob'].map(owner => ({ owner, id: `of ${owner}` }))
       for (const { owner, id } of keys) {
@@ -76,7 +76,7 @@ export function describeWatches(open: OpenStore): void {
     }),
   )
   test(
-    "no more than ten watch a task, and nobody another owner's",
+    'at most ten watch a task, and nobody can watch another owner’s',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
       const outcomes: string[] = []
@@ -94,7 +94,7 @@ export function describeWatches(open: OpenStore): void {
 
 export function describeMost(open: OpenStore): void {
   test(
-    'an owner has a limited number of open tasks; an ended one frees its slot, and open ones go on',
+    'an owner has a limited number of open tasks, and an ended one frees its slot',
     withStore(open, async ({ store }) => {
       const task = (id: string, owner = 'ada') => ({ owner, id, context: id, maxOpenTasks: 2 })
       const admit = (id: string, taskOptions: ReturnType<typeof task>) =>
@@ -110,7 +110,7 @@ export function describeMost(open: OpenStore): void {
     }),
   )
   test(
-    'each of many callers under one owner has a limit of open tasks, and all together that of the owner',
+    'each of many callers under one owner has a limit of open tasks, within the owner’s limit',
     withStore(open, async ({ store }) => {
       const task = (id: string, name: string) => ({
         owner: 'anybody',

@@ -7,7 +7,7 @@ import type { OpenStore } from '../setup/under-test.ts'
 import { inThread, leaseTurns, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
 
 export function continuedTurnContract(open: OpenStore): void {
-  describe('turns that begin within the transactions of their messages', () => {
+  describe('turns that start within their messages’ transactions', () => {
     describeAnswers(open)
     describeLateAnswers(open)
     describeFailures(open)
@@ -45,7 +45,7 @@ const answer = (store: Store) => async (turn: Turn) => {
 
 function describeAnswers(open: OpenStore): void {
   test(
-    'the store has the answer and its deliveries with the message of an agent that answers at once',
+    'commit an immediate answer and its deliveries with the message',
     withStore(open, async ({ store }) => {
       const begun = runAtOnce(store, answer(store))
       const { message } = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
@@ -59,7 +59,7 @@ function describeAnswers(open: OpenStore): void {
     }),
   )
   test(
-    'callers who begin to listen when they have their acknowledgement hear the end of such a turn',
+    'are audible to callers who listen after their acknowledgement',
     withStore(open, async ({ store }) => {
       runAtOnce(store, answer(store))
       const { message } = await store.admit(sketchIntake('m1'), 'c')
@@ -69,7 +69,7 @@ function describeAnswers(open: OpenStore): void {
     }),
   )
   test(
-    'messages that arrive together each get their own answer, and a duplicate among them gets no second one',
+    'answer each of several messages of one transaction, and no duplicate among them',
     withStore(open, async ({ store }) => {
       const begun = runAtOnce(store, turn => store.commit(turn, sketchAnswer(turn, `to ${turn.content.id}`)))
       const ids = ['m1', 'm2', 'm1', 'm3', 'm1']
@@ -93,7 +93,7 @@ function describeAnswers(open: OpenStore): void {
 
 function describeLateAnswers(open: OpenStore): void {
   test(
-    'the store has the lease of a turn with the message of an agent that takes its time, and the answer follows',
+    'commit the lease of a slow agent’s turn with the message, and the answer follows',
     withStore(open, async ({ store }) => {
       const begun = runAtOnce(store, () => undefined)
       const { message } = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
@@ -108,7 +108,7 @@ function describeLateAnswers(open: OpenStore): void {
     }),
   )
   test(
-    'an answer that comes between the end of the transaction and the disk waits for its message',
+    'hold back an answer between the transaction and the disk sync',
     withStore(open, async ({ store }) => {
       const committed: Promise<void>[] = []
       runAtOnce(store, turn =>
@@ -122,7 +122,7 @@ function describeLateAnswers(open: OpenStore): void {
     }),
   )
   test(
-    'the turn of a sender who follows it begins when the message is durable',
+    'start when the message is durable if their sender follows them',
     withStore(open, async ({ store }) => {
       const begun = runAtOnce(store, () => undefined)
       await store.admit(sketchIntake('m1', { isFollowed: true }), 'c')
@@ -133,7 +133,7 @@ function describeLateAnswers(open: OpenStore): void {
 
 function describeFailures(open: OpenStore): void {
   test(
-    'an answer that the store refuses harms no message of its transaction, and its turn begins again',
+    'start again without harm to other messages if the store refuses an answer',
     withStore(open, async ({ store }) => {
       const ends: Promise<unknown>[] = []
       const begun = runAtOnce(store, turn => {
@@ -153,7 +153,7 @@ function describeFailures(open: OpenStore): void {
     }),
   )
   test(
-    'the store has a message alone whose answer it refuses, and the turn begins again',
+    'keep only the message if the store refuses its answer, and the turn starts again',
     withStore(open, async ({ store }) => {
       const lost: unknown[] = []
       const begun = runAtOnce(store, turn => {
@@ -173,7 +173,7 @@ function describeFailures(open: OpenStore): void {
 
 function describeRefusals(open: OpenStore): void {
   test(
-    'no turn begins for a message that the store refuses, keeps or blocks, or that follows another one of its thread',
+    'do not start for a message that the store refuses, keeps or blocks, or that follows another one',
     withStore(open, async ({ store }) => {
       const begun = runAtOnce(store, () => undefined)
       const budget = { key: 'ada', turns: 1, withinMs: 60_000, flag: 'loop_guard' }
@@ -192,7 +192,7 @@ function describeRefusals(open: OpenStore): void {
     }),
   )
   test(
-    'messages of one transaction use up a budget before their agents run',
+    'use up a budget in one transaction before their agents run',
     withStore(open, async ({ store }) => {
       const begun = runAtOnce(store, answer(store))
       const budgets = [{ key: 'ada', turns: 2, withinMs: 60_000, flag: 'loop_guard' }]

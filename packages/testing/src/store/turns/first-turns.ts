@@ -6,7 +6,7 @@ import type { OpenStore } from '../setup/under-test.ts'
 import { inThread, leaseOnlyTurn, leaseTurns, sayNothing, sketchIntake, withStore } from '../setup/under-test.ts'
 
 export function firstTurnContract(open: OpenStore): void {
-  describe('turns of messages that begin their threads', () => {
+  describe('the first turn of a thread', () => {
     describeFirstTurns(open)
   })
 }
@@ -24,7 +24,7 @@ async function readCarried(store: Store, { message }: Turn) {
 
 function describeFirstTurns(open: OpenStore): void {
   test(
-    'the first turn of a thread says that it is, and carries to the last letter what the store has',
+    'says that it is the first, and carries the exact stored content',
     withStore(open, async ({ store }) => {
       const parts = [{ kind: 'text', mime: 'text/plain', content: 'Grüße\u2028"' } as const]
       await store.admit(sketchIntake('m1', { flags: ['odd'], message: { parts } }), 'c1')
@@ -36,7 +36,7 @@ function describeFirstTurns(open: OpenStore): void {
     }),
   )
   test(
-    'what an agent does to its message changes nothing for whoever tries again',
+    'stays unchanged for a retry, whatever an agent does to its message',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -49,7 +49,7 @@ function describeFirstTurns(open: OpenStore): void {
     }),
   )
   test(
-    'a turn does not say that it is the first behind another one of its thread, nor when its message is large',
+    'does not say so after another one of its thread, nor for a large message',
     withStore(open, async ({ store }) => {
       const bytes = new TextEncoder().encode(JSON.stringify({ id: 'm3', long: 'x'.repeat(20_000) }))
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
@@ -63,7 +63,7 @@ function describeFirstTurns(open: OpenStore): void {
     }),
   )
   test(
-    'each turn carries its own message, of more than the store keeps at hand',
+    'carries its own message, also if it is too large for the store’s cache',
     withStore(open, async ({ store }) => {
       const ids = Array.from({ length: 300 }, (_, index) => `m${index}`)
       await Promise.all(ids.map(id => store.admit(sketchIntake(id), 'c')))

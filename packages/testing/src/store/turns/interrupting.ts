@@ -28,7 +28,7 @@ export function interruptContract(open: OpenStore): void {
 
 function describeInterrupting(open: OpenStore): void {
   test(
-    'a newer message of the same sender ends the running turn, whose text stays in the history without an answer',
+    'a newer message of the sender ends the running turn, whose text stays in the history without an answer',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchQueued('m1', interruptMode), 'c')
       const old = await leaseOnlyTurn(store)
@@ -52,7 +52,7 @@ function describeInterrupting(open: OpenStore): void {
     }),
   )
   test(
-    'nobody can end the turn of another sender, nor one without a proven sender',
+    'nobody can end another sender’s turn, nor one without a proven sender',
     withStore(open, async ({ store }) => {
       const forgedIntake: IntakeSketch = {
         message: { sender: { ...provenAda, auth_method: 'none', verified: false, identities: [] } },
@@ -85,7 +85,7 @@ function describeInterrupting(open: OpenStore): void {
     }),
   )
   test(
-    'within a task a message interrupts the turn before it, and the task goes on with the newer one',
+    'a message interrupts the turn before it in a task, which continues with the newer one',
     withStore(open, async ({ store }) => {
       const task = { owner: 'ada', id: 'one', context: 't' }
       await store.admit(sketchQueued('m1', interruptMode, { task }), 'c')
@@ -99,7 +99,7 @@ function describeInterrupting(open: OpenStore): void {
     }),
   )
   test(
-    'a message with a new task interrupts the turns of its sender’s other tasks in the conversation, which end as canceled',
+    'a message with a new task cancels its sender’s other tasks in the conversation',
     withStore(open, async ({ store }) => {
       const keys = ['one', 'two', 'three'].map(id => ({ owner: 'ada', id, context: 't' }))
       const [first, second, third] = keys
@@ -122,7 +122,7 @@ function describeInterrupting(open: OpenStore): void {
     }),
   )
   test(
-    'a message interrupts no task of another owner, and a task with another open turn goes on',
+    'a message interrupts no task of another owner, and a task with another open turn continues',
     withStore(open, async ({ store }) => {
       const ownTask = { owner: 'ada', id: 'own', context: 't' }
       await store.admit(sketchQueued('m1', interruptMode, { task: { ...ownTask, owner: 'bob' } }), 'c')
@@ -148,7 +148,7 @@ function describeShares(open: OpenStore): void {
     shares: { maxPerGroup: 9, maxByGroup: new Map([['echo', 2]]), usedByGroup: new Map() },
   }
   test(
-    'an agent with a limit of its own never has more running turns, for all workers together',
+    'an agent with a concurrency limit never has more running turns, for all workers together',
     withStore(open, async ({ store, advance }) => {
       await admitAll(
         store,
@@ -164,7 +164,7 @@ function describeShares(open: OpenStore): void {
     }),
   )
   test(
-    'a turn that waits for another agent takes nothing of the share',
+    'a turn that waits for another agent does not count towards the limit',
     withStore(open, async ({ store }) => {
       await admitAll(
         store,

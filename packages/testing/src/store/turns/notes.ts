@@ -50,7 +50,7 @@ async function textsOf(store: Store, turn: Pick<Turn, 'thread'>): Promise<readon
 
 function describeKeeping(open: OpenStore): void {
   test(
-    'the store keeps them in order, before the answer that comes with some of them (S-31)',
+    'the store keeps notes in order, before the answer that comes with some of them (S-31)',
     withStore(open, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       await store.note(turn, [sketchNote('call 1', 'one')])
@@ -64,7 +64,7 @@ function describeKeeping(open: OpenStore): void {
     }),
   )
   test(
-    'readNotes() gives the newest ones, of turns before a message',
+    'readNotes() returns the newest notes of turns before a message',
     withStore(open, async ({ store }) => {
       const messages: number[] = []
       for (const id of ['m1', 'm2', 'm3']) {
@@ -82,7 +82,7 @@ function describeKeeping(open: OpenStore): void {
     }),
   )
   test(
-    'a worker that has lost the turn stores none of them',
+    'a worker that has lost the turn stores no notes',
     withStore(open, async ({ store, advance }) => {
       const lost = await leaseNew(store, 'm1')
       advance(leaseMs + 1)
@@ -111,7 +111,7 @@ function describeRetrying(open: OpenStore): void {
     }),
   )
   test(
-    'a note that changes its kind stands behind the notes in between',
+    'a note that changes its kind moves behind the notes in between',
     withStore(open, async ({ store }) => {
       const turn = await leaseNew(store, 'm1')
       await store.note(turn, [sketchNote('note 1', 'planned'), sketchNote('note 2', 'meanwhile')])
@@ -126,7 +126,7 @@ function describeRetrying(open: OpenStore): void {
 
 function describeNotRecalled(open: OpenStore): void {
   test(
-    'no history, task or list of messages shows them (S-34)',
+    'no history, task or list of messages shows notes (S-34)',
     withStore(open, async ({ store }) => {
       const sketch = inThread('t', { task: { ...adasTask, context: 't' }, thread: { scope: adasTask.owner } })
       await store.admit(sketchIntake('m1', sketch), 'c')
@@ -167,7 +167,7 @@ function describeGoing(open: OpenStore): void {
     return turn
   }
   test(
-    'they go with the withdrawal of their message, and with its answer',
+    'notes disappear with the withdrawal of their message, and with its answer',
     withStore(open, async ({ store }) => {
       const author = 'https://peer.test/ada'
       const authorship = { author, object: 'https://peer.test/notes/1' }
@@ -184,7 +184,7 @@ function describeGoing(open: OpenStore): void {
     }),
   )
   test(
-    'they go with each of the messages of a common answer',
+    'notes disappear with each of the messages of a common answer',
     withStore(open, async ({ store }) => {
       const admit = (id: string) => {
         const authorship = { author: 'https://peer.test/ada', object: `https://peer.test/notes/${id}` }
@@ -206,7 +206,7 @@ function describeGoing(open: OpenStore): void {
     }),
   )
   test(
-    'they go with the person whose message it was',
+    'notes disappear with the person whose message caused them',
     withStore(open, async ({ store }) => {
       const turn = await noteAndAnswer(store, 'm1')
       await store.forgetPerson({ addresses: [{ via: 'a2a', address: '@ada@peer.test' }] })
@@ -214,7 +214,7 @@ function describeGoing(open: OpenStore): void {
     }),
   )
   test(
-    'they go with their task, and what they took is free again',
+    'notes disappear with their task, and free their quota',
     withStore(open, async ({ store, now, advance }) => {
       const ask = async (id: string, text: string) => {
         const task = { owner: adasTask.owner, id, context: 't' }
@@ -236,7 +236,7 @@ function describeGoing(open: OpenStore): void {
       expect(await store.expireTasks({ owner: adasTask.owner, bytes: 55_000, limit: 9 })).toMatchObject({ removed: 2 })
     }),
   )
-  test('durable notes outlive the process, even of half a turn', async () => {
+  test('durable notes outlive the process, even of an unfinished turn', async () => {
     const { store, reopen } = await open()
     const turn = await leaseNew(store, 'm1')
     await store.note(turn, [sketchNote('call 1', 'asked')])

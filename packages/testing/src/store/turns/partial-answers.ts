@@ -22,7 +22,7 @@ import {
 } from '../setup/under-test.ts'
 
 export function partialAnswerContract(open: OpenStore): void {
-  describe('interim words', () => {
+  describe('interim text', () => {
     describePartialAnswer(open)
     describePartialAnswerTwice(open)
     describeWithdrawal(open)
@@ -48,7 +48,7 @@ function withFiles(response: NormalizedResponse, ...blobs: readonly Blob[]): Nor
 function describeFiles(open: OpenStore): void {
   const [picture, other, theirs] = [toBlob('picture'), toBlob('other'), toBlob('theirs')]
   test(
-    'bytes of an answer stay as long as a message or an answer names them',
+    'bytes of an answer stay while a message or an answer names them',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', { blobs: [theirs], message: { parts: [toFile(theirs)] } }), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -68,7 +68,7 @@ function describeFiles(open: OpenStore): void {
     }),
   )
   test(
-    'bytes of an answer go with the message it answers',
+    'bytes of an answer disappear with the answered message',
     withStore(open, async ({ store }) => {
       const authorship = { author: 'ada', object: 'note' }
       await store.admit(sketchIntake('m1', { authorship }), 'c')
@@ -91,7 +91,7 @@ function partialText(turn: Turn, text: string, recipients: readonly string[] = [
 
 function describePartialAnswer(open: OpenStore): void {
   test(
-    'the final answer replaces the interim words of its turn: there is one response',
+    'the final answer replaces its turn’s interim text in one response',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -125,7 +125,7 @@ function describePartialAnswer(open: OpenStore): void {
     }),
   )
   test(
-    'a reply to interim words comes to its thread',
+    'a reply to interim text joins its thread',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -136,7 +136,7 @@ function describePartialAnswer(open: OpenStore): void {
     }),
   )
   test(
-    'a final answer that revises unknown words goes out in full',
+    'a final answer that revises unknown text leaves in full',
     withStore(open, async ({ store }) => {
       const turn = await answerWith(store, 'm1', 'found', { isRevision: true, recipients: ['x'] })
       expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'found'])
@@ -145,7 +145,7 @@ function describePartialAnswer(open: OpenStore): void {
     }),
   )
   test(
-    'an agent with nothing more to say keeps its partial answer',
+    'an agent without a final answer keeps its partial answer',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -158,7 +158,7 @@ function describePartialAnswer(open: OpenStore): void {
 
 function describePartialAnswerTwice(open: OpenStore): void {
   test(
-    'the next worker of a turn finds its interim words and revises them, and the first one can add none',
+    'the next worker of a turn finds and revises its interim text, and the first one can add none',
     withStore(open, async ({ store, advance }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const lostTurn = await leaseOnlyTurn(store)
@@ -178,7 +178,7 @@ function describePartialAnswerTwice(open: OpenStore): void {
     }),
   )
   test(
-    'interim words that the agent withdraws during the turn stay withdrawn, and nothing more of them leaves',
+    'interim text that the agent withdraws during the turn stays withdrawn',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -193,7 +193,7 @@ function describePartialAnswerTwice(open: OpenStore): void {
     }),
   )
   test(
-    'a withdrawn message takes its interim words along',
+    'a withdrawn message takes its interim text along',
     withStore(open, async ({ store }) => {
       const authorship = { author: 'ada', object: 'note' }
       await store.admit(sketchIntake('m1', { authorship }), 'c')
@@ -246,40 +246,34 @@ async function expectWithdrawn(store: Store, { thread }: Turn): Promise<void> {
 }
 
 function describeWithdrawal(open: OpenStore): void {
-  test.each(endings)('%s that ends a turn withdraws its interim words, in the same transaction', async (_who, end) => {
+  test.each(endings)('%s that ends a turn withdraws its interim text, in the same transaction', async (_who, end) => {
     await withStore(open, async ({ store }) => {
       const turn = await beginAloud(store)
       await end(store, turn)
       await expectWithdrawn(store, turn)
     })()
   })
-  test.each(endings)(
-    '%s that ends a turn withdraws its interim words, also while nobody runs it',
-    async (_who, end) => {
-      await withStore(open, async ({ store, now }) => {
-        const turn = await beginAloud(store)
-        await store.release(turn, { dueAt: now() + 60_000, error: 'busy' })
-        await end(store, turn)
-        await expectWithdrawn(store, turn)
-      })()
-    },
-  )
-  test.each(endings)(
-    '%s that ends a turn retracts interim words whose withdrawal nobody planned',
-    async (_who, end) => {
-      await withStore(open, async ({ store }) => {
-        await store.admit(sketchQueued('m1', interruptMode, { authorship: ofAda(1) }), 'c')
-        const turn = await leaseOnlyTurn(store)
-        await store.say(turn, partialText(turn, 'looking', ['x']))
-        await end(store, turn)
-        expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [] } })
-        expect(await wordsIn(store, turn.thread)).not.toContain('looking')
-        expect(await leaseDeliveries(store)).toEqual([])
-      })()
-    },
-  )
+  test.each(endings)('%s that ends a turn withdraws its interim text, also while nobody runs it', async (_who, end) => {
+    await withStore(open, async ({ store, now }) => {
+      const turn = await beginAloud(store)
+      await store.release(turn, { dueAt: now() + 60_000, error: 'busy' })
+      await end(store, turn)
+      await expectWithdrawn(store, turn)
+    })()
+  })
+  test.each(endings)('%s that ends a turn retracts interim text without a planned withdrawal', async (_who, end) => {
+    await withStore(open, async ({ store }) => {
+      await store.admit(sketchQueued('m1', interruptMode, { authorship: ofAda(1) }), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.say(turn, partialText(turn, 'looking', ['x']))
+      await end(store, turn)
+      expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [] } })
+      expect(await wordsIn(store, turn.thread)).not.toContain('looking')
+      expect(await leaseDeliveries(store)).toEqual([])
+    })()
+  })
   test(
-    'the cancel of a task withdraws the interim words of its turn',
+    'the cancel of a task withdraws its turn’s interim text',
     withStore(open, async ({ store }) => {
       const task = { owner: 'ada', id: 'one', context: 't' }
       const turn = await beginAloud(store, { task })
@@ -288,7 +282,7 @@ function describeWithdrawal(open: OpenStore): void {
     }),
   )
   test(
-    'a turn that ends without a response withdraws its interim words',
+    'a turn that ends without a response withdraws its interim text',
     withStore(open, async ({ store }) => {
       const turn = await beginAloud(store)
       await store.commit(turn, { ...sayNothing(), isRevision: true })
@@ -296,7 +290,7 @@ function describeWithdrawal(open: OpenStore): void {
     }),
   )
   test(
-    'an answer that replaces interim words stays, whatever message comes behind it',
+    'an answer that replaces interim text stays, whatever message follows',
     withStore(open, async ({ store }) => {
       const turn = await beginAloud(store)
       await store.commit(turn, sketchAnswer(turn, 'found', [], { isRevision: true }))

@@ -25,7 +25,7 @@ export function queueModeContract(open: OpenStore): void {
 
 function describeMerging(open: OpenStore): void {
   test(
-    'messages that one sender writes during a turn become one turn with one answer, to the last of them',
+    'messages of one sender during a turn become one turn with one answer to the last of them',
     withStore(open, async ({ store }) => {
       await store.admit(sketchQueued('m1', mergeMode), 'c')
       const first = await leaseOnlyTurn(store)
@@ -69,7 +69,7 @@ function describeMerging(open: OpenStore): void {
     }),
   )
   test(
-    'merged messages appear once in the history, with one answer after them',
+    'merged messages appear once in the history, followed by one answer',
     withStore(open, async ({ store }) => {
       await admitAll(
         store,
@@ -144,7 +144,7 @@ function describeMergeBounds(open: OpenStore): void {
     ['the same in a task', { task: { owner: 'o', id: 'task', context: 't' } }],
     ['the same, for an agent that takes each in its order', { queueMode: undefined }],
   ]
-  test.each(otherSketches)('the store answers %s apart, and keeps the order', async (_who, sketch) => {
+  test.each(otherSketches)('the store answers %s separately, in order', async (_who, sketch) => {
     await withStore(open, async ({ store }) => {
       await admitAll(store, [
         sketchQueued('m1', mergeMode),
@@ -188,7 +188,7 @@ function describeMergeBounds(open: OpenStore): void {
 
 function describeMergedEnds(open: OpenStore): void {
   test(
-    'a merged turn of a dead worker comes again whole; nothing joins it, and nothing gets two answers',
+    'a dead worker’s merged turn repeats whole, without additions or second answers',
     withStore(open, async ({ store, advance }) => {
       await admitAll(
         store,
@@ -221,7 +221,7 @@ function describeMergedEnds(open: OpenStore): void {
     }),
   )
   test(
-    'messages with tasks of their own are one turn, whose answer ends each task and reaches who watches it',
+    'messages with separate tasks are one turn, whose answer ends each task for its watchers',
     withStore(open, async ({ store }) => {
       const keys = ['one', 'two', 'three'].map(id => ({ owner: 'ada', id, context: 't' }))
       await admitAll(
@@ -267,7 +267,7 @@ function describeMergedEnds(open: OpenStore): void {
     })()
   })
   test(
-    'the cancel of one of several merged tasks leaves the others, whose messages get their answer',
+    'the cancel of one of several merged tasks leaves the others, which get their answer',
     withStore(open, async ({ store }) => {
       const keys = ['one', 'two', 'three'].map(id => ({ owner: 'ada', id, context: 't' }))
       await admitAll(

@@ -29,7 +29,7 @@ export function turnContract(open: OpenStore): void {
 
 function describeLeases(open: OpenStore): void {
   test(
-    'a leased turn carries everything that a worker needs',
+    'a leased turn has all data that a worker needs',
     withStore(open, async ({ store }) => {
       const intake = sketchIntake('m1', { flags: ['odd'], message: { in_reply_to: 'm0', kind: 'edit' } })
       const { message } = await store.admit(intake, 'c1')
@@ -48,7 +48,7 @@ function describeLeases(open: OpenStore): void {
     }),
   )
   test(
-    'workers lease turns oldest first, at most the requested number, each one once',
+    'workers lease turns oldest first, at most the requested number, each once',
     withStore(open, async ({ store }) => {
       await admitAll(
         store,
@@ -61,7 +61,7 @@ function describeLeases(open: OpenStore): void {
     }),
   )
   test(
-    'nextDue() gives the time at which the next turn is ready',
+    'nextDue() returns the time at which the next turn is ready',
     withStore(open, async ({ store, now, advance }) => {
       expect(await store.nextDue()).toBeUndefined()
       await admitAll(store, [sketchIntake('m1', inThread('t')), sketchIntake('m2', inThread('t'))])
@@ -81,7 +81,7 @@ function describeLeases(open: OpenStore): void {
 
 function describeOrder(open: OpenStore): void {
   test(
-    'a turn knows the time of its first try, and a try that a shutdown interrupted does not count',
+    'a turn knows the time of its first try, without tries that a shutdown interrupted',
     withStore(open, async ({ store, now, advance }) => {
       await admitAll(store, [sketchIntake('m1', inThread('t'))])
       const firstAttemptAt: (number | undefined)[] = []
@@ -96,7 +96,7 @@ function describeOrder(open: OpenStore): void {
     }),
   )
   test(
-    'turns of one thread come one after another while other threads go on',
+    'turns of one thread run one after another while other threads continue',
     withStore(open, async ({ store, now, advance }) => {
       const intakes = ['a1', 'a2', 'a3'].map(id => sketchIntake(id, inThread('a')))
       await admitAll(store, [...intakes, sketchIntake('b1', inThread('b'))])
@@ -143,7 +143,7 @@ function describeFencing(open: OpenStore): void {
     }),
   )
   test(
-    'a worker that has given a turn back can neither renew it nor give it back again',
+    'a worker that returned a turn can neither renew nor return it again',
     withStore(open, async ({ store, now, advance }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -183,7 +183,7 @@ function describeFencing(open: OpenStore): void {
 
 function describeBusyAgents(open: OpenStore): void {
   test(
-    'leaseTurns() leaves the turns of busy agents alone and takes those behind them',
+    'leaseTurns() skips turns of busy agents and takes later ones',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const { message } = await store.admit({ ...sketchIntake('m2'), agent: 'help' }, 'c')
@@ -200,7 +200,7 @@ function describeBusyAgents(open: OpenStore): void {
     }),
   )
   test(
-    'leaseTurns() takes no more than the share of each agent, for any number of due turns',
+    'leaseTurns() takes at most each agent’s share, for any number of due turns',
     withStore(open, async ({ store }) => {
       for (const id of ['m1', 'm2', 'm3', 'm4']) await store.admit(sketchIntake(id), 'c')
       await store.admit({ ...sketchIntake('m5'), agent: 'help' }, 'c')
@@ -213,7 +213,7 @@ function describeBusyAgents(open: OpenStore): void {
 
 function describeRelease(open: OpenStore): void {
   test(
-    'a released turn comes again at its time, and an attempt that a shutdown released does not count',
+    'a released turn repeats at its time, and an attempt that a shutdown released does not count',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
       const first = await leaseOnlyTurn(store)
@@ -230,7 +230,7 @@ function describeRelease(open: OpenStore): void {
     }),
   )
   test(
-    'the store counts the first try that ended without a word and later ones that ran alone, until a worker releases one in order',
+    'the store counts a first try that ended silently and later isolated tries, until a worker releases one in order',
     withStore(open, async ({ store, advance, now }) => {
       await store.admit(sketchIntake('m1'), 'c')
       for (const crashes of [0, 1, 1]) {
@@ -285,7 +285,7 @@ function describeStates(open: OpenStore): void {
     }),
   )
   test(
-    'the store writes the state of an agent with its answer, for each thread apart, and keeps it after a silent turn',
+    'the store writes an agent’s state with its answer, per thread, and keeps it after a silent turn',
     withStore(open, async ({ store }) => {
       await admitAll(store, [sketchIntake('m1', inThread('t')), sketchIntake('m2', inThread('t')), sketchIntake('m3')])
       const [one, other] = await leaseTurns(store)

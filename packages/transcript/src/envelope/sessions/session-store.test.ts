@@ -30,7 +30,7 @@ function openSessions() {
 }
 
 describe('createSessionStore()', () => {
-  it('a new session has a UUID version 4, its owner and no messages', async () => {
+  it('gives a new session a UUID version 4, its owner and no messages', async () => {
     const { sessions } = openSessions()
     const session = await sessions.create(ann, { agent_slug: 'desk' })
     expect(session.session_id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -43,7 +43,7 @@ describe('createSessionStore()', () => {
     })
   })
 
-  it('update replaces the whole list, keeps the title and moves updated_at (E-36)', async () => {
+  it('replaces the whole list on update, keeps the title and moves updated_at (E-36)', async () => {
     const { sessions, pass } = openSessions()
     const { session_id: id } = await sessions.create(ann, { title: 'Tea' })
     await sessions.update(ann, id, {
@@ -59,7 +59,7 @@ describe('createSessionStore()', () => {
     expect((await sessions.get(ann, id))?.messages).toEqual(updated?.messages)
   })
 
-  it('a list with one bad message changes nothing (E-36)', async () => {
+  it('changes nothing for a list with an invalid message (E-36)', async () => {
     const { sessions } = openSessions()
     const { session_id: id } = await sessions.create(ann)
     await sessions.update(ann, id, { messages: [{ role: 'user', content: 'a' }] })
@@ -70,7 +70,7 @@ describe('createSessionStore()', () => {
     expect((await sessions.get(ann, id))?.messages.map(({ content }) => content)).toEqual(['a'])
   })
 
-  it('a list that comes back with one message more leaves the earlier entries as they are', async () => {
+  it('keeps earlier entries when a list returns with one more message', async () => {
     const { sessions, transcript } = openSessions()
     const { session_id: id } = await sessions.create(ann)
     const first = await sessions.update(ann, id, {
@@ -86,7 +86,7 @@ describe('createSessionStore()', () => {
     expect((await transcript.read(thread)).slice(0, 2)).toEqual(before)
   })
 
-  it('two posts of a first message within ten minutes find one session, even at once (E-34)', async () => {
+  it('finds one session for two posts of a first message within ten minutes, also simultaneous (E-34)', async () => {
     const { sessions, pass } = openSessions()
     const [one, two] = await Promise.all([sessions.open(ann), sessions.open(ann)])
     expect(two.session_id).toBe(one.session_id)
@@ -100,7 +100,7 @@ describe('createSessionStore()', () => {
     expect((await sessions.open(ann)).session_id).not.toBe(one.session_id)
   })
 
-  it('a search for a pending session finds that of its own token and context alone (E-34)', async () => {
+  it('finds a pending session only by its token and context (E-34)', async () => {
     const { sessions } = openSessions()
     const { session_id: id } = await sessions.open(ann, { token_id: 'one' })
     expect((await sessions.findPending(ann, { token_id: 'one' }))?.session_id).toBe(id)
@@ -109,7 +109,7 @@ describe('createSessionStore()', () => {
     expect(await sessions.findPending(ann, { token_id: 'one', context: 'other' })).toBeUndefined()
   })
 
-  it('a session with messages is pending only while it holds its lock (E-34)', async () => {
+  it('treats a session with messages as pending only while it holds its lock (E-34)', async () => {
     const { sessions } = openSessions()
     const { session_id: id } = await sessions.open(ann)
     await sessions.update(ann, id, { messages: [{ role: 'user', content: 'a' }] })
@@ -120,7 +120,7 @@ describe('createSessionStore()', () => {
     expect((await sessions.open(ann)).session_id).not.toBe(id)
   })
 
-  it('a second writer gets transcript_lock_contention, and the messages stay (E-35)', async () => {
+  it('answers a second writer with transcript_lock_contention, and keeps the messages (E-35)', async () => {
     const { sessions, pass } = openSessions()
     const { session_id: id } = await sessions.create(ann)
     const lock = await sessions.acquireLock(ann, id)
@@ -140,7 +140,7 @@ describe('createSessionStore()', () => {
     expect(await sessions.releaseLock(ann, id, next?.token ?? '')).toBe(true)
   })
 
-  it('another owner finds nothing, changes nothing, and deleting nothing succeeds (E-37)', async () => {
+  it('hides sessions from other owners, whose changes and deletions have no effect (E-37)', async () => {
     const { sessions } = openSessions()
     const { session_id: id } = await sessions.create(ann, { title: 'Tea' })
     expect(await sessions.get(bob, id)).toBeUndefined()
@@ -154,7 +154,7 @@ describe('createSessionStore()', () => {
     expect(await sessions.get(ann, id)).toBeUndefined()
   })
 
-  it('many who share an audience own no session', async () => {
+  it('gives no session to many people who share an audience', async () => {
     const { sessions } = openSessions()
     const audience: SessionPrincipal = { owner: 'audience:all', owner_type: 'audience', owner_key: 'all' }
     await expect(sessions.create(audience)).rejects.toThrow(
@@ -162,7 +162,7 @@ describe('createSessionStore()', () => {
     )
   })
 
-  it('lists are newest first, within bounds, without messages unless asked', async () => {
+  it('lists sessions newest first, within limits, without messages unless requested', async () => {
     const { sessions } = openSessions()
     for (const agent_slug of ['a', 'b', 'a']) {
       const { session_id } = await sessions.create(ann, { agent_slug, title: agent_slug })
@@ -181,7 +181,7 @@ describe('createSessionStore()', () => {
     }
   })
 
-  it('the store refuses a session with an invalid end, and reads an end without a zone as UTC', async () => {
+  it('refuses a session with an invalid end, and reads an end without a zone as UTC', async () => {
     const { sessions } = openSessions()
     await expect(sessions.create(ann, { expires_at: 'tomorrow' })).rejects.toThrow(
       new Rejection('malformed', 'Cannot open session: expires_at is no time'),
@@ -191,7 +191,7 @@ describe('createSessionStore()', () => {
     expect(expires_at).toBe('2026-04-28T12:00:00.000Z')
   })
 
-  it('a session whose time is over is not there', async () => {
+  it('hides an expired session', async () => {
     const { sessions, pass } = openSessions()
     const { session_id: id } = await sessions.create(ann, { expires_at: '2026-03-13T10:00:01.000Z' })
     pass(1000)
@@ -229,7 +229,7 @@ describe('tools under policy', () => {
     return { ...opened, actions, run, ran, decide }
   }
 
-  it('under preview the store keeps a pending action, and an approval stands in the place of the result (E-38)', async () => {
+  it('wait as a pending action under preview, with an approval for the result (E-38)', async () => {
     const { actions, run, ran } = openActions()
     const { envelope, isWaiting } = await callUnderPolicy(call, 'preview', { actions, run })
     expect(isWaiting).toBe(true)
@@ -239,7 +239,7 @@ describe('tools under policy', () => {
     expect(action).toMatchObject({ kind: 'refund', apply_input: { amount: 5 }, status: 'pending' })
   })
 
-  it('under direct it runs, under forbidden it never does', async () => {
+  it('run under direct, and never under forbidden', async () => {
     const { actions, run, ran } = openActions()
     const direct = await callUnderPolicy(call, 'direct', { actions, run })
     expect(direct).toMatchObject({
@@ -251,7 +251,7 @@ describe('tools under policy', () => {
     expect(ran).toHaveLength(1)
   })
 
-  it('one of two accepts at once decides, and the tool runs once (E-39)', async () => {
+  it('run once for one of two simultaneous approvals (E-39)', async () => {
     const { actions, run, ran, decide } = openActions()
     await callUnderPolicy(call, 'preview', { actions, run })
     const id = (await actions.list(ann.owner))[0]?.action_id ?? ''
@@ -272,7 +272,7 @@ describe('tools under policy', () => {
       expect(buildDecisionEnvelope(action)).toMatchObject({ type: 'tool_result', metadata: { tool_call_id: 'c1' } })
   })
 
-  it('a rejected and an expired action never run (E-39)', async () => {
+  it('never run after a rejection or expiry (E-39)', async () => {
     const { actions, run, ran, decide, pass } = openActions()
     await callUnderPolicy(call, 'preview', { actions, run })
     await callUnderPolicy({ ...call, expires_at: '2026-03-13T10:00:05.000Z' }, 'preview', { actions, run })
@@ -289,7 +289,7 @@ describe('tools under policy', () => {
     expect(await actions.summarize(ann.owner)).toEqual({ pending: 0, accepted: 0, rejected: 1, expired: 1, deleted: 0 })
   })
 
-  it('another owner, or one who may not, decides nothing (E-39)', async () => {
+  it('need a decision of their owner, with permission (E-39)', async () => {
     const { actions, run, ran, decide } = openActions()
     await callUnderPolicy(call, 'preview', { actions, run })
     const id = (await actions.list(ann.owner))[0]?.action_id ?? ''
@@ -300,7 +300,7 @@ describe('tools under policy', () => {
     expect(ran).toEqual([])
   })
 
-  it('a tool that fails after its approval leaves the action accepted, with the failure and without details (E-39)', async () => {
+  it('stay accepted if they fail after approval, with a failure without details (E-39)', async () => {
     const { actions, run } = openActions()
     await callUnderPolicy(call, 'preview', { actions, run })
     const id = (await actions.list(ann.owner))[0]?.action_id ?? ''
@@ -318,7 +318,7 @@ describe('tools under policy', () => {
     })
   })
 
-  it('expire ends old actions once; a removed action leaves the lists and stays for the audit (E-39)', async () => {
+  it('expire once when old, and a removed action leaves the lists but stays for the audit (E-39)', async () => {
     const { actions, run, pass } = openActions()
     await callUnderPolicy({ ...call, expires_at: '2026-03-13T10:00:05.000Z' }, 'preview', { actions, run })
     await callUnderPolicy(call, 'preview', { actions, run })
@@ -335,7 +335,7 @@ describe('tools under policy', () => {
     })
   })
 
-  it('a remembered decision holds for its workspace, user, agent and tool alone', async () => {
+  it('run by a remembered decision only for its workspace, user, agent and tool', async () => {
     const { records } = openSessions()
     const memory = createPolicyMemory(records)
     await memory.remember(call, 'direct')
@@ -344,7 +344,7 @@ describe('tools under policy', () => {
     expect(await memory.find({ ...call, owner: bob.owner }, 'preview')).toBe('preview')
   })
 
-  it('the record for observers names and counts arguments and shows no value (E-44)', () => {
+  it('give observers names and counts of arguments, without values (E-44)', () => {
     const executed = {
       ...call,
       result: { refunded: 'secret-2' },
@@ -365,7 +365,7 @@ describe('tools under policy', () => {
 })
 
 describe('repeated messages', () => {
-  it('a run_id runs once for its owner (E-43)', async () => {
+  it('run once per owner for one run_id (E-43)', async () => {
     const { records, system } = openSessions()
     const run = { owner: ann.owner, run_id: 'r1' }
     await claimRun(records, system, run)
@@ -375,7 +375,7 @@ describe('repeated messages', () => {
     await claimRun(records, system, { ...run, owner: bob.owner })
   })
 
-  it('the store ignores its own messages, and takes an id once while it remembers it (E-41, E-42)', async () => {
+  it('have no effect if they are the store’s own, and count once while remembered (E-41, E-42)', async () => {
     const { records, system, pass } = openSessions()
     const message = {
       owner: ann.owner,

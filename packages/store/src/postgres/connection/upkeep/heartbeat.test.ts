@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { lockNumberOf } from '../../server/lock-number.ts'
 import { createExpiredCounter, formatPresence } from './heartbeat.ts'
 
-test('the counter reports a gateway as expired after four absences in a row, and not before', () => {
+test('the counter reports a gateway as expired only after four absences in a row', () => {
   const { count: see, forget } = createExpiredCounter()
   expect([see(['a']), see(['a', 'b']), see(['a'])]).toEqual([[], [], []])
   expect(see(['a', 'b'])).toEqual(['a'])
@@ -13,11 +13,11 @@ test('the counter reports a gateway as expired after four absences in a row, and
   expect(see(['a'])).toEqual([])
 })
 
-test('a name may hold anything', () => {
+test('a name may have any characters', () => {
   expect(formatPresence('postern', "o'brien")).toContain("'o''brien'")
 })
 
-test('the lock of a gateway is of its own schema', () => {
+test('the lock of a gateway belongs to its own schema', () => {
   expect(lockNumberOf('one a')).not.toBe(lockNumberOf('two a'))
   expect(Number.isSafeInteger(lockNumberOf('one a'))).toBe(true)
 })

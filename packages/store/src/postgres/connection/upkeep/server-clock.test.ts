@@ -32,7 +32,7 @@ test('a clock that follows a server advances between two readings', () => {
   expect(clock.now()).toBe(startedAt + 1_500)
 })
 
-test('an answer that was long on its way moves the clock no further than it must', () => {
+test('a delayed response moves the clock no further than necessary', () => {
   const { pass, read, late } = follow()
   pass(10_000)
   read(9_000)
@@ -40,7 +40,7 @@ test('an answer that was long on its way moves the clock no further than it must
 })
 
 test.each([61_000, -61_000])(
-  'a server that is %d ms off all at once has the clock come after it, a second at a reading',
+  'the clock approaches a server that jumps by %d ms by at most a second per reading',
   ms => {
     const { set, read, late, pass } = follow()
     set(ms)
@@ -54,7 +54,7 @@ test.each([61_000, -61_000])(
   },
 )
 
-test.each([200_000, 8 * 3_600_000])('the clock is right at once after the machine slept for %d ms', ms => {
+test.each([200_000, 8 * 3_600_000])('the clock is correct immediately after the machine slept for %d ms', ms => {
   const { clock, sleep, pass, read, late } = follow()
   pass(2_000)
   read()
@@ -66,21 +66,21 @@ test.each([200_000, 8 * 3_600_000])('the clock is right at once after the machin
   expect(clock.settlingMs()).toBe(0)
 })
 
-test('one reading corrects a clock that was far off from the beginning', () => {
+test('one reading corrects a clock that is far off at the start', () => {
   const { set, read, late } = follow()
   set(8 * 3_600_000)
   read()
   expect(late()).toBe(0)
 })
 
-test('a server that is set forward by 200 seconds moves the clock by one second at a reading', () => {
+test('a server that jumps forward by 200 seconds moves the clock by one second per reading', () => {
   const { clock, set, read, late } = follow()
   set(200_000)
   read()
   expect([late(), clock.behindMs(), clock.settlingMs()]).toEqual([199_000, 199_000, 0])
 })
 
-test('a pause that the machine notices late ends for the clock when somebody sets that of the machine', () => {
+test('a late pause ends for the clock when somebody sets the machine’s clock', () => {
   const { set, setWall, pass, read, late } = follow()
   set(200_000)
   for (let count = 0; count < 20; count += 1) {
@@ -93,7 +93,7 @@ test('a pause that the machine notices late ends for the clock when somebody set
   expect(late()).toBe(0)
 })
 
-test('the clock moves back slowly, even if the clock of the machine jumps back', () => {
+test('the clock moves back slowly, even if the machine’s clock jumps back', () => {
   const { sleep, read, late } = follow()
   sleep(-200_000)
   read()

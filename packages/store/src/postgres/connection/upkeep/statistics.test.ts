@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createStatistics } from './statistics.ts'
 
-test('outdated() names a table once, and again when it has doubled or some time after forget()', () => {
+test('outdated() names a table once, and again after it doubles or some time after forget()', () => {
   const statistics = createStatistics()
   const tablesOf = (pages: number) => statistics.outdated([{ name: 'messages', pages }])
   expect(tablesOf(10)).toEqual(['messages'])
