@@ -13,7 +13,7 @@ async function admitMany(store: GatewayStore, count: number): Promise<void> {
   )
 }
 
-test('another gateway stores messages between the slices in which a person is forgotten', async () => {
+test('another gateway stores messages between the slices of forgetPerson()', async () => {
   // A busy machine must not count as a silent server.
   const { store, reopen } = await openPostgresTestStore({ patienceMs: 120_000 })
   const other = (await reopen?.()) as GatewayStore
