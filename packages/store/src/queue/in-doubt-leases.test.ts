@@ -64,7 +64,7 @@ test('release() releases a lease in doubt after a poll that failed, too', async 
 
 const leaseInDoubt = { number: 2, token: 1, holder: 'me', expiresAt: 60 }
 
-test('release() finds a lease that was stored late, until the lease expires', async () => {
+test('release() finds a lease that the server stored late, until the lease expires', async () => {
   const { leases, dueAt, db } = openTurns()
   db.exec('UPDATE turns SET lease_token = 0 WHERE message = 2')
   leases.add(leaseInDoubt)
