@@ -2,6 +2,7 @@
 import type { ProvenMail } from '../authenticate/proven-mail.ts'
 import type { HeaderBlock } from '../mail/header.ts'
 import { fieldValues, findField } from '../mail/header.ts'
+import { hasRewrittenFrom } from './rewritten-author.ts'
 import { isVacationNotice } from './vacation-subjects.ts'
 
 /** Returns true if the header shows that a mail came through a list. */
@@ -90,9 +91,10 @@ const fieldRules: readonly { readonly flag: string; readonly fields: readonly st
 
 /** Returns the flags of every rule that matches the header. */
 export function matchFieldRules(header: HeaderBlock): string[] {
-  return fieldRules
+  const flags = fieldRules
     .filter(({ fields, pattern }) => fields.some(name => fieldValues(header, name).some(value => pattern.test(value))))
     .map(({ flag }) => flag)
+  return hasRewrittenFrom(header) ? [...flags, 'list'] : flags
 }
 
 /** Returns the flags of every rule that matches the header, or the subject if only programs write such a subject. */

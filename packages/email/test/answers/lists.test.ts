@@ -86,6 +86,21 @@ describe('a list that puts itself into From (RFC 7960 §4.1.3.1)', () => {
     ['Google Groups with nothing but its own field', { fields: ['X-Google-Group-Id: 12345', byAnn] }],
     ['a list with the field Author', { fields: [listPost, 'Author: Ann <ann@example.net>'] }],
     ['a list that only its commands name', { fields: ['List-Help: <mailto:team-help@list.example>', byAnn] }],
+    [
+      'a list whose identifier is on another host',
+      { from: 'Team <team@list.example>', fields: ['List-Id: <team.lists.example>', byAnn] },
+    ],
+    [
+      'a list whose identifier is a number',
+      {
+        from: 'Team <team@list.example>',
+        fields: ['List-Id: <0123abcd.list.example>', 'List-Archive: <https://list.example/a>', byAnn],
+      },
+    ],
+    ['a list with nothing but its Sender', { fields: ['Sender: team-bounces@list.example', byAnn] }],
+    ['a list with nothing but its Errors-To', { fields: ['Errors-To: <team-owner@list.example>', byAnn] }],
+    ['a list with nothing but the original From', { fields: ['X-Original-From: Ann <ann@example.net>'] }],
+    ['a list with nothing but the field Author', { fields: ['Author: Ann <ann@example.net>'] }],
     ['a list that only the mail addresses', { from: 'Team <team@list.example>', fields: ['Precedence: list', byAnn] }],
   ])('%s makes the gateway answer only the author', async (_program, post) => {
     const { to, record } = await answersTo(post)
@@ -106,6 +121,26 @@ describe('a list that puts itself into From (RFC 7960 §4.1.3.1)', () => {
     const { to, flags } = await answersTo(post)
     expect(to).toEqual([])
     expect(flags).toEqual(expect.arrayContaining(['list', 'list_author_unknown']))
+  })
+
+  test.each([
+    'Ann über Team',
+    '"ann@example.net (via Team)"',
+    'Ann, via: Team',
+    'Ann a través de Team',
+    '=?utf-8?b?QW5uIChUZWFtIOe1jOeUsSk=?=',
+    'Ann (via Team)',
+    '=?utf-8?q?Ann_=C3=BCber_Team?=',
+  ])('as "%s" makes the gateway answer only the author', async name => {
+    const from = `${name.includes(',') ? `"${name}"` : name} <0123@list.example>`
+    const post = { from, to: 'x@list.example', fields: ['List-Id: Team <4567.lists.example>'] }
+    expect((await answersTo({ ...post, fields: [...post.fields, byAnn] })).to).toEqual(['ann@example.net'])
+    expect((await answersTo(post)).flags).toContain('list_author_unknown')
+  })
+
+  test('gets no answer at a further host that its Reply-To names', async () => {
+    const fields = ['List-Id: <0123.lists.example>', 'Reply-To: team@lists.example']
+    expect((await answersTo({ from: 'Team <team@list.example>', fields })).to).toEqual([])
   })
 
   test('gives each author a separate conversation with the agent', async () => {
@@ -129,6 +164,15 @@ describe('a person who stands in From', () => {
     const to = fields.length > lines.length ? 'team@list.example, ann@example.net' : 'team@list.example'
     const answered = await answersTo({ from: 'Ann <ann@example.net>', to, fields: lines, domain: 'example.net' })
     expect(answered.to).toEqual(['ann@example.net'])
+  })
+
+  test.each([
+    ['an Author that is From', 'Author: Ann <ann@example.net>'],
+    ['a Sender of their own office', 'Sender: office@example.net'],
+  ])('with %s is no list', async (_what, field) => {
+    const answered = await answersTo({ from: 'Ann <ann@example.net>', fields: [field], domain: 'example.net' })
+    expect(answered.to).toEqual(['ann@example.net'])
+    expect(answered.flags).not.toContain('by_list')
   })
 
   test('gets it at the address that the list made for them', async () => {
