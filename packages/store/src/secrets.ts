@@ -19,14 +19,14 @@ export function createSecrets({ db, write, readsOnly }: StoreContext): Pick<Look
     })
   }
 
-  function createOnce(name: string, make: () => Promise<string>): Promise<string> {
+  function createShared(name: string, make: () => Promise<string>): Promise<string> {
     const creation = creations.get(name) ?? storeFirst(name, make).finally(() => creations.delete(name))
     creations.set(name, creation)
     return creation
   }
 
   return {
-    secret: async (name, make) => find.get(name)?.value ?? createOnce(name, make),
+    secret: async (name, make) => find.get(name)?.value ?? createShared(name, make),
     hasSecret: async name => find.get(name) !== undefined,
   }
 }

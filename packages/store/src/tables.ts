@@ -7,8 +7,8 @@ import type { ForgetMessage } from './forgetting/forget-message.ts'
 import { createForget } from './forgetting/forget-message.ts'
 import type { BudgetTable } from './intake/budgets.ts'
 import { createBudgetTable } from './intake/budgets.ts'
-import type { EditTable } from './intake/effects.ts'
-import { createEditTable } from './intake/effects.ts'
+import type { EditTable } from './intake/edits.ts'
+import { createEditTable } from './intake/edits.ts'
 import type { QuotaTable } from './intake/quotas.ts'
 import { createQuotaTable } from './intake/quotas.ts'
 import type { FirstMessages } from './messages/first-messages.ts'
@@ -39,7 +39,7 @@ import type { RecordedFetchTable } from './replay/recorded-fetches.ts'
 import { createRecordedFetchTable } from './replay/recorded-fetches.ts'
 import type { RequirementTable } from './requirements/requirement-table.ts'
 import { createRequirementTable } from './requirements/requirement-table.ts'
-import type { Ownership } from './sql/ownership.ts'
+import type { WriterExclusivity } from './sql/ownership.ts'
 import type { Sql } from './sql/sql.ts'
 import type { TaskCancel } from './tasks/cancel-task.ts'
 import { createTaskCancel } from './tasks/cancel-task.ts'
@@ -82,7 +82,7 @@ export interface Tables {
   readonly forget: ForgetMessage
 }
 
-interface TablesDeps extends Ownership {
+interface TablesDeps extends WriterExclusivity {
   readonly db: Sql
   readonly files: BlobFiles
   readonly channels: ChannelFacts

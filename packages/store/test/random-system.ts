@@ -71,7 +71,7 @@ export class Randomness {
       const turns = await store.leaseTurns(request)
       for (const turn of turns) await this.#commit(turn)
       const broadcasts = await store.leaseBroadcasts(request)
-      for (const each of broadcasts) await store.expand(each, [], { after: each.until, isDone: true })
+      for (const each of broadcasts) await store.expand(each, [], { after: each.lastPeer, isDone: true })
       const ranks = ['answer', 'broadcast'] as const
       const sends = (await Promise.all(ranks.map(rank => store.leaseDeliveries({ ...request, rank })))).flat()
       for (const send of sends) await store.settle(send, { state: 'sent' })
@@ -195,7 +195,7 @@ export class Randomness {
           { to: 'one', target: {}, peer },
         ]
         for (const each of await store.leaseBroadcasts({ holder: 'w', limit: 2, leaseMs })) {
-          await tolerate(store.expand(each, planned, { after: each.until, isDone: oneIn(2) }))
+          await tolerate(store.expand(each, planned, { after: each.lastPeer, isDone: oneIn(2) }))
         }
       },
       control: async () => {

@@ -69,8 +69,8 @@ export function boundTranscript(transcript: BoundTranscript, limits: OwnerQuota)
   return {
     ...transcript,
     openThread: (owner, alias) => transcript.openThread(owner, alias, limits),
-    append: (thread, entries, request) => transcript.append(thread, entries, { ...request, most: limits }),
-    replace: (thread, entries, request) => transcript.replace(thread, entries, { ...request, most: limits }),
+    append: (thread, entries, request) => transcript.append(thread, entries, { ...request, quota: limits }),
+    replace: (thread, entries, request) => transcript.replace(thread, entries, { ...request, quota: limits }),
   }
 }
 

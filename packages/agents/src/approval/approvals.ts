@@ -66,7 +66,7 @@ async function askForApproval(
   }
   const draft = { kind, summary, preview: shownArgs, apply_input, metadata, ...expiry }
   const retainUntil = system.now() + (expiresInSeconds ?? maxWaitSeconds) * 1_000 + resultRetentionMs
-  const action = await actions.create(owner, draft, { message: messageNumber, until: retainUntil })
+  const action = await actions.create(owner, draft, { message: messageNumber, expiresAt: retainUntil })
   const approvalView = {
     action_id: action.action_id,
     kind,

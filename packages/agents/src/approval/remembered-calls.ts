@@ -52,7 +52,7 @@ export function createRememberedCalls(deps: RememberedDeps): Approvals['findReme
       apply_input: { args: (args ?? null) as Json },
       metadata: { tool_call_id, remembered: decision.id, requirement: decision.requirement },
     }
-    const retention = { message: messageNumber, until: deps.system.now() + deps.retentionMs }
+    const retention = { message: messageNumber, expiresAt: deps.system.now() + deps.retentionMs }
     const action = await deps.actions.create(`agent:${deps.name}`, draft, retention)
     const isSameCall = JSON.stringify(action.apply_input) === JSON.stringify(draft.apply_input)
     if (!isSameCall) return undefined

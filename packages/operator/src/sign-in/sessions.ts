@@ -42,7 +42,7 @@ export function createOperatorSessions({ records, token, now }: SessionDeps): Op
     async begin() {
       const secret = randomBytes(32).toString('base64url')
       const until = now() + sessionSeconds * 1_000
-      await records.insert(nameOf(secret), { until }, { until })
+      await records.insert(nameOf(secret), { until }, { expiresAt: until })
       return { secret, seconds: sessionSeconds }
     },
     async isOpen(secret) {

@@ -44,7 +44,8 @@ import { listAdmissionConflicts } from './admission-conflicts.ts'
 import { digestAuthorship } from './authorship-digest.ts'
 import type { BudgetTable } from './budgets.ts'
 import { createDuplicateFinder } from './duplicates.ts'
-import type { EditTable, EffectDeps, OpenWords } from './effects.ts'
+import type { EditableMessage, EditTable } from './edits.ts'
+import type { EffectDeps } from './effects.ts'
 import { createEffects } from './effects.ts'
 import { createQuotaCheck } from './exceeded-quota.ts'
 import type { QuotaTable } from './quotas.ts'
@@ -53,12 +54,12 @@ import { createStorageCheck, storedSizeOf } from './storage-quota.ts'
 import type { StoredContext } from './stored-context.ts'
 import { createContextReader } from './stored-context.ts'
 
-/** The most raw bytes that are stored in the row of a message. Larger ones are blobs. */
-const inlineLimit = 65_536
+/** The maximum number of raw bytes in the row of a message. Larger raw bytes become a blob. */
+const maxInlineBytes = 65_536
 
 type Cause = Omit<NewDelivery, 'response'>
 
-/** Tables that admission reads and writes. */
+/** The tables that admission reads and writes. */
 interface AdmissionDeps extends EffectDeps {
   readonly threads: ThreadTable
   readonly entries: EntryTable
@@ -84,12 +85,12 @@ export function createAdmission(
   const { db, write, now, files } = context
   const readContext = createContextReader(db, tables, now)
   const takeEffect = createEffectTaking(db, tables)
-  const admitFound = createNewAdmission(context, tables, takeEffect)
-  const admitDraft = createDraftAdmission(context, tables, { readContext, admitFound })
+  const admitWithContext = createNewAdmission(context, tables, takeEffect)
+  const admitDraft = createDraftAdmission(context, tables, { readContext, admitFound: admitWithContext })
   return {
     async admit(intake, correlationId) {
       const { bytes } = intake.raw
-      const rawBlob = bytes.byteLength > inlineLimit ? await digestBlob(bytes) : undefined
+      const rawBlob = bytes.byteLength > maxInlineBytes ? await digestBlob(bytes) : undefined
       const proofKeys = intake.proofKeys?.length ? tables.proofKeys.choose(intake.proofKeys, now()) : []
       const blobs = intake.blobs?.length ? await locateInRaw(bytes, intake.blobs) : []
       const draft = draftIntake(intake, correlationId, { rawBlob, proofKeys, blobs })
@@ -98,12 +99,12 @@ export function createAdmission(
           size: storedSizeOf(draft),
           conflictKeys: () => listAdmissionConflicts(draft),
         })
-      const admitted = await (draft.blobs.length > 0 ? files.hold(listHeld(draft), storeDraft) : storeDraft())
+      const admitted = await (draft.blobs.length > 0 ? files.hold(listSeparateBlobs(draft), storeDraft) : storeDraft())
       if (typeof admitted === 'string') throw refuseIntake(admitted)
       if (admitted.outcome === 'accepted' && proofKeys.length > 0) tables.proofKeys.noteStored(proofKeys, now())
       return admitted
     },
-    admitNew: (batch, draft) => admitFound(batch, draft, readContext(draft)),
+    admitNew: (batch, draft) => admitWithContext(batch, draft, readContext(draft)),
     async decide(message, decision) {
       const { agent, via, thread } = tables.readMessage(message)
       await write(batch => takeEffect(batch, decision, { message, agent, channel: via, thread, now: now() }))
@@ -112,16 +113,16 @@ export function createAdmission(
 }
 
 /** Lists the blobs that may be stored outside the row. Blobs of an edit always are, because the replaced content refers to others. */
-function listHeld({ intake, blobs }: MessageDraft): readonly Blob[] {
+function listSeparateBlobs({ intake, blobs }: MessageDraft): readonly Blob[] {
   return intake.message.kind === 'edit' ? blobs : listApart(blobs)
 }
 
 /** Admits a message that is no duplicate. `context` has the rows that concern it. */
-type AdmitFound = (batch: Batch, draft: MessageDraft, context: StoredContext) => AdmitResult | IntakeRefusal
+type AdmitWithContext = (batch: Batch, draft: MessageDraft, context: StoredContext) => AdmitResult | IntakeRefusal
 
 interface DraftAdmissionDeps {
   readonly readContext: (draft: MessageDraft) => StoredContext
-  readonly admitFound: AdmitFound
+  readonly admitFound: AdmitWithContext
 }
 
 /** Prepares the admission of a message that may be a duplicate. */
@@ -168,17 +169,20 @@ function createNewAdmission(
   { db, now }: Pick<StoreContext, 'db' | 'now'>,
   tables: AdmissionDeps,
   takeEffect: TakeEffect,
-): AdmitFound {
+): AdmitWithContext {
   const keep = createMessageKeeping(db, tables)
   const findExceededQuota = createQuotaCheck(db, tables)
 
   /** Finds the reason for which a message gets no turn. An edit of a waiting message needs none, because the turn reads the new content. */
-  function findRefusalReason(intake: Intake, { wantsTurn, words, assigned, at }: TurnRequest): string | undefined {
+  function findRefusalReason(
+    intake: Intake,
+    { wantsTurn, edited: words, assigned, at }: TurnRequest,
+  ): string | undefined {
     if (words) return 'edit_applied'
     return wantsTurn ? findExceededQuota(intake, assigned, at) : undefined
   }
 
-  function planTurn(batch: Batch, draft: MessageDraft, at: PlanMoment): PlannedTurn | IntakeRefusal {
+  function planTurn(batch: Batch, draft: MessageDraft, at: PlanContext): PlannedTurn | IntakeRefusal {
     const slot = tables.inProcessTurns.keepSlot(batch, draft, at.context.thread)
     const task = continueTask(batch, draft.intake, { ...at, isLeased: slot !== undefined }, tables)
     return typeof task === 'string' ? task : { task, slot }
@@ -188,7 +192,7 @@ function createNewAdmission(
     const { agent } = draft.intake
     const lease = slot && { holder: slot.consumer.holder, expiresAt: now + slot.consumer.leaseMs }
     const { thread } = assigned
-    tables.turns.enqueue(batch, { message, agent, thread, task, now, lease, ...standingOf(draft) })
+    tables.turns.enqueue(batch, { message, agent, thread, task, now, lease, ...queueColumnsOf(draft) })
     const noted = { message, ...assigned, isOfTask: task !== undefined }
     if (slot) tables.inProcessTurns.begin(batch, slot, { draft, noted })
     else addFirstMessage(batch, draft, noted)
@@ -204,8 +208,8 @@ function createNewAdmission(
     const { task } = plan
     const assigned = assignMessageThread(batch, tables.threads, { intake, thread: context.thread })
     const { thread } = assigned
-    const words = wantsTurn ? findEdited(tables.edits, intake) : undefined
-    const flag = objection ?? findRefusalReason(intake, { wantsTurn, assigned, words, at })
+    const edited = wantsTurn ? findEdited(tables.edits, intake) : undefined
+    const flag = objection ?? findRefusalReason(intake, { wantsTurn, assigned, edited, at })
     const isTurn = wantsTurn && flag === undefined
     const scope = scopeOf(intake, isTurn)
     const message = keep(batch, addFlag(draft, flag), { ...assigned, task, scope, at, keyUses: context.keyUses })
@@ -213,7 +217,7 @@ function createNewAdmission(
     else addToTotal(batch, 'messages.ignored')
     noteChange(batch, 'message', message)
     countStopped(batch, [flag, ...draft.flags])
-    if (wantsTurn) replaceWords(batch, tables.edits, { draft, words, message, at })
+    if (wantsTurn) replaceEditedContent(batch, tables.edits, { draft, edited, message, at })
     if (objection === 'deleted') tables.forget(batch, message, at)
     else takeEffect(batch, intake, { message, thread, agent: intake.agent, channel: viaOf(intake), now: at })
     return { outcome: 'accepted', message, task: keyOf(intake.task, task) }
@@ -221,22 +225,22 @@ function createNewAdmission(
 }
 
 /** Finds the waiting message that an edit changes. */
-function findEdited(edits: EditTable, intake: Intake): OpenWords | undefined {
+function findEdited(edits: EditTable, intake: Intake): EditableMessage | undefined {
   return intake.message.kind === 'edit' ? edits.findOpen(intake) : undefined
 }
 
 interface NewEdit {
   readonly draft: MessageDraft
-  readonly words: OpenWords | undefined
+  readonly edited: EditableMessage | undefined
   readonly message: number
   readonly at: number
 }
 
 /** Applies an edit to the messages that it edits. */
-function replaceWords(batch: Batch, edits: EditTable, { draft, words, message, at }: NewEdit): void {
+function replaceEditedContent(batch: Batch, edits: EditTable, { draft, edited: words, message, at }: NewEdit): void {
   if (draft.intake.message.kind !== 'edit') return
   if (words) edits.apply(batch, words, draft, at)
-  edits.replaceFormer(batch, message, draft, at)
+  edits.replaceEarlierContent(batch, message, draft, at)
 }
 
 /** Finds or begins the thread of a message. A new thread needs no reservation, because nobody else knows of it. */
@@ -252,7 +256,7 @@ function assignMessageThread(
 function continueTask(
   batch: Batch,
   { task, agent, thread }: Intake,
-  { context, now, isLeased }: PlanMoment & { readonly isLeased: boolean },
+  { context, now, isLeased }: PlanContext & { readonly isLeased: boolean },
   { tasks, watches }: Pick<AdmissionDeps, 'tasks' | 'watches'>,
 ): number | IntakeRefusal | undefined {
   if (thread.joined && context.thread === undefined) return 'gone'
@@ -314,7 +318,10 @@ function scopeOf({ message: { kind = 'message' } }: Intake, isTurn: boolean): St
 }
 
 /** Returns the queue mode of a turn and the digest of its author and object. An edit has no queue mode. */
-function standingOf({ intake, queuePosition }: MessageDraft): Pick<QueuedTurn, 'queuePosition' | 'authorshipDigest'> {
+function queueColumnsOf({
+  intake,
+  queuePosition,
+}: MessageDraft): Pick<QueuedTurn, 'queuePosition' | 'authorshipDigest'> {
   const { kind = 'message', policy_resolution } = intake.message
   if (kind !== 'message' && kind !== 'edit') return {}
   // A decision gets an answer of its own.
@@ -332,11 +339,11 @@ interface MessageInsert extends AssignedThread {
 interface TurnRequest {
   readonly wantsTurn: boolean
   readonly assigned: AssignedThread
-  readonly words: OpenWords | undefined
+  readonly edited: EditableMessage | undefined
   readonly at: number
 }
 
-interface PlanMoment {
+interface PlanContext {
   readonly context: StoredContext
   readonly now: number
 }

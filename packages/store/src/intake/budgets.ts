@@ -41,11 +41,11 @@ export function createBudgetTable(db: Sql): BudgetTable {
       const findUsed = (budget: TurnBudget) =>
         find.get(keyOf(budget, context), context.now, context.now + budget.withinMs + maxClockSkewMs)?.used ?? 0
       const isUnused = ({ isPerThread }: TurnBudget) => isPerThread === true && context.begins
-      const used = readBatch(
+      const usedCounts = readBatch(
         db,
         budgets.map(budget => () => (isUnused(budget) ? 0 : findUsed(budget))),
       )
-      return budgets.find((budget, at) => (used[at] ?? 0) >= budget.turns)
+      return budgets.find((budget, at) => (usedCounts[at] ?? 0) >= budget.turns)
     },
     take(budgets, context) {
       for (const budget of budgets) {

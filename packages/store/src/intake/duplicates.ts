@@ -47,11 +47,11 @@ export function createDuplicateFinder(
   const find = db.prepare<EarlierRow>(`SELECT ${columns} ${from}`)
   const findWithTotals = db.prepare<EarlierRow & StoredTotals>(`SELECT ${columns}, ${selectTotals('?6')} ${from}`)
   return ({ intake, storedBy }) => {
-    const { maxBytes: most, maxUnprovenBytes: mostUnproven } = intake.storage ?? {}
+    const { maxBytes, maxUnprovenBytes } = intake.storage ?? {}
     const { agent, duplicateKey } = intake
     const channel = viaOf(intake)
     const key = [duplicateKey, agent, channel, handledKeys.digest({ agent, channel, duplicateKey }), now()] as const
-    const isBounded = most !== undefined || mostUnproven !== undefined
+    const isBounded = maxBytes !== undefined || maxUnprovenBytes !== undefined
     const totals = isBounded ? findWithTotals.get(...key, storedBy) : undefined
     const row = totals ?? find.get(...key)
     const isForgotten = row?.is_forgotten === 1

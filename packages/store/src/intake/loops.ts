@@ -1,4 +1,4 @@
-// Finds conversations of agents that go round in a circle.
+// Finds conversations in which agents answer each other without end.
 import type { Part } from '@postern/message'
 import { agentFlag, isoTime, plainTextOf } from '@postern/message'
 import type { Intake, LoopMemory } from '@postern/pipeline'
@@ -10,7 +10,7 @@ import { formatBoundedParts } from '../threads/entries.ts'
 /** The guard ignores larger messages, because messages of a loop are short. */
 const maxComparedBytes = 64 * 1024
 
-interface Said {
+interface TimedRow {
   /** The time of the entry, ISO 8601 UTC. */
   readonly at: string
 }
@@ -21,37 +21,37 @@ interface LoopContext {
   readonly begins: boolean
 }
 
-const nothingSaid: LoopMemory = { readSenders: () => [], readTexts: () => [] }
+const emptyMemory: LoopMemory = { readSenders: () => [], readTexts: () => [] }
 
 /** Prepares the check whether one more turn of a thread would continue a loop. It reads the newest rows of one index. */
 export function createLoopFinder(db: Sql): (intake: Intake, context: LoopContext, now: number) => boolean {
   // Entries of kind `context` belong to a conversation that began elsewhere. Other people wrote them.
-  const said = `FROM messages WHERE thread_id = ? AND scope = 'conversation' AND kind IN ('message', 'context')
+  const conversationSql = `FROM messages WHERE thread_id = ? AND scope = 'conversation' AND kind IN ('message', 'context')
     ORDER BY coalesce(answers, seq) DESC LIMIT +?`
-  const readSenders = db.prepare<Said & { from_agent: 0 | 1 }>(
-    `SELECT at, CASE WHEN flags LIKE '%"${agentFlag}"%' THEN 1 ELSE 0 END AS from_agent ${said}`,
+  const readSenders = db.prepare<TimedRow & { from_agent: 0 | 1 }>(
+    `SELECT at, CASE WHEN flags LIKE '%"${agentFlag}"%' THEN 1 ELSE 0 END AS from_agent ${conversationSql}`,
   )
-  const readTexts = db.prepare<Said & { content: string }>(
-    `SELECT at, ${formatBoundedParts('content', maxComparedBytes)} ${said}`,
+  const readTexts = db.prepare<TimedRow & { content: string }>(
+    `SELECT at, ${formatBoundedParts('content', maxComparedBytes)} ${conversationSql}`,
   )
-  return function goesRound({ loop, message, flags = [] }, { thread, begins }, now) {
+  return function isLoop({ loop, message, flags = [] }, { thread, begins }, now) {
     if (!loop) return false
     // A condition in the statement would read a whole thread that has had no messages for long.
-    const since = isoTime(now - loopMemoryMs)
-    const isRecent = ({ at }: Said) => at >= since
+    const cutoff = isoTime(now - loopMemoryMs)
+    const isRecent = ({ at }: TimedRow) => at >= cutoff
     const memory: LoopMemory = {
-      readSenders: most =>
+      readSenders: limit =>
         readSenders
-          .all(thread, most)
+          .all(thread, limit)
           .filter(isRecent)
           .map(row => row.from_agent === 1),
-      readTexts: most =>
+      readTexts: limit =>
         readTexts
-          .all(thread, most)
+          .all(thread, limit)
           .filter(isRecent)
           .map(row => plainTextOf(parseJson<readonly Part[]>(row.content))),
     }
     const incoming = { isFromAgent: flags.includes(agentFlag), text: plainTextOf(message.parts) }
-    return findLoop(incoming, begins ? nothingSaid : memory, loop) !== undefined
+    return findLoop(incoming, begins ? emptyMemory : memory, loop) !== undefined
   }
 }

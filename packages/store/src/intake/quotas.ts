@@ -13,8 +13,8 @@ interface QuotaContext {
 
 export interface QuotaTable {
   /**
-   * Uses one turn of the thread's quota. Returns false if the quota is used up. A new period begins when the old one is over. A quota with `swiftMs`
-   * counts for each author, and only messages that follow our last answer within that time use it.
+   * Uses one turn of the thread's quota. Returns false if the quota is used up. A new period begins when the old one is over. A quota with
+   * `automatedReplyMs` counts for each author, and only messages that follow our last answer within that time use it.
    */
   take(context: QuotaContext, quota: TurnQuota, now: number): boolean
 }
@@ -28,17 +28,17 @@ export function createQuotaTable(db: Sql): QuotaTable {
      WHERE ${isOver} OR turn_quotas.used < ?4`,
   )
   const findLastAnswer = createLastAnswerFinder(db)
-  const isSwift = (thread: number, swiftMs: number, now: number) => {
+  const isAutomatedReply = (thread: number, automatedReplyMs: number, now: number) => {
     const passedMs = now - (findLastAnswer(thread) ?? -Infinity)
-    return passedMs <= swiftMs && passedMs > -maxClockSkewMs
+    return passedMs <= automatedReplyMs && passedMs > -maxClockSkewMs
   }
   return {
-    take({ thread, author, begins }, { turns, withinMs, automatedReplyMs: swiftMs }, now) {
-      const isForSwift = swiftMs !== undefined
-      if (isForSwift && (begins || !isSwift(thread, swiftMs, now))) return true
+    take({ thread, author, begins }, { turns, withinMs, automatedReplyMs }, now) {
+      const isForAutomatedReplies = automatedReplyMs !== undefined
+      if (isForAutomatedReplies && (begins || !isAutomatedReply(thread, automatedReplyMs, now))) return true
       if (turns <= 0) return false
-      const whose = isForSwift ? digestName(author) : ''
-      return take.run(thread, now, now - withinMs, turns, whose, now + maxClockSkewMs).changes > 0
+      const authorDigest = isForAutomatedReplies ? digestName(author) : ''
+      return take.run(thread, now, now - withinMs, turns, authorDigest, now + maxClockSkewMs).changes > 0
     },
   }
 }

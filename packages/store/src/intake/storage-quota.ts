@@ -1,4 +1,4 @@
-// Bounds the stored bytes of one sender, and of all senders without proof.
+// Limits the stored bytes of one sender, and of all senders without proof.
 import type { StorageQuota } from '@postern/pipeline'
 import type { MessageDraft } from '../messages/message-draft.ts'
 import { formatStorageOwner } from '../messages/message-draft.ts'
@@ -31,26 +31,26 @@ export function storedSizeOf({ intake, entry, envelope, arrival, rawBlob, blobs 
   return row + raw + apart.reduce((sum, { bytes }) => sum + bytes.byteLength, 0)
 }
 
-/** The distance to a bound from which the end of the transaction checks a total again, bytes. Other gateways may store as much at the same time. */
-const nearBytes = 256 * 1024 * 1024
+/** The free bytes of a quota below which the end of the transaction checks the total again. Other gateways may store as much at the same time. */
+const recheckBytes = 256 * 1024 * 1024
 /**
- * Distance to a bound from which a message is stored by itself, bytes. Messages of one transaction, of `batchSize` characters together, do not see
- * each other.
+ * The free bytes of a quota below which a message gets a transaction of its own. Messages of one transaction, of `batchSize` characters together, do
+ * not see each other.
  */
-const nextBytes = 4 * batchSize
+const exclusiveBytes = 4 * batchSize
 
 type ExceededQuota = 'sender_full' | 'unproven_full'
 
 interface AppliedQuota {
   readonly exceeded: ExceededQuota
   readonly owner: string
-  readonly most: number
+  readonly maxBytes: number
   /** Stored bytes of the owner. */
   readonly total: number
 }
 
 function listQuotas(storage: StorageQuota, totals: StoredTotals): readonly AppliedQuota[] {
-  const { maxBytes: most, maxUnprovenBytes: mostUnproven, isProven } = storage
+  const { maxBytes, maxUnprovenBytes, isProven } = storage
   const ofSender = {
     exceeded: 'sender_full',
     owner: formatStorageOwner(storage),
@@ -58,8 +58,8 @@ function listQuotas(storage: StorageQuota, totals: StoredTotals): readonly Appli
   } as const
   const ofAll = { exceeded: 'unproven_full', owner: unprovenOwner, total: totals.of_unproven ?? 0 } as const
   return [
-    ...(most === undefined ? [] : [{ ...ofSender, most }]),
-    ...(mostUnproven === undefined || isProven ? [] : [{ ...ofAll, most: mostUnproven }]),
+    ...(maxBytes === undefined ? [] : [{ ...ofSender, maxBytes }]),
+    ...(maxUnprovenBytes === undefined || isProven ? [] : [{ ...ofAll, maxBytes: maxUnprovenBytes }]),
   ]
 }
 
@@ -67,11 +67,14 @@ type FindExceeded = (batch: Batch, draft: MessageDraft, totals: StoredTotals | u
 
 /** Prepares the search for a storage quota that a message would exceed. With other writers the end of the transaction checks it again. */
 export function createStorageCheck(db: Sql): FindExceeded {
-  const isWithin = prepareCheck(db, 'SELECT coalesce(sum(bytes), 0) <= ?2 AS is_so FROM stored_bytes WHERE owner = ?1')
+  const isWithinQuota = prepareCheck(
+    db,
+    'SELECT coalesce(sum(bytes), 0) <= ?2 AS is_so FROM stored_bytes WHERE owner = ?1',
+  )
 
-  function reserveQuota(batch: Batch, { owner, most }: AppliedQuota, left: number): void {
-    if (left < nextBytes) batch.standAlone()
-    if (left < nearBytes) batch.checks.set(`stored of ${owner}`, () => isWithin(owner, most))
+  function reserveQuota(batch: Batch, { owner, maxBytes: most }: AppliedQuota, freeBytes: number): void {
+    if (freeBytes < exclusiveBytes) batch.standAlone()
+    if (freeBytes < recheckBytes) batch.checks.set(`stored of ${owner}`, () => isWithinQuota(owner, most))
   }
 
   return (batch, draft, totals) => {
@@ -79,9 +82,9 @@ export function createStorageCheck(db: Sql): FindExceeded {
     const quotas = storage && totals ? listQuotas(storage, totals) : []
     if (quotas.length === 0) return undefined
     const size = storedSizeOf(draft)
-    const exceeded = quotas.find(({ total, most }) => total + size > most)?.exceeded
+    const exceeded = quotas.find(({ total, maxBytes: most }) => total + size > most)?.exceeded
     if (exceeded) return exceeded
-    if (batch.hasCompany) for (const quota of quotas) reserveQuota(batch, quota, quota.most - quota.total - size)
+    if (batch.hasCompany) for (const quota of quotas) reserveQuota(batch, quota, quota.maxBytes - quota.total - size)
     return undefined
   }
 }

@@ -9,7 +9,7 @@ import { attachRawBytes } from './raw-content.ts'
 import type { StoredMessage } from './read-message.ts'
 import { toStoredMessage } from './read-message.ts'
 
-/** Newest messages that began their threads, so that a worker need not read them back for their turns. */
+/** The newest messages that began their threads, so that a worker need not read them back for their turns. */
 export interface FirstMessages {
   /** Keeps messages. Call it after their commit, because until then another row may get their number. */
   keep(messages: Batch['firstMessages']): void
@@ -17,7 +17,7 @@ export interface FirstMessages {
   find(batch: Pick<Batch, 'firstMessages'>, message: number): StoredMessage | undefined
 }
 
-/** The maximum number of messages that stay in memory, and the most bytes of each. */
+/** The maximum number of messages that stay in memory, and the maximum size of each in bytes. */
 const [maxMessages, maxMessageBytes] = [256, 16_384]
 
 export function createFirstMessages(): FirstMessages {
@@ -47,21 +47,21 @@ function readFirst(message: number, first: FirstMessage): StoredMessage {
   return toStoredMessage(message, first, content => attachRawBytes(content, first.raw))
 }
 
-export interface NotedMessage extends AssignedThread {
+export interface InsertedMessage extends AssignedThread {
   readonly message: number
   readonly isOfTask: boolean
 }
 
-/** Notes a message that has a turn in its batch, with its row if the message begins its thread and is small enough to keep. */
+/** Adds a message that has a turn to its batch, with its row if the message begins its thread and is small enough to keep. */
 export function addFirstMessage(
   batch: Batch,
   draft: MessageDraft,
-  { message, thread, newThread, isOfTask }: NotedMessage,
+  { message, thread, newThread, isOfTask }: InsertedMessage,
 ): void {
   const staysInMemory = newThread !== undefined && isSmall(draft)
   batch.firstMessages.set(
     message,
-    staysInMemory ? toFirstMessage(draft, { thread, begun: newThread, isOfTask }) : undefined,
+    staysInMemory ? toFirstMessage(draft, { thread, threadIds: newThread, isOfTask }) : undefined,
   )
 }
 
@@ -73,20 +73,20 @@ export function isSmall(draft: MessageDraft): boolean {
 /** Builds the message that begins a thread for a worker that runs its turn at once. */
 export function toStoredFirst(
   draft: MessageDraft,
-  { message, thread, newThread, isOfTask }: NotedMessage,
+  { message, thread, newThread, isOfTask }: InsertedMessage,
 ): StoredMessage {
   if (!newThread) throw new Error(`message ${message} begins no thread`)
-  return readFirst(message, toFirstMessage(draft, { thread, begun: newThread, isOfTask }))
+  return readFirst(message, toFirstMessage(draft, { thread, threadIds: newThread, isOfTask }))
 }
 
 function toFirstMessage(
   draft: MessageDraft,
   {
     thread,
-    begun: { key, public_id },
+    threadIds: { key, public_id },
     isOfTask,
-  }: Pick<NotedMessage, 'thread' | 'isOfTask'> & {
-    readonly begun: ThreadIds
+  }: Pick<InsertedMessage, 'thread' | 'isOfTask'> & {
+    readonly threadIds: ThreadIds
   },
 ): FirstMessage {
   const { intake, correlationId, envelope, entry, target } = draft

@@ -75,11 +75,11 @@ function draftQueueMode(intake: Intake): QueuePosition | undefined {
 }
 
 /** Caches formatted parts, so that a message to several agents is formatted only once. */
-const writtenParts = new WeakMap<readonly Part[], string>()
+const formattedParts = new WeakMap<readonly Part[], string>()
 
 function formatParts(parts: readonly Part[]): string {
-  const content = writtenParts.get(parts) ?? formatJson(parts)
-  writtenParts.set(parts, content)
+  const content = formattedParts.get(parts) ?? formatJson(parts)
+  formattedParts.set(parts, content)
   return content
 }
 

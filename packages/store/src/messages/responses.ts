@@ -97,7 +97,7 @@ export function createResponseTable(db: Sql): ResponseTable {
   const findExisting = db.prepare<Pick<ResponsePosition, 'seq' | 'retracted_at'>>(
     "SELECT seq, retracted_at FROM messages WHERE kind = 'response' AND answers = ?",
   )
-  const findStanding = db.prepare<ResponsePosition & { readonly envelope: string }>(
+  const findUnretracted = db.prepare<ResponsePosition & { readonly envelope: string }>(
     `SELECT r.seq, r.answers AS message, r.thread_id, r.agent, r.channel, r.retracted_at, r.envelope FROM messages r
      WHERE r.kind = 'response' AND r.answers = ? AND r.retracted_at IS NULL`,
   )
@@ -122,7 +122,7 @@ export function createResponseTable(db: Sql): ResponseTable {
     findPosition: id => findPosition.get(id),
     findExisting: message => findExisting.get(message),
     findInterim(message) {
-      const row = findStanding.get(message)
+      const row = findUnretracted.get(message)
       if (!row) return undefined
       const { envelope, ...position } = row
       const { withdrawal } = parseJson<StoredEnvelope>(envelope)

@@ -17,7 +17,7 @@ import { readAfterWait } from '../sql/engine-defaults.ts'
 import { formatJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
-import type { CounterName } from '../transaction/totals.ts'
+import type { TotalName } from '../transaction/totals.ts'
 import { createConversationList } from './conversation-list.ts'
 import type { DeliveryControlDeps } from './delivery-control.ts'
 import { createDeliveryControl } from './delivery-control.ts'
@@ -52,10 +52,10 @@ export function createOperatorStore(
   }
 }
 
-type Totals = ReadonlyMap<CounterName, number>
+type Totals = ReadonlyMap<TotalName, number>
 
 function createTotalsReader(db: Sql): () => Totals {
-  const readAll = db.prepare<{ name: CounterName; value: number }>(
+  const readAll = db.prepare<{ name: TotalName; value: number }>(
     'SELECT name, sum(value) AS value FROM counters GROUP BY name',
   )
   return () => new Map(readAll.all().map(({ name, value }) => [name, value]))
@@ -66,7 +66,7 @@ const deliveryStates: readonly DeliveryRecord['state'][] = ['queued', 'sent', 'l
 
 function toCounts(totals: Totals, pendingRefusals: number): StoreCounts {
   const selectTotals = <State extends string>(kind: 'messages' | 'deliveries' | 'stopped', states: readonly State[]) =>
-    Object.fromEntries(states.map(state => [state, totals.get(`${kind}.${state}` as CounterName) ?? 0]))
+    Object.fromEntries(states.map(state => [state, totals.get(`${kind}.${state}` as TotalName) ?? 0]))
   return {
     messages: selectTotals('messages', messageStates) as StoreCounts['messages'],
     deliveries: selectTotals('deliveries', deliveryStates) as StoreCounts['deliveries'],

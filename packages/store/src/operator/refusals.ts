@@ -6,7 +6,7 @@ import { prepareInsert } from '../sql/prepare-insert.ts'
 import type { Batch } from '../transaction/batch.ts'
 import { noteChange } from '../transaction/notices.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
-import type { CounterName } from '../transaction/totals.ts'
+import type { TotalName } from '../transaction/totals.ts'
 import { addToTotal } from '../transaction/totals.ts'
 
 export interface Refusals extends Pick<IntakeStore, 'refuse'>, Pick<OperatorStore, 'listRefusals'> {
@@ -51,10 +51,10 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
   )
   const mayKeep = createSecondLimits(maxStoredPerSecond, now)
   let buffer: Refusal[] = []
-  let pendingCounts = new Map<CounterName, number>()
+  let pendingCounts = new Map<TotalName, number>()
   let timer: NodeJS.Timeout | undefined
 
-  async function storeAll(refusals: readonly Refusal[], counts: ReadonlyMap<CounterName, number>): Promise<void> {
+  async function storeAll(refusals: readonly Refusal[], counts: ReadonlyMap<TotalName, number>): Promise<void> {
     const count = sum(counts)
     try {
       const insertAll = (batch: Batch) => {

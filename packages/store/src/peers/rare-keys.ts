@@ -1,5 +1,5 @@
 // Remembers which rare keys exist, so that most messages ask no table about them.
-import type { Ownership } from '../sql/ownership.ts'
+import type { WriterExclusivity } from '../sql/ownership.ts'
 import type { Sql } from '../sql/sql.ts'
 
 /** The maximum number of keys in memory. If there are more, the table is asked for every key. */
@@ -17,7 +17,7 @@ interface RareKeys {
  * Loads the keys of a table. Keys are only added, so a transaction that is undone cannot make them wrong.
  * @param sql selects all keys, with one column for each part
  */
-export function loadRareKeys(db: Sql, sql: string, { isSoleWriter }: Ownership): RareKeys {
+export function loadRareKeys(db: Sql, sql: string, { isSoleWriter }: WriterExclusivity): RareKeys {
   if (!isSoleWriter) return { note() {}, mayHave: () => true }
   const rows = db.prepare<Record<string, string>>(`${sql} LIMIT ${maxRareKeys}`).all()
   const keys = new Set(rows.map(row => keyOf(Object.values(row))))

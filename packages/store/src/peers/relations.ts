@@ -2,7 +2,7 @@
 import type { Relation, RelationKey } from '@postern/pipeline'
 import { digestName } from '../digests/digest-name.ts'
 import { formatJson } from '../sql/json-columns.ts'
-import type { Ownership } from '../sql/ownership.ts'
+import type { WriterExclusivity } from '../sql/ownership.ts'
 import type { Sql } from '../sql/sql.ts'
 import { loadRareKeys } from './rare-keys.ts'
 
@@ -22,7 +22,7 @@ const protecting: ReadonlySet<string> = new Set(['blocked_by', 'suppressed'])
 /** The condition that matches a peer by name, or by digest where the relation may have forgotten the name. */
 export const isKey = 'agent = ? AND channel = ? AND relation = ? AND peer IN (?, ?)'
 
-export function createRelationTable(db: Sql, ownership: Ownership): RelationTable {
+export function createRelationTable(db: Sql, ownership: WriterExclusivity): RelationTable {
   const find = db.prepare(`SELECT 1 FROM relations WHERE ${isKey}`)
   const blocks = loadRareKeys(db, "SELECT agent, channel, peer FROM relations WHERE relation = 'blocked_by'", ownership)
   const mayHave = ({ agent, via, relation, peer }: RelationKey) =>

@@ -2,7 +2,7 @@
 import type { Authorship } from '@postern/pipeline'
 import { withdrawalMemoryMs } from '@postern/pipeline'
 import { digestName } from '../digests/digest-name.ts'
-import type { Ownership } from '../sql/ownership.ts'
+import type { WriterExclusivity } from '../sql/ownership.ts'
 import type { Sql } from '../sql/sql.ts'
 import { loadRareKeys } from './rare-keys.ts'
 
@@ -30,7 +30,7 @@ export function createWithdrawalFinder(db: Sql): (authorship: Authorship) => boo
   return authorship => find.get(...withdrawalValues(authorship)) !== undefined
 }
 
-export function createWithdrawalTable(db: Sql, ownership: Ownership): WithdrawalTable {
+export function createWithdrawalTable(db: Sql, ownership: WriterExclusivity): WithdrawalTable {
   const withdrawn = loadRareKeys(db, 'SELECT channel, author, object FROM withdrawals', ownership)
   const insert = db.prepare<{ id: number }>(
     'INSERT INTO withdrawals (author, object, channel, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id',

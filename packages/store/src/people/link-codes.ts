@@ -14,7 +14,7 @@ import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { DeleteLinks } from './link-removal.ts'
-import type { QueueLinkedEvent } from './linked-events.ts'
+import type { QueueLinkNotice } from './linked-events.ts'
 import type { RemoveNotice } from './notice-removal.ts'
 import type { PersonTable } from './person-table.ts'
 import { formatPersonKey, readPersonKey } from './person-table.ts'
@@ -51,7 +51,7 @@ interface ForgottenCodes {
 interface LinkCodeDeps {
   readonly removeNotice: RemoveNotice
   readonly deleteLinks: DeleteLinks
-  readonly queueEvent: QueueLinkedEvent
+  readonly queueEvent: QueueLinkNotice
 }
 
 export function createLinkCodeTable(
@@ -265,11 +265,11 @@ function createRefusalFinder(
   { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
   people: PersonTable,
   digests: KeyedDigests,
-): (wish: PlannedLink, now: number) => LinkRefusal | undefined {
+): (plannedLink: PlannedLink, now: number) => LinkRefusal | undefined {
   const count = (column: 'asker' | 'asker_host' | 'sent_to') => {
     const query = db.prepare<{ n: number }>(`SELECT count(*) AS n FROM link_codes WHERE ${column} = ? AND asked_at > ?`)
-    return (value: string, since: number) =>
-      digests.withDigests([value]).reduce((sum, name) => sum + (query.get(name, since)?.n ?? 0), 0)
+    return (value: string, cutoff: number) =>
+      digests.withDigests([value]).reduce((sum, name) => sum + (query.get(name, cutoff)?.n ?? 0), 0)
   }
   const inAll = db.prepare<{ n: number }>('SELECT count(*) AS n FROM link_codes WHERE asked_at > ?')
   const [countByAsker, countByHost, countByTarget] = [count('asker'), count('asker_host'), count('sent_to')]

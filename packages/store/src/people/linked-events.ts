@@ -4,9 +4,9 @@ import { draftIntake } from '../messages/message-draft.ts'
 import type { AdmitNew } from '../messages/refusals.ts'
 import type { Batch } from '../transaction/batch.ts'
 
-export type QueueLinkedEvent = (batch: Batch, change: LinkChange, events: LinkNotifications | undefined) => void
+export type QueueLinkNotice = (batch: Batch, change: LinkChange, events: LinkNotifications | undefined) => void
 
-export function createLinkedEvents(admitNew: AdmitNew): QueueLinkedEvent {
+export function createLinkNotifier(admitNew: AdmitNew): QueueLinkNotice {
   return (batch, change, events) => {
     const intake = events?.describe(change)
     if (events && intake) admitNew(batch, draftIntake(intake, events.correlationId))

@@ -15,8 +15,8 @@ import { createPersonForgetter } from './forget-person.ts'
 import { createLinkCodeTable } from './link-codes.ts'
 import type { DeleteLinks } from './link-removal.ts'
 import { createLinkRemoval } from './link-removal.ts'
-import type { QueueLinkedEvent } from './linked-events.ts'
-import { createLinkedEvents } from './linked-events.ts'
+import type { QueueLinkNotice } from './linked-events.ts'
+import { createLinkNotifier } from './linked-events.ts'
 import { createNoticeRemoval } from './notice-removal.ts'
 import { createOwnThreadStore } from './own-threads.ts'
 import { createPersonHistory } from './person-history.ts'
@@ -45,7 +45,7 @@ export function createPeopleStore(
   const removeMessage = createRemoveMessage(db, tables)
   const removeNotice = createNoticeRemoval(db, removeMessage)
   const deleteLinks = createLinkRemoval(context, { removeNotice, removeMessage })
-  const queueEvent = createLinkedEvents(admitNew)
+  const queueEvent = createLinkNotifier(admitNew)
   const codes = createLinkCodeTable(context, people, { removeNotice, deleteLinks, queueEvent })
 
   return {
@@ -81,7 +81,7 @@ export function createPeopleStore(
 function createUnlink(
   { db, write, now }: Pick<StoreContext, 'db' | 'write' | 'now'>,
   people: PersonTable,
-  { endLinks: deleteLinks, queueEvent }: { readonly endLinks: DeleteLinks; readonly queueEvent: QueueLinkedEvent },
+  { endLinks: deleteLinks, queueEvent }: { readonly endLinks: DeleteLinks; readonly queueEvent: QueueLinkNotice },
 ): Pick<PeopleStore, 'unlink' | 'unlinkAll'> {
   const listOf = db.prepare<{ agent: string; address: string }>(
     'SELECT agent, address FROM person_addresses WHERE subject = ?',

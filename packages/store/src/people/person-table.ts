@@ -2,7 +2,7 @@
 import type { ChannelName } from '@postern/message'
 import type { Person, PersonAddress } from '@postern/pipeline'
 import { loadRareKeys } from '../peers/rare-keys.ts'
-import type { Ownership } from '../sql/ownership.ts'
+import type { WriterExclusivity } from '../sql/ownership.ts'
 import type { Sql } from '../sql/sql.ts'
 
 /** Formats an address in the form of the tables: channel, space, `@local@domain`. */
@@ -40,7 +40,7 @@ export interface PersonTable {
   deleteState(agent: string, person: string): void
 }
 
-export function createPersonTable(db: Sql, ownership: Ownership): PersonTable {
+export function createPersonTable(db: Sql, ownership: WriterExclusivity): PersonTable {
   const addressKeys = loadRareKeys(db, 'SELECT agent, address FROM person_addresses', ownership)
   const findKeys = db.prepare<{ key: string }>(
     `WITH RECURSIVE person (key) AS (SELECT CAST(?2 AS TEXT) UNION

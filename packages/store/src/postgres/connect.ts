@@ -60,13 +60,13 @@ export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly
     ...{ client, size: operatorPoolSize, ...connectionLog },
     setUp: `${schemaSetUp}; ${operatorLimits}; ${readSetUp}`,
   })
-  const reportOutdatedOnce = once(() => onUnusable?.(new ConfigError('store', outdatedProblem, outdatedFix)))
+  const reportOutdated = once(() => onUnusable?.(new ConfigError('store', outdatedProblem, outdatedFix)))
   const db = openPostgresDatabase(pool, {
     operatorPool,
     schema,
     now,
     version: schemaMigrations.length,
-    onOutdated: reportOutdatedOnce,
+    onOutdated: reportOutdated,
     hintsOf: batch => hints.write(listNotices(batch)).map(payload => [channel, payload] as const),
   })
   const takeOver = createTakeover(db)

@@ -72,7 +72,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { refuse, noteLookup, listen, setTurnConsumer, setDeliveryConsumer, close } = store
   let closed: Promise<void> | undefined
 
-  const own: Partial<AssembledStore> = {
+  const overrides: Partial<AssembledStore> = {
     refuse: refusal => !calls.hasEnded() && refuse(refusal),
     // The caller does not wait for this, as with `refuse`.
     noteLookup(lookup) {
@@ -93,8 +93,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       return closed
     },
   }
-  const forOperators = wrapStore(store, operatorCalls, own)
-  const called = { ...wrapStore(store, calls, own), forOperators } as unknown as AssembledStore
+  const forOperators = wrapStore(store, operatorCalls, overrides)
+  const called = { ...wrapStore(store, calls, overrides), forOperators } as unknown as AssembledStore
   const wrapped = 'behindMs' in clock ? { ...called, ...extendLeases(called, clock) } : called
   return completeStore(wrapped, { now: clock.now, isSoleWriter: false, readsOnly })
 }
@@ -104,9 +104,13 @@ function refuseRewriting(): never {
 }
 
 /** Wraps the methods of a store and of its ports as calls. `own`: members that are not wrapped. */
-function wrapStore(store: AssembledStore, { wrap }: Pick<StoreCalls, 'wrap'>, own: Partial<AssembledStore>): object {
+function wrapStore(
+  store: AssembledStore,
+  { wrap }: Pick<StoreCalls, 'wrap'>,
+  overrides: Partial<AssembledStore>,
+): object {
   const { forOperators: _, ...members } = store
   const inner = Object.entries(members).filter(([, member]) => typeof member === 'object')
   const ports = Object.fromEntries(inner.map(([name, port]) => [name, wrap(port)]))
-  return { ...wrap(members), ...ports, ...own }
+  return { ...wrap(members), ...ports, ...overrides }
 }

@@ -1,6 +1,6 @@
 // Hands new work to the worker of this process without a poll, because the transaction inserts the work with its lease.
 import type { LeaseRequest, WorkConsumer } from '@postern/pipeline'
-import type { Ownership } from '../sql/ownership.ts'
+import type { WriterExclusivity } from '../sql/ownership.ts'
 import type { Batch } from '../transaction/batch.ts'
 
 /** A slot of this process's worker, kept for new work until its transaction is over. */
@@ -33,7 +33,7 @@ export interface InProcessQueue<Work, Ticket, Consumer> {
 
 export function createInProcessQueue<Work extends Ticket, Ticket, Consumer extends WorkConsumer<Work, Ticket>>({
   isSoleWriter,
-}: Ownership): InProcessQueue<Work, Ticket, Consumer> {
+}: WriterExclusivity): InProcessQueue<Work, Ticket, Consumer> {
   let consumer: Consumer | undefined
 
   function takeSlot({ atEnd }: Batch, ticket: Ticket): Slot<Work, Consumer> | undefined {

@@ -48,7 +48,7 @@ export function createRememberedTable(db: Sql): RememberedTable {
       const asker = queries.findAsker.get(requirement.message)
       const plannedRecord = asker && planRemembered(requirement, decision, { sender: parseJson(asker.sender), now })
       if (!plannedRecord) return
-      const { recordKey: position, value, until: expiresAt } = plannedRecord
+      const { recordKey: position, value, expiresAt } = plannedRecord
       const [kind, owner, key] = [position.kind, position.owner, position.key] as const
       const person = personKeyOf(asker.channel, requirement.address)
       // A decision for one conversation is deleted with the conversation.

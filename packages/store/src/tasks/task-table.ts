@@ -311,8 +311,8 @@ function createTaskAnswerReader(db: Sql): TaskAnswerReader {
     readStreamed({ id, state }) {
       const notes = state === 'canceled' ? listStreamed.all(id) : []
       return notes.flatMap(({ content }) => {
-        const { native_id, content: said } = parseJson<StreamedBody>(content)
-        return native_id === undefined ? [] : [{ id: native_id, parts: said.parts }]
+        const { native_id, content: streamedText } = parseJson<StreamedBody>(content)
+        return native_id === undefined ? [] : [{ id: native_id, parts: streamedText.parts }]
       })
     },
   }

@@ -95,13 +95,13 @@ function createAliasInsert(db: Sql): (turn: Turn, scope: string, name: string) =
 }
 
 /** Deletes background that its author has withdrawn, a bounded number of entries at once. @returns the number of deleted entries */
-type ForgetBackground = (batch: Batch, withdrawal: Withdrawal, via: ChannelName) => number
+type DeleteBackground = (batch: Batch, withdrawal: Withdrawal, via: ChannelName) => number
 
 export function createBackgroundForgetter(
   db: Sql,
   { entries }: Pick<BackgroundDeps, 'entries'>,
   limit: number,
-): ForgetBackground {
+): DeleteBackground {
   const select = 'SELECT seq FROM fetched_context WHERE principal = ?'
   const listByObject = db.prepare<{ seq: number }>(`${select} AND object = ? AND channel = ? LIMIT ${limit}`)
   const listByPeer = db.prepare<{ seq: number }>(`${select} AND channel = ? LIMIT ${limit}`)

@@ -20,10 +20,10 @@ export function createNotices(log: Log): NoticeStore {
     },
     listen(topic, listener) {
       // One function may listen twice, and each subscription ends by itself.
-      const own: Listener = payload => listener(payload)
+      const ownListener: Listener = payload => listener(payload)
       const listeners = topics.get(topic) ?? new Set()
-      topics.set(topic, listeners.add(own))
-      return () => forget(topic, own)
+      topics.set(topic, listeners.add(ownListener))
+      return () => forget(topic, ownListener)
     },
   }
 }

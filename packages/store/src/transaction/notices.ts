@@ -7,19 +7,19 @@ export interface Notice {
 }
 
 /** A notice and the task of a turn that has ended. The task can be read when the transaction is over. */
-interface LeftNotice extends Notice {
+interface PendingNotice extends Notice {
   readonly readTask?: (() => TaskRecord | undefined) | undefined
 }
 
 /** Reads the task of a turn that has ended in the form that the notice has. */
-type TellTask = (readTask: () => TaskRecord | undefined) => SettledTask | undefined
+type SelectTask = (readTask: () => TaskRecord | undefined) => SettledTask | undefined
 
 /** Reads the whole task, for listeners in this process. */
-export const tellWholeTask: TellTask = readTask => readTask()
+export const tellWholeTask: SelectTask = readTask => readTask()
 
 /** Notices of a transaction, which its writer sends when the transaction is durable. */
 export interface TransactionNotices {
-  readonly notices: LeftNotice[]
+  readonly notices: PendingNotice[]
   /** Kinds of work that became ready. */
   readonly readyWork: Set<WorkKind>
   /** Records that changed for operators: numbers by kind. */
@@ -39,17 +39,17 @@ export function noteChange({ changes }: Pick<TransactionNotices, 'changes'>, kin
  */
 export function listNotices(
   { notices, readyWork, changes }: TransactionNotices,
-  tellTask?: TellTask,
+  selectTask?: SelectTask,
 ): readonly Notice[] {
   const changed = Object.fromEntries([...changes].map(([kind, numbers]) => [kind, [...numbers]]))
   return [
-    ...notices.map(notice => toNotice(notice, tellTask)),
+    ...notices.map(notice => toNotice(notice, selectTask)),
     ...(readyWork.size > 0 ? [{ topic: 'work', payload: [...readyWork] }] : []),
     ...(changes.size > 0 ? [{ topic: 'changes', payload: changed }] : []),
   ]
 }
 
-function toNotice({ topic, payload, readTask }: LeftNotice, tellTask: TellTask | undefined): Notice {
+function toNotice({ topic, payload, readTask }: PendingNotice, tellTask: SelectTask | undefined): Notice {
   const task = readTask && tellTask?.(readTask)
   return task ? { topic, payload: { ...(payload as object), task } } : { topic, payload }
 }

@@ -2,12 +2,12 @@
 import type { Log } from '@postern/message'
 import type { ChannelFacts } from '../channels/channel-facts.ts'
 import type { BlobFiles } from '../files/blob-files.ts'
-import type { Ownership } from '../sql/ownership.ts'
+import type { WriterExclusivity } from '../sql/ownership.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Writer } from './writer.ts'
 
 /** Dependencies of every part of the store. */
-export interface StoreContext extends Ownership {
+export interface StoreContext extends WriterExclusivity {
   readonly db: Sql
   readonly write: Writer['write']
   readonly writeLightly: Writer['writeLightly']

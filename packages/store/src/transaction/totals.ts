@@ -3,7 +3,7 @@ import type { ChannelName, StopFlag } from '@postern/message'
 import type { DeliveryRecord, MessageState, RefusalCode } from '@postern/pipeline'
 
 /** A running total of the whole store. */
-export type CounterName =
+export type TotalName =
   | `messages.${MessageState}`
   | `deliveries.${DeliveryRecord['state']}`
   | `stopped.${StopFlag}`
@@ -11,31 +11,31 @@ export type CounterName =
   | `refusals.${ChannelName}.${RefusalCode}`
 
 /** Changes of the totals of one owner's tasks. */
-interface TaskTotal {
+interface TaskTotalChange {
   readonly bytes: number
   readonly tasks: number
 }
 
 /** Changes of running totals, which the transaction writes at its end. */
 export interface TotalChanges {
-  readonly totals: Map<CounterName, number>
+  readonly totals: Map<TotalName, number>
   /** Changes of stored bytes and of the number of tasks, by the owner of the tasks. */
-  readonly taskTotals: Map<string, TaskTotal>
+  readonly taskTotals: Map<string, TaskTotalChange>
 }
 
-export function addToTotal({ totals }: Pick<TotalChanges, 'totals'>, name: CounterName, by = 1): void {
-  totals.set(name, (totals.get(name) ?? 0) + by)
+export function addToTotal({ totals }: Pick<TotalChanges, 'totals'>, name: TotalName, amount = 1): void {
+  totals.set(name, (totals.get(name) ?? 0) + amount)
 }
 
-export function addTaskBytes(batch: TotalChanges, owner: string, by: number): void {
-  addTaskTotal(batch, owner, { bytes: by, tasks: 0 })
+export function addTaskBytes(batch: TotalChanges, owner: string, bytes: number): void {
+  addTaskTotal(batch, owner, { bytes, tasks: 0 })
 }
 
 export function addTask(batch: TotalChanges, owner: string): void {
   addTaskTotal(batch, owner, { bytes: 0, tasks: 1 })
 }
 
-export function addTaskTotal({ taskTotals }: TotalChanges, owner: string, { bytes, tasks }: TaskTotal): void {
+export function addTaskTotal({ taskTotals }: TotalChanges, owner: string, { bytes, tasks }: TaskTotalChange): void {
   const sum = taskTotals.get(owner)
   taskTotals.set(owner, { bytes: (sum?.bytes ?? 0) + bytes, tasks: (sum?.tasks ?? 0) + tasks })
 }
@@ -45,13 +45,13 @@ export function sortByName<Total>(totals: ReadonlyMap<string, Total>): readonly 
   return totals.size > 1 ? [...totals].sort(([one], [other]) => (one < other ? -1 : 1)) : [...totals]
 }
 
-export function moveTotal(batch: TotalChanges, from: CounterName, to: CounterName): void {
+export function moveTotal(batch: TotalChanges, from: TotalName, to: TotalName): void {
   if (from === to) return
   addToTotal(batch, from, -1)
   addToTotal(batch, to)
 }
 
-export function moveTotals(batch: TotalChanges, count: number, [from, to]: readonly [CounterName, CounterName]): void {
+export function moveTotals(batch: TotalChanges, count: number, [from, to]: readonly [TotalName, TotalName]): void {
   addToTotal(batch, from, -count)
   addToTotal(batch, to, count)
 }

@@ -8,12 +8,12 @@ import { sortByName } from './totals.ts'
 /** Prepares the writing of a transaction's totals at its end. */
 export function createBooking(engine: Database): (batch: Batch) => void {
   const db = sqlOf(engine)
-  const book = db.prepare(
+  const addTotal = db.prepare(
     'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name, shard) DO UPDATE SET value = counters.value + excluded.value',
   )
   const taskBytes = createTaskBytes(db)
   return batch => {
-    for (const [name, by] of sortByName(batch.totals)) if (by !== 0) book.run(name, by)
+    for (const [name, amount] of sortByName(batch.totals)) if (amount !== 0) addTotal.run(name, amount)
     taskBytes.book(batch)
   }
 }

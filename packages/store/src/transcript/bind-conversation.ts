@@ -34,7 +34,7 @@ export function createConversationBinder({
 }: BindingDeps): ConversationBinding {
   return {
     hasConversation: async conversation => bindings.findStoreThread(conversation) !== undefined,
-    bindStore: (key, conversation, reader) =>
+    bindStore: (key, conversation, threadReaders) =>
       write(
         () => {
           const [thread, storeThread] = readBatch(db, [
@@ -42,7 +42,7 @@ export function createConversationBinder({
             () => (typeof conversation === 'number' ? conversation : bindings.findStoreThread(conversation)),
           ])
           if (storeThread !== undefined)
-            threadWriter.bind(key, thread, storeThread, reader && JSON.stringify(reader.toSorted()))
+            threadWriter.bind(key, thread, storeThread, threadReaders && JSON.stringify(threadReaders.toSorted()))
           return storeThread !== undefined
         },
         { conflictKeys: () => [transcriptConflict(key)] },

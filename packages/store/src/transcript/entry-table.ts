@@ -106,10 +106,10 @@ interface ReadCache {
   readonly isExact: boolean
 }
 
-function createRowReader(said: StoreEntries) {
+function createRowReader(storeEntries: StoreEntries) {
   function readStore({ store_seq, piece, role, thread_id }: TranscriptRow, { entriesByMessage, isExact }: ReadCache) {
     const seq = store_seq ?? 0
-    if (!entriesByMessage.has(seq)) entriesByMessage.set(seq, said.read(seq, thread_id, isExact))
+    if (!entriesByMessage.has(seq)) entriesByMessage.set(seq, storeEntries.read(seq, thread_id, isExact))
     const bodies = entriesByMessage.get(seq)
     return bodies?.[piece ?? 0] ?? (bodies?.[0] && buildTombstone(bodies[0], piece ?? 0, role))
   }

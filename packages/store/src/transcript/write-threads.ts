@@ -77,7 +77,7 @@ export function createThreadWriter({ db, threads, table, bindings, usage }: Writ
       threads.requireWriter(key, request, now)
       const thread = appendAllNewEntries(batch, key)
       const { requestedEntries, extent } = appendMessages(table, thread, splitMessages(entries))
-      settle(key.owner, thread, extent, request?.most)
+      settle(key.owner, thread, extent, request?.quota)
       return requestedEntries
     },
     replace(key, entries, { request, now }) {
@@ -85,7 +85,7 @@ export function createThreadWriter({ db, threads, table, bindings, usage }: Writ
       table.clear(thread.id)
       const { requestedEntries, extent } = insertEntries(table, { ...empty, id: thread.id }, firstOfEachId(entries))
       for (const entry of requestedEntries) table.addNames(thread.id, entry, true)
-      settle(key.owner, thread, extent, request?.most)
+      settle(key.owner, thread, extent, request?.quota)
       return requestedEntries
     },
     // A thread for other readers than before is written again from its beginning.

@@ -138,7 +138,7 @@ function createKeptEmbedding<Item extends StorageItem>(
     const storedEmbedding = await records.get(recordKey)
     if (storedEmbedding) return storedEmbedding.value as readonly number[]
     const embedding = await embed(text)
-    const ties = isApart && item ? { like: sourceOf(item) } : {}
+    const ties = isApart && item ? { source: sourceOf(item) } : {}
     await records.insert(recordKey, copyJson([...embedding]), ties).catch(ignoreFull)
     return embedding
   }

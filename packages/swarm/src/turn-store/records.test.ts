@@ -60,11 +60,11 @@ test('a search result from a shared item has that item’s ties, quota and time'
   inserted.length = 0
   await data.storage('orders').take('two teas', 1)
   const source = { kind: 'swarm-shared-item:orders', owner: 'agent:desk', key: '1' }
-  const ties = { most, until: now + 2 * dayMs, message: 7 }
+  const ties = { quota: most, expiresAt: now + 2 * dayMs, message: 7 }
   const kind = 'swarm-shared-embedding:orders'
   expect(inserted).toEqual([
     { kind, ties },
-    { kind, ties: { ...ties, like: source } },
+    { kind, ties: { ...ties, source } },
   ])
 })
 
@@ -73,6 +73,6 @@ test('a search result from its own conversation disappears with the message, als
   const old = { kind: 'swarm-embedding', owner: 'agent:desk', key: 'x' }
   await memory.put(old, [1])
   await data.storage('notes').take('tea', 1)
-  expect(inserted).toMatchObject([{ kind: 'swarm-own-embedding', ties: { message: 7, until: now + 30 * dayMs } }])
+  expect(inserted).toMatchObject([{ kind: 'swarm-own-embedding', ties: { message: 7, expiresAt: now + 30 * dayMs } }])
   expect(await memory.get(old)).toBeUndefined()
 })

@@ -136,7 +136,7 @@ export function createSharedTies(
     const retention = findKeeping(recordKey)
     if (!retention) return undefined
     const message = retention.forgets ? messageNumber : undefined
-    return { most: quota, until: now() + retention.keep_days * dayMs, ...(message !== undefined && { message }) }
+    return { quota, expiresAt: now() + retention.keep_days * dayMs, ...(message !== undefined && { message }) }
   }
 }
 

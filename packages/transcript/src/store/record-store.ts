@@ -23,14 +23,14 @@ export interface RecordTies {
   /** A person, by channel and address, `via @local@domain`. Deleting this person's data removes the record. */
   readonly person?: string | undefined
   /** The time at which the record expires, ms. */
-  readonly until?: number | undefined
+  readonly expiresAt?: number | undefined
   /** The owner's quota for counted kinds (`swarm-shared-…`). A write that exceeds it is rejected (`too_large`). */
-  readonly most?: RecordQuota | undefined
+  readonly quota?: RecordQuota | undefined
   /**
    * The record that this one is derived from. This record is removed with the same message and person, and at the same time. Without the source
    * record, this one cannot be created.
    */
-  readonly like?: RecordKey | undefined
+  readonly source?: RecordKey | undefined
 }
 
 /** The number of records that an owner has or may have, and their size in bytes. */

@@ -49,7 +49,7 @@ export interface WriteRequest {
   /** The lock under which the caller writes. Without it the write fails while another writer holds the lock. */
   readonly token?: string | undefined
   /** The owner's quota. A write that exceeds it is rejected (`too_large`). Stores that last as long as the process may ignore it. */
-  readonly most?: OwnerQuota | undefined
+  readonly quota?: OwnerQuota | undefined
 }
 
 /** The amount of data that an owner has or may have: threads, entries, and the size of their content in bytes. */

@@ -92,7 +92,7 @@ async function askOperator(asked: OperatorQuestion, deps: OperatorQuestionDeps):
   const id = nameQuestion(asked)
   const asked_at = isoTime(system.now())
   const question = { id, agent, member, from, text, asked_at, correlation_id: correlationId }
-  const keep = () => records.insert(recordKeyOf(id), question as Json, { until: system.now() + maxAgeMs })
+  const keep = () => records.insert(recordKeyOf(id), question as Json, { expiresAt: system.now() + maxAgeMs })
   const isNew = await keep()
   system.log.info({ correlation_id: correlationId, agent, question: id }, 'an agent asks an operator')
   if (isNew && asked.mail !== undefined) void mailQuestion(id, asked, deps)

@@ -64,12 +64,12 @@ export function openNotifyConnection(options: NotifyConnectionOptions): NotifyCo
   }
 
   // Checks do not queue after a slow one, because each has to show the present.
-  const checkOnce = oneAtATime(async () => {
+  const checkConnection = oneAtATime(async () => {
     if (onClock) await readClock(connection, onClock)
     if (holder !== undefined) await checkHeartbeat(holder)
   })
   /** The timer of the checks. A working gateway watches the other gateways and the tables. */
-  const checkTimer = setInterval(() => void checkOnce(), heartbeatCheckMs).unref()
+  const checkTimer = setInterval(() => void checkConnection(), heartbeatCheckMs).unref()
 
   return {
     opened: connection.opened,

@@ -3,8 +3,8 @@ import { lockNumberOf } from './lock-number.ts'
 
 /** Formats the statements that each of our connections runs first. */
 export function formatSetUp(schema: string): string {
-  const own = { application_name: `'postern ${schema}'`, search_path: `"${schema}"` }
-  return Object.entries({ ...session, ...own })
+  const parameters = { application_name: `'postern ${schema}'`, search_path: `"${schema}"` }
+  return Object.entries({ ...session, ...parameters })
     .map(([name, value]) => `SET ${name} = ${value}`)
     .join('; ')
 }
@@ -31,14 +31,14 @@ const session: Readonly<Record<string, string>> = {
 export const operatorLimits = "SET statement_timeout = '10s'; SET lock_timeout = '10s'"
 
 /** The number of shards. Further connections share one. A gateway has four connections that write. */
-const mostShards = 256
+const maxShards = 256
 
 /**
  * Formats the choice of a shard of totals that no other connection has now. A shared shard is also correct, but its connections wait for each other.
  */
 export function formatShard(schema: string): string {
   const first = lockNumberOf(`${schema} shards`)
-  const free = `SELECT shard FROM generate_series(1, ${mostShards}) AS shard WHERE pg_try_advisory_lock(${first} + shard) LIMIT 1`
+  const free = `SELECT shard FROM generate_series(1, ${maxShards}) AS shard WHERE pg_try_advisory_lock(${first} + shard) LIMIT 1`
   return `SELECT set_config('postern.shard', coalesce((${free}), 0)::text, false)`
 }
 

@@ -67,7 +67,7 @@ function nameSubqueries(sql: string): string {
   const ends = [...sql.matchAll(/\bFROM \(/g)].map(({ index, 0: match }) => findClosing(sql, index + match.length) + 1)
   const unnamed = ends.filter(index => !/^ (?!WHERE|ORDER|GROUP|LIMIT)\w/.test(sql.slice(index)))
   return unnamed
-    .toSorted((left, right) => right - left)
+    .toSorted((first, second) => second - first)
     .reduce((text, index, at) => `${text.slice(0, index)} AS selected_${at}${text.slice(index)}`, sql)
 }
 

@@ -111,5 +111,5 @@ function dedupe(planned: readonly PlannedDelivery[]): readonly PlannedDelivery[]
 }
 
 function toBroadcast({ channel: via, target, after_id: after, until_id: until, ...row }: BroadcastRow): Broadcast {
-  return { ...row, via, target: parseJson(target), after, until }
+  return { ...row, via, target: parseJson(target), after, lastPeer: until }
 }

@@ -1,6 +1,6 @@
 // Hands deliveries of an answer to the worker of this process.
 import type { Delivery, DeliveryConsumer, DeliveryTicket, WorkStore } from '@postern/pipeline'
-import type { Ownership } from '../../sql/ownership.ts'
+import type { WriterExclusivity } from '../../sql/ownership.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { InDoubtLeases } from '../in-doubt-leases.ts'
 import { createInDoubtLeases } from '../in-doubt-leases.ts'
@@ -19,7 +19,7 @@ export interface InProcessDeliveries
   readonly inDoubt: InDoubtLeases
 }
 
-export function createInProcessDeliveries(db: Sql, { isSoleWriter }: Ownership): InProcessDeliveries {
+export function createInProcessDeliveries(db: Sql, { isSoleWriter }: WriterExclusivity): InProcessDeliveries {
   const { setConsumer, ...slots } = createInProcessQueue<Delivery, DeliveryTicket, DeliveryConsumer>({ isSoleWriter })
   return {
     ...((isSoleWriter || db.prepareCheck) && { setDeliveryConsumer: setConsumer }),

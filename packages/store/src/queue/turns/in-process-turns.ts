@@ -1,10 +1,10 @@
 // Hands new turns to the worker of this process.
 import type { Turn, TurnConsumer, TurnTicket, WorkStore } from '@postern/pipeline'
-import type { NotedMessage } from '../../messages/first-messages.ts'
+import type { InsertedMessage } from '../../messages/first-messages.ts'
 import { isSmall, toStoredFirst } from '../../messages/first-messages.ts'
 import type { MessageDraft } from '../../messages/message-draft.ts'
 import type { StoredMessage } from '../../messages/read-message.ts'
-import type { Ownership } from '../../sql/ownership.ts'
+import type { WriterExclusivity } from '../../sql/ownership.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 import type { ContinuedTurns } from '../continued-turns.ts'
@@ -29,7 +29,7 @@ export interface InProcessTurns
   /** Keeps a slot for the turn of a message, if it can be inserted with its lease. `thread` is undefined for a message that begins one. */
   keepSlot(batch: Batch, draft: MessageDraft, thread: number | undefined): TurnSlot | undefined
   /** Begins a turn that was inserted with its lease: within its transaction, if the agent allows that, or when the transaction is durable. */
-  begin(batch: Batch, slot: TurnSlot, first: { readonly draft: MessageDraft; readonly noted: NotedMessage }): void
+  begin(batch: Batch, slot: TurnSlot, first: { readonly draft: MessageDraft; readonly noted: InsertedMessage }): void
   /** Reserves slots for the leased turns, ends the poll and returns the turns. */
   hold(batch: Batch, request: PollRequest<TurnConsumer>, leased: LeasedWork<Turn>): readonly Turn[]
 }
@@ -38,7 +38,7 @@ export function createInProcessTurns({
   db,
   now,
   isSoleWriter,
-}: Pick<StoreContext, 'db' | 'now'> & Ownership): InProcessTurns {
+}: Pick<StoreContext, 'db' | 'now'> & WriterExclusivity): InProcessTurns {
   const { setConsumer, keepSlot, limitRequest, hold } = createInProcessQueue<Turn, TurnTicket, TurnConsumer>({
     isSoleWriter,
   })

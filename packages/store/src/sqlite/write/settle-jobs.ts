@@ -27,26 +27,26 @@ export function createJobSettlement({ durability }: Transactions, { onDurable, o
     onUndone?.(batch, true)
   }
 
-  function waitForDisk(written: CommittedTransaction, { reach }: DurabilityPoint): void {
+  function waitForDisk(transaction: CommittedTransaction, { reach }: DurabilityPoint): void {
     const laterTransactions: CommittedTransaction[] = []
     syncing += 1
     behindNewestSync = laterTransactions
     reach(error => {
       syncing -= 1
       if (behindNewestSync === laterTransactions) behindNewestSync = undefined
-      if (error) rejectLost(written, error)
-      else resolveJobs(written)
+      if (error) rejectLost(transaction, error)
+      else resolveJobs(transaction)
       for (const laterTransaction of laterTransactions) resolveJobs(laterTransaction)
       if (syncing === 0) onSynced?.()
     })
   }
 
   return {
-    settle(written) {
-      if (durability && written.jobs.some(({ isDurable }) => isDurable)) waitForDisk(written, durability)
+    settle(transaction) {
+      if (durability && transaction.jobs.some(({ isDurable }) => isDurable)) waitForDisk(transaction, durability)
       // The transaction may have read rows that are not on disk yet. A turn must not be leased before its message is acknowledged.
-      else if (behindNewestSync) behindNewestSync.push(written)
-      else resolveJobs(written)
+      else if (behindNewestSync) behindNewestSync.push(transaction)
+      else resolveJobs(transaction)
     },
     async whenSynced() {
       if (syncing === 0) return

@@ -32,8 +32,8 @@ export function createWriter(
   function enqueue<T>(operation: Operation<T>, terms: WriteJobOptions): Promise<T> {
     return new Promise((resolve, reject) => {
       if (isClosed) return reject(new Error('the store is closed'))
-      const told = { resolve: resolve as WriteJob['resolve'], reject }
-      queue.add({ isDurable: true, isLast: false, size: 0, ...terms, operation, ...told })
+      const callbacks = { resolve: resolve as WriteJob['resolve'], reject }
+      queue.add({ isDurable: true, isLast: false, size: 0, ...terms, operation, ...callbacks })
     })
   }
 

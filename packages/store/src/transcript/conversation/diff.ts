@@ -30,24 +30,27 @@ export function createDiffFinder(
   const findOriginal = (seq: number): OriginalMessage | undefined =>
     isMessage.get(seq) ? readMessage(seq).content : responses.find(seq)?.response
 
-  return (seq, said) => {
+  return (seq, entries) => {
     const original = findOriginal(seq)
-    if (original) return describeDifference(original, said)
+    if (original) return describeDifference(original, entries)
     // A message from elsewhere was not sent to this gateway, but its channel is known.
-    const via = said[0].role === 'user' ? findVia.get(seq)?.channel : undefined
-    if (via === undefined) return { of: said.length }
+    const via = entries[0].role === 'user' ? findVia.get(seq)?.channel : undefined
+    if (via === undefined) return { of: entries.length }
     const channelMembers = {
       received_via: via,
       recipient_capabilities: { mention_relay: channels.mentionRelayOf(via) },
     }
-    return { of: said.length, patch: { set: channelMembers } }
+    return { of: entries.length, patch: { set: channelMembers } }
   }
 }
 
-function describeDifference(handled: OriginalMessage, said: Entries): LosslessDiff {
+function describeDifference(handled: OriginalMessage, entries: Entries): LosslessDiff {
   const message = parseJsonText(JSON.stringify(handled)) as Foreign
-  const [reconstructed] = normalizedCodec.write(said, { marker: 'none' })
+  const [reconstructed] = normalizedCodec.write(entries, { marker: 'none' })
   // An answer without parts was deleted.
   const isEmpty = 'status' in handled && handled.parts.length === 0
-  return normalizedCodec.diffOf(said, isEmpty && reconstructed ? { ...message, parts: reconstructed.parts } : message)
+  return normalizedCodec.diffOf(
+    entries,
+    isEmpty && reconstructed ? { ...message, parts: reconstructed.parts } : message,
+  )
 }

@@ -94,19 +94,19 @@ export function createStoreEntries(
       const noteEntries = notes.read(seq, thread_id)
       if (noteEntries) return noteEntries
       const row = findStored.get(seq)
-      const diffOf = (said: EntryRun) => (isExact ? findDiff(seq, said) : { of: said.length })
+      const diffOf = (entryRun: EntryRun) => (isExact ? findDiff(seq, entryRun) : { of: entryRun.length })
       return row && writeEntries(row, thread_id, { diffOf, chats: channels.chats })
     },
     listNew(bound, limit) {
       const { thread, store_thread, position: from, reader } = bound
-      const said =
+      const entryRun =
         reader === null
           ? mergeByPosition(
               listNew.all(store_thread, from, thread, limit),
               notes.listNew(store_thread, from, thread, limit),
             )
           : listOwn.all(store_thread, from, thread, limit, reader)
-      return mergeByPosition(said, listGatewayReplies(bound, limit)).slice(0, limit)
+      return mergeByPosition(entryRun, listGatewayReplies(bound, limit)).slice(0, limit)
     },
     findOpenPosition(storeThread) {
       const firstOpenTurn = findFirstOpen.get(storeThread)?.message ?? Number.MAX_SAFE_INTEGER

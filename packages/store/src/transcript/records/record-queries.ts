@@ -3,16 +3,14 @@ import { rowLocksOf } from '../../sql/engine-defaults.ts'
 import type { Sql } from '../../sql/sql.ts'
 import { endZeroTotals } from '../../transaction/zero-totals.ts'
 
-/** The most expired records that one insert deletes. It is more than one, so that the table does not grow. */
+/** The maximum number of expired records that one insert deletes. It is more than one, so that the table does not grow. */
 const maxPurged = 20
 
 export function prepareRecordQueries(db: Sql) {
   const at = 'kind = ? AND owner = ? AND key = ?'
   const isUnexpired = '(expires_at IS NULL OR expires_at > ?)'
   return {
-    findTies: db.prepare<TiesRow>(
-      `SELECT message, person, expires_at AS until FROM records WHERE ${at} AND ${isUnexpired}`,
-    ),
+    findTies: db.prepare<TiesRow>(`SELECT message, person, expires_at FROM records WHERE ${at} AND ${isUnexpired}`),
     find: db.prepare<RecordRow>(`SELECT key, version, value FROM records WHERE ${at} AND ${isUnexpired}`),
     insert: db.prepare(
       `INSERT OR IGNORE INTO records (kind, owner, key, version, value, message, person, expires_at)
@@ -52,6 +50,6 @@ export interface RecordRow {
   readonly value: string
 }
 
-export interface TiesRow extends Readonly<Partial<Record<'message' | 'until', number | null | undefined>>> {
+export interface TiesRow extends Readonly<Partial<Record<'message' | 'expires_at', number | null | undefined>>> {
   readonly person?: string | null | undefined
 }

@@ -31,22 +31,24 @@ export function createRecordStore(context: StoreContext): OwnedRecordStore {
   return {
     get: async key => readOptional(findAnywhere(key)),
     insert: (key, value, ties = {}) =>
-      writeRecord(key, ties.most, () => {
+      writeRecord(key, ties.quota, () => {
         queries.purge.run(now())
         queries.endOver.run(...keyValues(key), now())
         if (findAnywhere(key)) return false
-        const tiesRow = ties.like ? queries.findTies.get(...keyValues(ties.like), now()) : ties
+        const tiesRow = ties.source
+          ? queries.findTies.get(...keyValues(ties.source), now())
+          : { ...ties, expires_at: ties.expiresAt }
         if (!tiesRow) return false
         const values = [...keyValues(key), formatJson(value), ...tieValues(tiesRow)] as const
-        return keptData.within(key.owner, ties.most, () => queries.insert.run(...values).changes > 0)
+        return keptData.within(key.owner, ties.quota, () => queries.insert.run(...values).changes > 0)
       }),
     swap: (key, version, value, ties) =>
-      writeRecord(key, ties?.most, () => {
-        const { message = null, person = null, until = null, most } = ties ?? {}
+      writeRecord(key, ties?.quota, () => {
+        const { message = null, person = null, expiresAt = null, quota } = ties ?? {}
         if (message !== null && !queries.hasMessage.get(message)) return false
-        return keptData.within(key.owner, most, () => {
+        return keptData.within(key.owner, quota, () => {
           const isFirst = queries.swap.run(formatJson(value), ...keyValues(key), version).changes > 0
-          if (isFirst && ties) queries.tie.run(...keyValues(key), message, person, until)
+          if (isFirst && ties) queries.tie.run(...keyValues(key), message, person, expiresAt)
           return isFirst
         })
       }),
@@ -98,8 +100,8 @@ function listConflicts({ kind, owner, key }: RecordKey, quota?: RecordQuota): re
   return [JSON.stringify(['record', kind, owner, key]), ...(quota ? [JSON.stringify(['kept', owner])] : [])]
 }
 
-function tieValues({ message = null, person = null, until = null }: TiesRow) {
-  return [message, person, until] as const
+function tieValues({ message = null, person = null, expires_at = null }: TiesRow) {
+  return [message, person, expires_at] as const
 }
 
 function readOptional(row: RecordRow | undefined): StoredRecord | undefined {

@@ -118,7 +118,8 @@ describe('a record', () => {
 
   test('is hidden when it expires, and a later insertion deletes it', async () => {
     const kind = 'swarm-shared-item:x'
-    const insert = (key: string, until?: number) => store.records.insert(recordKeyOf(key, kind), 1, { until })
+    const insert = (key: string, until?: number) =>
+      store.records.insert(recordKeyOf(key, kind), 1, { expiresAt: until })
     const count = async () => (await store.records.readQuota('agent:shop')).records
     for (let at = 0; at < 30; at += 1) await insert(`old ${at}`, time + dayMs)
     time += dayMs - 1
@@ -156,16 +157,16 @@ describe('a derived record', () => {
   test('disappears with its source’s message, and counts in the same quota', async () => {
     const [anns] = [await admit('m1', ann.address), await admit('m2', '@bob@mail.test')]
     await store.records.insert(source, 'words', { message: anns })
-    expect(await store.records.insert(derived, [1, 2], { like: source, most })).toBe(true)
+    expect(await store.records.insert(derived, [1, 2], { source, quota: most })).toBe(true)
     expect(await store.records.readQuota('agent:shop')).toMatchObject({ records: 2 })
     await store.forgetPerson({ addresses: [ann] })
     expect(await store.records.get(derived)).toBeUndefined()
-    expect(await store.records.insert(derived, [1, 2], { like: source })).toBe(false)
+    expect(await store.records.insert(derived, [1, 2], { source })).toBe(false)
   })
 
   test('disappears when its source expires', async () => {
-    await store.records.insert(source, 'words', { until: time + dayMs })
-    await store.records.insert(derived, [1, 2], { like: source, until: time + 9 * dayMs })
+    await store.records.insert(source, 'words', { expiresAt: time + dayMs })
+    await store.records.insert(derived, [1, 2], { source, expiresAt: time + 9 * dayMs })
     time += dayMs
     expect(await store.records.get(derived)).toBeUndefined()
   })
@@ -212,7 +213,7 @@ describe('"forget me"', () => {
       subject: about.subject,
       address: ann.address,
     }
-    await store.records.insert(recordKey, value, { ...tie, until: time + dayMs })
+    await store.records.insert(recordKey, value, { ...tie, expiresAt: time + dayMs })
     await store.forgetPerson(await ask())
     const left = (await store.records.get(recordKey))?.value
     expect(left === undefined).toBe(!isKept)
@@ -228,7 +229,7 @@ describe('"forget me"', () => {
 describe('the quota of an owner', () => {
   const kind = 'swarm-shared-state'
   const most = { records: 2, bytes: 20 }
-  const put = (key: string, words: string) => store.records.insert(recordKeyOf(key, kind), words, { most })
+  const put = (key: string, words: string) => store.records.insert(recordKeyOf(key, kind), words, { quota: most })
 
   test('refuses a record beyond it completely, but always accepts a smaller one', async () => {
     await put('a', 'x'.repeat(10))
@@ -243,7 +244,7 @@ describe('the quota of an owner', () => {
     })
     const { version = -1 } = (await store.records.get(recordKeyOf('a', kind))) ?? {}
     const swap = (words: string, limit = most) =>
-      store.records.swap(recordKeyOf('a', kind), version, words, { most: limit })
+      store.records.swap(recordKeyOf('a', kind), version, words, { quota: limit })
     await expect(swap('x'.repeat(19))).rejects.toMatchObject({ code: 'too_large' })
     expect(await store.records.get(recordKeyOf('a', kind))).toMatchObject({ version, value: 'x'.repeat(10) })
     expect(await swap('x'.repeat(9), { records: 0, bytes: 0 })).toBe(true)
@@ -251,7 +252,7 @@ describe('the quota of an owner', () => {
   })
 
   test('counts no other kinds or owners, and shrinks when records disappear', async () => {
-    await store.records.insert(recordKeyOf('free', 'pending-action'), 'x'.repeat(100), { most })
+    await store.records.insert(recordKeyOf('free', 'pending-action'), 'x'.repeat(100), { quota: most })
     await store.records.insert({ kind, owner: 'agent:other', key: 'a' }, 1)
     await put('a', '')
     expect(await store.records.readQuota('agent:shop')).toEqual({ records: 1, bytes: 2 })

@@ -11,5 +11,5 @@ const listQuota = (owner: string, quota: OwnerQuota | undefined) => (quota ? [JS
 
 export const listWritten = (key: ThreadKey, request: WriteRequest | undefined) => [
   transcriptConflict(key),
-  ...listQuota(key.owner, request?.most),
+  ...listQuota(key.owner, request?.quota),
 ]

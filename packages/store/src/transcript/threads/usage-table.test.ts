@@ -37,7 +37,9 @@ function createChanger({ transcript }: GatewayStore, { roll, oneIn, name }: Dice
     if (oneIn(8)) return transcript.forget(thread)
     const ids = Array.from({ length: roll(8) }, () => (oneIn(4) ? 'again' : name()))
     const entries = sketchEntries(thread.thread_id, [...new Set(ids)], roll(400))
-    return oneIn(3) ? transcript.replace(thread, entries, { most }) : transcript.append(thread, entries, { most })
+    return oneIn(3)
+      ? transcript.replace(thread, entries, { quota: most })
+      : transcript.append(thread, entries, { quota: most })
   }
 
   return { change: (owner: string) => change(owner).catch(tolerate), countRefused: () => refused }
@@ -72,9 +74,11 @@ describe('the usage of an owner', () => {
     const { store } = await openStoreUnderTest()
     const { transcript } = store
     const thread = await transcript.openThread('ann', { transport: 'x', key: 'k' }, most)
-    await transcript.replace(thread, sketchEntries(thread.thread_id, ['first'], 10), { most })
+    await transcript.replace(thread, sketchEntries(thread.thread_id, ['first'], 10), { quota: most })
     const many = Array.from({ length: 31 }, (_, index) => `e${index}`)
-    await expect(transcript.replace(thread, sketchEntries(thread.thread_id, many, 1), { most })).rejects.toMatchObject({
+    await expect(
+      transcript.replace(thread, sketchEntries(thread.thread_id, many, 1), { quota: most }),
+    ).rejects.toMatchObject({
       code: 'too_large',
       message: 'Cannot store: with it you would have more than 30 entries',
     })

@@ -42,7 +42,7 @@ function describeEndings(open: OpenStore): void {
       await store.act([sketchDeletion('p1', [], [{ relation: 'follower', target: { gone: 1 } }])], 'c')
       await expect(store.expand(held, [], { after, isDone: true })).rejects.toThrow(LeaseLost)
       const undoing = await leaseOnlyBroadcast(store)
-      expect(undoing).toMatchObject({ target: { gone: 1 }, after: 0, until: held.until })
+      expect(undoing).toMatchObject({ target: { gone: 1 }, after: 0, lastPeer: held.lastPeer })
       await expansionPage(store, undoing, 0, 9)
       const expand = await leaseExpansion(store)
       expect(expand.map(({ to, broadcast: common }) => [to, common])).toEqual([
@@ -145,7 +145,7 @@ function describeBroadcastDurability(open: OpenStore): void {
       advance(60_000)
       try {
         const secondLease = await leaseOnlyBroadcast(store)
-        expect(secondLease).toMatchObject({ id: held.id, after, until: held.until, target: { note: 1 } })
+        expect(secondLease).toMatchObject({ id: held.id, after, lastPeer: held.lastPeer, target: { note: 1 } })
         await expansionPage(store, secondLease, secondLease.after, 9)
         expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['ada', 'bob'])
         expect(await store.findResponse('gone')).toMatchObject({

@@ -31,9 +31,9 @@ export function leaseExpansion(store: Store, limit = 99): Promise<readonly Deliv
 }
 
 /** Lists the next peers for a broadcast. */
-async function nextPage(store: Store, { agent, via, relation, until }: Broadcast, after: number, limit: number) {
+async function nextPage(store: Store, { agent, via, relation, lastPeer }: Broadcast, after: number, limit: number) {
   const relations = await store.listRelations({ agent, via, relation, after, limit })
-  return relations.filter(({ number }) => number <= until)
+  return relations.filter(({ number }) => number <= lastPeer)
 }
 
 function toPlans(page: readonly Relation[]): readonly PlannedDelivery[] {

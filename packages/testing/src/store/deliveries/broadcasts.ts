@@ -126,7 +126,7 @@ function describeBroadcastFencing(open: OpenStore): void {
       expect(await leaseBroadcasts(store, 'another')).toEqual([])
       advance(60_000)
       const [second] = await leaseBroadcasts(store, 'another')
-      expect(second).toMatchObject({ id: first.id, after, until: first.until })
+      expect(second).toMatchObject({ id: first.id, after, lastPeer: first.lastPeer })
       if (!second) return
       const ahead = await expansionPage(store, second, second.after, 1)
       // The first worker returns with the page that the second one has done already, and with the next page.
@@ -143,10 +143,10 @@ function describeBroadcastFencing(open: OpenStore): void {
       await broadcast(store)
       const held = await leaseOnlyBroadcast(store)
       const late = toDeliveryPlan('late')
-      await store.expand(held, [], { after: held.until, isDone: false })
-      await expect(store.expand(held, [late], { after: held.until - 1, isDone: true })).rejects.toThrow(LeaseLost)
-      await store.expand(held, [], { after: held.until, isDone: true })
-      await expect(store.expand(held, [late], { after: held.until, isDone: true })).rejects.toThrow(LeaseLost)
+      await store.expand(held, [], { after: held.lastPeer, isDone: false })
+      await expect(store.expand(held, [late], { after: held.lastPeer - 1, isDone: true })).rejects.toThrow(LeaseLost)
+      await store.expand(held, [], { after: held.lastPeer, isDone: true })
+      await expect(store.expand(held, [late], { after: held.lastPeer, isDone: true })).rejects.toThrow(LeaseLost)
       advance(10 * leaseMs)
       expect(await leaseBroadcasts(store)).toEqual([])
       expect(await leaseExpansion(store)).toEqual([])

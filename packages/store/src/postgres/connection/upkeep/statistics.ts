@@ -31,7 +31,7 @@ export function createStatistics(): {
   /** Notes that the analysis of a table failed. It is retried, but not at once. */
   forget(table: string): void
 } {
-  const seen = new Map<string, number>()
+  const pageCounts = new Map<string, number>()
   const restsUntil = new Map<string, number>()
   let round = 0
   return {
@@ -39,13 +39,13 @@ export function createStatistics(): {
       round += 1
       // The server ignores an ANALYZE by a user without the right to it, so the table must grow before the next one.
       const grown = outgrown.filter(
-        ({ name, pages }) => pages >= 2 * (seen.get(name) ?? 0) && round >= (restsUntil.get(name) ?? 0),
+        ({ name, pages }) => pages >= 2 * (pageCounts.get(name) ?? 0) && round >= (restsUntil.get(name) ?? 0),
       )
-      for (const { name, pages } of grown) seen.set(name, pages)
+      for (const { name, pages } of grown) pageCounts.set(name, pages)
       return grown.map(({ name }) => name)
     },
     forget(table) {
-      seen.delete(table)
+      pageCounts.delete(table)
       restsUntil.set(table, round + looksUntilRetry)
     },
   }
