@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { formatRecord } from '@postern/operator/views'
 import type { MessageRecord, Refusal, TurnContext } from '@postern/pipeline'
-import { rebuildGiven } from '@postern/pipeline'
+import { rebuildAgentInput } from '@postern/pipeline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, gatewayOrigin, openTestGateway, operatorToken, testIntakeSecret } from '../setup/gateway.ts'
@@ -107,7 +107,7 @@ async function rebuild({ number, turn }: MessageRecord) {
   const recordedInput = turn?.attempts.at(-1)?.given
   if (!running || !storedTurn || !recordedInput) throw new Error('there is nothing to build again')
   const turnContext = { store, channels: open, system } as unknown as TurnContext
-  return rebuildGiven(storedTurn, recordedInput, { turnContext, running })
+  return rebuildAgentInput(storedTurn, recordedInput, { turnContext, running })
 }
 
 test('the agent’s input changes when an author deletes a message, and the record names it', async () => {

@@ -33,7 +33,7 @@ export type TurnReason =
   | 'not_received'
   | 'said_nothing'
 
-/** The facts from which the message that an agent got can be rebuilt (`rebuildGiven`). */
+/** The facts from which the message that an agent got can be rebuilt (`rebuildAgentInput`). */
 export interface GivenMessage {
   /** The `seq` of each entry in its history, oldest first. */
   readonly history: readonly number[]

@@ -14,7 +14,7 @@ const held: Broadcast = {
   relation: 'follower',
   target: { note: 1 },
   after: 0,
-  until: 1_000,
+  lastPeer: 1_000,
 }
 
 /** Returns this many followers, with the numbers 2, 4, 6, … */
@@ -96,7 +96,7 @@ describe('expandBroadcast()', () => {
   })
 
   test('omits later followers', async () => {
-    const { pages } = await expandTo(followers(500), { until: 404 })
+    const { pages } = await expandTo(followers(500), { lastPeer: 404 })
     expect(pages.map(({ to, after, isDone }) => [to.length, after, isDone])).toEqual([
       [200, 400, false],
       [2, 404, true],

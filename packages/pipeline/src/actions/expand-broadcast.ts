@@ -24,11 +24,11 @@ export async function expandBroadcast(
   broadcast: Broadcast,
   { store, results, channels, isClosed, system }: BroadcastExpansion,
 ): Promise<void> {
-  const { via, agent, relation, until } = broadcast
+  const { via, agent, relation, lastPeer } = broadcast
   let { after } = broadcast
   while (!isClosed()) {
     const relations = await store.listRelations({ via, agent, relation, limit: pageSize, after })
-    const page = relations.filter(({ number }) => number <= until)
+    const page = relations.filter(({ number }) => number <= lastPeer)
     const deliveries = planPage(broadcast, page, { channels, system })
     const isDone = deliveries === undefined || page.length < pageSize
     after = page.at(-1)?.number ?? after

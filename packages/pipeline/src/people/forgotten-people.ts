@@ -74,6 +74,8 @@ function describeSpeaker(
   return describeSender({ agent, content, flags }, channels) ?? { addresses: [{ via, address: sender.address }] }
 }
 
-function isSame(left: PersonAddress, right: PersonAddress): boolean {
-  return left.via === right.via && left.address === right.address && (left.subject ?? right.subject) === right.subject
+function isSame(first: PersonAddress, second: PersonAddress): boolean {
+  return (
+    first.via === second.via && first.address === second.address && (first.subject ?? second.subject) === second.subject
+  )
 }

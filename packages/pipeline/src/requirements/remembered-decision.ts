@@ -58,7 +58,9 @@ export function planRemembered(
   requirement: RequirementRecord,
   { remember: scope, outcome, resolver }: RequirementDecision,
   { sender, now }: { readonly sender: Sender; readonly now: number },
-): { readonly recordKey: RememberedRecordKey; readonly value: RememberedDecision; readonly until: number } | undefined {
+):
+  | { readonly recordKey: RememberedRecordKey; readonly value: RememberedDecision; readonly expiresAt: number }
+  | undefined {
   const action = readApproval(requirement.policy)
   if (!scope || !action?.remember) return undefined
   const subjectFields = describeRememberedSubject(requirement, action, sender)
@@ -66,7 +68,7 @@ export function planRemembered(
   const recordKey = rememberedRecordKey(
     scope === 'conversation' ? { ...subjectFields, thread: requirement.thread } : subjectFields,
   )
-  const until = now + action.remember.days * dayMs
+  const expiresAt = now + action.remember.days * dayMs
   const value = {
     id: recordKey.key,
     requirement: requirement.id,
@@ -81,9 +83,9 @@ export function planRemembered(
     address: requirement.address,
     resolver: [resolver.method, resolver.subject].filter(Boolean).join(' '),
     given_at: isoTime(now),
-    expires_at: isoTime(until),
+    expires_at: isoTime(expiresAt),
   } as const
-  return { recordKey, value, until }
+  return { recordKey, value, expiresAt }
 }
 
 function describeRememberedSubject(
@@ -107,8 +109,10 @@ function describeRememberedSubject(
 export function listRememberedIds(requirement: RequirementRecord, sender: Sender): readonly string[] {
   const action = readApproval(requirement.policy)
   if (!action) return []
-  const about = describeRememberedSubject(requirement, action, sender)
-  return [{ ...about, thread: requirement.thread }, about].map(subjectFields => rememberedRecordKey(subjectFields).key)
+  const subject = describeRememberedSubject(requirement, action, sender)
+  return [{ ...subject, thread: requirement.thread }, subject].map(
+    subjectFields => rememberedRecordKey(subjectFields).key,
+  )
 }
 
 /** Returns the channel and address of a person as one key, by which their decisions are found and deleted. */

@@ -77,11 +77,11 @@ const minRetryAfterMs = 1_000
 function computeRetryDelay(
   error: unknown,
   attempt: number,
-  chance: number,
+  random: number,
   { initialDelayMs, maxDelayMs }: RetryPolicy,
 ): number {
   const delayMs = Math.min(maxDelayMs, initialDelayMs * 2 ** (attempt - 1))
-  const backoff = delayMs * (0.5 + chance / 2)
+  const backoff = delayMs * (0.5 + random / 2)
   if (!(error instanceof Unavailable) || error.retryAfter === undefined) return backoff
   const retryAfterMs = Math.max(minRetryAfterMs, error.retryAfter * 1000)
   return attempt > maxHonoredRetryAfter ? Math.max(retryAfterMs, backoff) : retryAfterMs

@@ -12,7 +12,7 @@ import type { PlannedAction } from '../ports/records/work/answer.ts'
 import type { Turn } from '../ports/records/work/turn.ts'
 import type { RunningAgent } from '../ports/turn/running-agent.ts'
 import type { TurnContext } from '../ports/turn/turn-context.ts'
-import type { Said } from './answer/plan-answer.ts'
+import type { PlannedAnswer } from './answer/plan-answer.ts'
 
 /**
  * Plans a copy of an answer, as a separate mail to the mailbox that its reader has linked. It is stored with the answer, so it is sent only once. An
@@ -20,7 +20,7 @@ import type { Said } from './answer/plan-answer.ts'
  */
 export async function planLinkedCopy(
   turn: Turn,
-  { response }: Partial<Said>,
+  { response }: Partial<PlannedAnswer>,
   turnContext: TurnContext,
   { people }: Pick<RunningAgent, 'people'>,
 ): Promise<readonly PlannedAction[]> {
@@ -102,12 +102,19 @@ function planOperatorNotice(
   if (!addressDirectMessage) return undefined
   const { recipient } = turn.content
   const message = `${recipient} waits for your word. Who asked, and for what, is shown where you decide.`
-  const shown = { kind, requirement, message, title, action_label: 'Look and decide', expires_at: isoTime(expiresAt) }
+  const noticeData = {
+    kind,
+    requirement,
+    message,
+    title,
+    action_label: 'Look and decide',
+    expires_at: isoTime(expiresAt),
+  }
   const letter = {
     id: makeId(system),
     channel,
     to: `@${mailbox}`,
-    parts: [{ kind: 'policy', policy: shown }],
+    parts: [{ kind: 'policy', policy: noticeData }],
     subject: title ?? `${recipient} waits for your word`,
     flag: 'operator_notice',
   } as const

@@ -67,9 +67,9 @@ async function keepLost(turn: Turn, { turnContext, draft, trace }: FailedTurn): 
 }
 
 async function commitFailure(turn: Turn, error: unknown, { turnContext, draft, trace }: FailedTurn): Promise<void> {
-  const begun = draft ?? (await resumeDraft(turn, turnContext))
-  const failure = planFailure(turn, turnContext, describeFailure(error), begun)
-  await turnContext.results.commit(turn, { ...failure, attempt: trace.end('failed', begun.usage) })
+  const existingDraft = draft ?? (await resumeDraft(turn, turnContext))
+  const failure = planFailure(turn, turnContext, describeFailure(error), existingDraft)
+  await turnContext.results.commit(turn, { ...failure, attempt: trace.end('failed', existingDraft.usage) })
 }
 
 /** Commits the failure of an answer that cannot be stored because it is not JSON. It is the agent's fault, so a retry would not help. */
@@ -109,9 +109,9 @@ export function answerUnasked(turn: Turn, { code, sentence }: UnaskedReason, fai
 export function answerFault(turn: Turn, error: unknown, failed: FailedTurn): AnsweredAttempt {
   const { turnContext, draft, trace, stop } = failed
   if (stop.aborted || error instanceof Unavailable) throw error
-  const about = logFieldsOf(turn)
+  const fields = logFieldsOf(turn)
   // After a `TurnAborted` the store refuses the answer because the lease is lost, and that is logged instead.
-  if (!(error instanceof TurnAborted)) turnContext.system.log.error({ ...about, err: error }, 'agent failed')
+  if (!(error instanceof TurnAborted)) turnContext.system.log.error({ ...fields, err: error }, 'agent failed')
   trace.failed(error)
   const reason = error instanceof Error ? error.message : 'agent failed'
   return { answer: planFailure(turn, turnContext, reason, draft), outcome: outcomeOfFault(error) }
@@ -127,5 +127,5 @@ export async function resumeDraft(turn: Turn, { store, system }: TurnContext): P
   const earlier = await store.findAnswer(turn.message)
   if (!earlier) return { id: makeId(system) }
   const { response, rendering } = earlier
-  return { id: response.id, said: { createdAt: response.created_at, rendering } }
+  return { id: response.id, interim: { createdAt: response.created_at, rendering } }
 }

@@ -60,18 +60,18 @@ export async function workTurn(turn: Turn, turnContext: TurnContext, stop: Abort
   }
 }
 
-/** The most repetitions of a commit. Each one means that another turn of the person has committed first. */
-const mostRenewals = 100
+/** The maximum number of repetitions of a commit. Each one means that another turn of the person has committed first. */
+const maxRenewals = 100
 
 /** Commits an answer that the store refused: with a newly computed state if another turn changed the person's state, otherwise as failed. */
 async function commitAnew(
   turn: Turn,
   answer: Answer,
   error: unknown,
-  { turnContext, trace, draft }: Pick<Run, 'turnContext' | 'trace' | 'draft'>,
+  { turnContext, trace, draft }: Pick<TurnRun, 'turnContext' | 'trace' | 'draft'>,
 ): Promise<void> {
   let failed = error
-  for (let renewals = 0; failed instanceof StateChanged && renewals < mostRenewals; renewals += 1) {
+  for (let renewals = 0; failed instanceof StateChanged && renewals < maxRenewals; renewals += 1) {
     try {
       return await turnContext.results.commit(turn, { ...answer, personState: await draft.renewPersonState?.() })
     } catch (error) {
@@ -110,7 +110,7 @@ export function isTurnNews(notice: unknown): notice is NoteNotice | StageNotice 
   return kind === 'note' || kind === 'stage'
 }
 
-async function answerTurn(turn: Turn, run: Omit<Run, 'running' | 'notes'>): Promise<AnsweredAttempt> {
+async function answerTurn(turn: Turn, run: Omit<TurnRun, 'running' | 'notes'>): Promise<AnsweredAttempt> {
   const { turnContext } = run
   const running = turnContext.findAgent(turn.agent)
   if (!running) return answerUnasked(turn, { code: 'agent_removed', sentence: 'there is no such agent any more' }, run)
@@ -130,10 +130,10 @@ function outcomeOf({ response }: Answer, { silence }: TurnTrace): TurnOutcome {
   return response.status === 'failed' ? 'failed' : 'answered'
 }
 
-type Run = Pick<CallDeps, 'turnContext' | 'running' | 'draft' | 'trace' | 'stop' | 'ended' | 'notes'>
+type TurnRun = Pick<CallDeps, 'turnContext' | 'running' | 'draft' | 'trace' | 'stop' | 'ended' | 'notes'>
 
 /** Runs a turn with its notes. A failed turn also keeps its notes, until the next attempt replaces them. */
-async function runWithNotes(turn: Turn, run: Omit<Run, 'notes'>): Promise<Answer> {
+async function runWithNotes(turn: Turn, run: Omit<TurnRun, 'notes'>): Promise<Answer> {
   const notes = openNotes(turn, run.turnContext)
   try {
     const answer = await runAgent(turn, { ...run, notes })
@@ -148,92 +148,107 @@ async function runWithNotes(turn: Turn, run: Omit<Run, 'notes'>): Promise<Answer
 
 /** Opens the notes of a turn. They are created with the first note, because most turns have none. */
 function openNotes(turn: Turn, turnContext: TurnContext): TurnNotes {
-  let made: TurnNotes | undefined
-  let over: 'ended' | 'abandoned' | undefined
+  let created: TurnNotes | undefined
+  let end: 'ended' | 'abandoned' | undefined
   function open(): TurnNotes {
-    if (made) return made
-    made = createTurnNotes(turn, turnContext)
+    if (created) return created
+    created = createTurnNotes(turn, turnContext)
     // A first note after the end of the turn fails like any later note.
-    if (over === 'ended') void made.end()
-    if (over === 'abandoned') void made.abandon().catch(() => undefined)
-    return made
+    if (end === 'ended') void created.end()
+    if (end === 'abandoned') void created.abandon().catch(() => undefined)
+    return created
   }
   return {
     note: note => open().note(note),
     stage: (name, answer) => open().stage(name, answer),
-    has: type => made?.has(type) === true,
+    has: type => created?.has(type) === true,
     beginCall: call => open().beginCall(call),
     async abandon() {
-      over = 'abandoned'
-      await made?.abandon()
+      end = 'abandoned'
+      await created?.abandon()
     },
     async end() {
       // A retried turn replaces its earlier notes, even if it has none.
-      const notes = made ?? (turn.token > 1 ? open() : undefined)
-      over = 'ended'
+      const notes = created ?? (turn.token > 1 ? open() : undefined)
+      end = 'ended'
       return notes ? notes.end() : {}
     },
   }
 }
 
-async function runAgent(turn: Turn, run: Run): Promise<Answer> {
-  const { turnContext, running, draft, notes } = run
-  const { store } = turnContext
-  const mayBeLinked = running.people?.link === true
-  const command = mayBeLinked ? await answerCommand(turn, turnContext, running) : undefined
-  if (command)
-    return {
-      ...planAnswer(turn, turnContext, command.partial, draft),
-      ...withActions(command.acts),
-      isGatewayReply: true,
-    }
-  const speaker = mayBeLinked
+/** Answers a message: as a command about the sender's linked addresses, which never reaches the agent, or by the agent. */
+async function runAgent(turn: Turn, run: TurnRun): Promise<Answer> {
+  const { turnContext, running, draft } = run
+  const command = running.people?.link ? await answerCommand(turn, turnContext, running) : undefined
+  if (!command) return planAgentAnswer(turn, run, await callWithState(turn, run))
+  const { partial, acts } = command
+  return { ...planAnswer(turn, turnContext, partial, draft), ...withActions(acts), isGatewayReply: true }
+}
+
+/** The answer of an agent, and everything that it did while it answered. */
+interface AgentOutcome {
+  readonly answer: PartialResponse | undefined
+  readonly state: ReturnType<typeof createAgentState>
+  readonly actionList: ActionList | undefined
+  readonly issued: RequirementList['issued'] | undefined
+}
+
+/** Calls the agent with its state, and records the notes of its answer. The lists of actions and requirements are created on first use. */
+async function callWithState(turn: Turn, run: TurnRun): Promise<AgentOutcome> {
+  const { turnContext, running, notes } = run
+  const speaker = running.people?.link
     ? await openSpeaker(turn, run)
     : { turnPerson: undefined, person: describeSender(turn, turnContext.channels) }
-  const state = createAgentState(turn, store)
-  let acts: ActionList | undefined
+  const state = createAgentState(turn, turnContext.store)
+  let actionList: ActionList | undefined
   let requiring: RequirementList | undefined
   const answer = await callAgent(turn, {
     ...run,
     state,
     ...speaker,
-    openActs: () => (acts ??= openActionList(turn, run)),
+    openActs: () => (actionList ??= openActionList(turn, run)),
     openRequiring: () => (requiring ??= createRequirementList(turnContext.requirements, turnContext.system)),
   })
   for (const note of answer?.notes ?? []) notes.note(note as AgentNote)
   if (running.history.synthesizes) noteSynthesis(turn, answer, running.history, notes)
-  const issued = requiring?.issued
+  return { answer, state, actionList, issued: requiring?.issued }
+}
+
+/** Plans the rows of an agent's answer: its deliveries, requirements, actions and states. */
+async function planAgentAnswer(turn: Turn, run: TurnRun, outcome: AgentOutcome): Promise<Answer> {
+  const { turnContext, running, draft } = run
+  const { answer, state, actionList, issued } = outcome
   const { partial, requirements } = needsSettling(answer)
     ? await settleAnswer(turn, answer, { turnContext, issued })
     : { partial: answer, requirements: [] }
-  const actions = [...(acts?.actions ?? []), ...(partial?.acts ?? [])]
-  const done =
-    actions.length > 0 ? await planTurnActions(turn, { ...noteRefused(run), plans: acts?.plans }, actions) : []
+  const actions = [...(actionList?.actions ?? []), ...(partial?.acts ?? [])]
+  const plannedActions =
+    actions.length > 0 ? await planTurnActions(turn, { ...noteRefused(run), plans: actionList?.plans }, actions) : []
+  const { store } = turnContext
   draft.people = await findNamedPeople(turn, partial?.parts ?? [], { store, mentions: running.mentions })
-  const said = saysSomething(partial) ? planAnswer(turn, turnContext, partial, draft) : planSilence(draft)
-  const copies = mayBeLinked ? await planLinkedCopy(turn, said, turnContext, running) : []
+  const plan = saysSomething(partial) ? planAnswer(turn, turnContext, partial, draft) : planSilence(draft)
+  const copies = running.people?.link ? await planLinkedCopy(turn, plan, turnContext, running) : []
   const notices = planNotices(requirements, turn, turnContext)
-  const planned = [...done, ...notices, ...copies]
   return {
-    ...said,
+    ...plan,
     ...(requirements.length > 0 && { requirements }),
-    ...withActions(planned),
+    ...withActions([...plannedActions, ...notices, ...copies]),
     state: state.changed(),
     ...(draft.renewPersonState && { personState: await draft.renewPersonState() }),
   }
 }
 
 /** Plans an end without an answer. It withdraws an interim response. */
-function planSilence({ said }: AnswerDraft): Omit<Answer, 'response'> {
+function planSilence({ interim: said }: AnswerDraft): Omit<Answer, 'response'> {
   return { deliveries: [], ...(said && { isRevision: true }) }
 }
 
 /** Returns the dependencies that record refused actions in the trace of the turn. */
-function noteRefused({ turnContext, trace }: Pick<Run, 'turnContext' | 'trace'>) {
+function noteRefused({ turnContext, trace }: Pick<TurnRun, 'turnContext' | 'trace'>) {
   return { ...turnContext, onRefused: (refused: RefusedAct) => trace.refused(refused) }
 }
 
-function openActionList(turn: Turn, run: Pick<Run, 'turnContext' | 'trace'>): ActionList {
+function openActionList(turn: Turn, run: Pick<TurnRun, 'turnContext' | 'trace'>): ActionList {
   const turnContext = noteRefused(run)
   const judge = createActionChecker(actingIn(turn), turnContext)
   return createActionList(turnContext.system, { ...judge, onRefused: turnContext.onRefused })
@@ -249,7 +264,7 @@ function planNotices(
 }
 
 /** Finds the person of a turn, and prepares the computation of their state at the commit. */
-async function openSpeaker(turn: Turn, run: Run): Promise<Pick<CallDeps, 'turnPerson' | 'person'>> {
+async function openSpeaker(turn: Turn, run: TurnRun): Promise<Pick<CallDeps, 'turnPerson' | 'person'>> {
   const { turnContext, running, draft } = run
   const turnPerson = await findTurnPerson(turn, turnContext, running)
   if (turnPerson) draft.renewPersonState = () => computePersonState(turnPerson, run)
@@ -259,7 +274,7 @@ async function openSpeaker(turn: Turn, run: Run): Promise<Pick<CallDeps, 'turnPe
 /** Computes the state of a person. A change is code of the agent and may never end, so it has the same deadline as the agent. */
 async function computePersonState(
   turnPerson: TurnPerson,
-  { running, stop, ended }: Pick<Run, 'running' | 'stop' | 'ended'>,
+  { running, stop, ended }: Pick<TurnRun, 'running' | 'stop' | 'ended'>,
 ): Promise<Answer['personState']> {
   const clock = startTurnClock(running.deadlineMs, [stop, ended])
   try {
@@ -271,15 +286,15 @@ async function computePersonState(
   }
 }
 
-function needsSettling(said: PartialResponse | undefined): said is PartialResponse {
-  return said?.parts?.some(({ kind }) => kind === 'policy' || kind === 'file' || kind === 'artifact') === true
+function needsSettling(answer: PartialResponse | undefined): answer is PartialResponse {
+  return answer?.parts?.some(({ kind }) => kind === 'policy' || kind === 'file' || kind === 'artifact') === true
 }
 
 /** Plans the requirements of an answer and stores its files, in the form in which they are sent. */
 async function settleAnswer(
   turn: Turn,
   answer: PartialResponse,
-  settling: Pick<Run, 'turnContext'> & { readonly issued: RequirementList['issued'] | undefined },
+  settling: Pick<TurnRun, 'turnContext'> & { readonly issued: RequirementList['issued'] | undefined },
 ): Promise<SettledAnswer> {
   const settled = settleRequirements(turn, answer, settling)
   const { parts = [] } = settled.partial ?? {}
@@ -301,12 +316,12 @@ function withActions(acts: readonly PlannedAction[]): Pick<Answer, 'acts'> {
 
 /** Creates an agent's state of a thread. Changes are stored together with its answer. */
 function createAgentState(turn: Turn, store: Pick<Store, 'readState'>): AgentState & { changed(): Json | undefined } {
-  let written: Json | undefined
+  let changedState: Json | undefined
   return {
-    get: async () => (written === undefined ? store.readState(turn.agent, turn.thread) : written),
+    get: async () => (changedState === undefined ? store.readState(turn.agent, turn.thread) : changedState),
     set: value => {
-      written = toWellFormed(value)
+      changedState = toWellFormed(value)
     },
-    changed: () => checkState(written, 'the conversation'),
+    changed: () => checkState(changedState, 'the conversation'),
   }
 }

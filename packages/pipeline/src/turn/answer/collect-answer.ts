@@ -12,7 +12,7 @@ import {
   withSafeFileNames,
 } from '@postern/message'
 import type { AgentAnswer, AgentChunk } from '../../ports/agent/agent.ts'
-import { AnswerSize, Breath } from '../limits/answer-size.ts'
+import { AnswerSize, StreamPauses } from '../limits/answer-size.ts'
 
 /**
  * Reads the whole answer of an agent. `onChunk` gets every piece of a streamed answer as it arrives. The text of an interim piece (status `working`)
@@ -28,11 +28,11 @@ export async function collectAnswer(
   if (!isIterable(answer)) return toWellFormed(new AnswerSize().count(toPartial(answer)))
   let collected: PartialResponse | undefined
   let last: PartialResponse | undefined
-  for await (const piece of readPieces(answer)) {
-    if (last) collected = mergePartials(collected ?? {}, whatStays(last))
-    last = piece
-    const seen = onChunk(piece)
-    if (seen instanceof Promise) await seen
+  for await (const chunk of readPieces(answer)) {
+    if (last) collected = mergePartials(collected ?? {}, toLastingMembers(last))
+    last = chunk
+    const handled = onChunk(chunk)
+    if (handled instanceof Promise) await handled
   }
   return last && mergePartials(collected ?? {}, last)
 }
@@ -41,10 +41,10 @@ export async function collectAnswer(
 async function* readPieces(chunks: AsyncIterable<AgentChunk>): AsyncGenerator<PartialResponse> {
   const joints = createPieceJoints()
   const size = new AnswerSize()
-  const breath = new Breath()
+  const pauses = new StreamPauses()
   for await (const chunk of chunks) {
     const piece = size.count(toPartial(chunk))
-    await breath.take()
+    await pauses.take()
     if (isInterim(piece)) yield toWellFormed(piece)
     else {
       // A question, a refusal and a failure stay apart from the text before them.
@@ -59,10 +59,10 @@ async function* readPieces(chunks: AsyncIterable<AgentChunk>): AsyncGenerator<Pa
  * Returns the members of a piece that remain once another piece follows: of an interim piece, its actions and tokens. The status `working` is
  * dropped, because the piece was not the end.
  */
-function whatStays(chunk: PartialResponse): PartialResponse {
+function toLastingMembers(chunk: PartialResponse): PartialResponse {
   if (isInterim(chunk)) return { acts: chunk.acts, notes: chunk.notes, usage: chunk.usage }
-  const { status, ...others } = chunk
-  return status === 'working' ? others : chunk
+  const { status, ...otherMembers } = chunk
+  return status === 'working' ? otherMembers : chunk
 }
 
 /** Returns true if a piece is an interim one, which the following answer replaces. */
@@ -89,15 +89,15 @@ function mergePartials(before: PartialResponse, { withheld: _, ...next }: Partia
   const acts = [...(before.acts ?? []), ...(next.acts ?? [])]
   const notes = [...(before.notes ?? []), ...(next.notes ?? [])]
   const usage = next.usage ? sumUsage([...(before.usage ?? []), ...next.usage]) : before.usage
-  const results = countResults(before, next)
-  const parts = joinParts(before.parts, next.parts, results === before.parts?.length)
+  const resultCount = countResults(before, next)
+  const parts = joinParts(before.parts, next.parts, resultCount === before.parts?.length)
   const earlierTrace: readonly Part[] = before.trace ?? []
   const trace = (next.trace ?? []).reduce<readonly Part[]>(appendPart, earlierTrace).filter(isCall)
   return {
     ...before,
     ...next,
     ...(parts && { parts }),
-    results,
+    results: resultCount,
     ...(acts.length > 0 && { acts }),
     // The last value of each name wins.
     ...(before.chat_metadata && { chat_metadata: { ...before.chat_metadata, ...next.chat_metadata } }),
@@ -131,13 +131,13 @@ function joinParts(
 /** Adds the parts of one piece. Its first text continues the last one, unless it `staysApart`; its other texts become parts of their own. */
 export function appendParts(
   before: readonly Part[],
-  [first, ...others]: readonly Part[],
+  [first, ...laterParts]: readonly Part[],
   { staysApart = false }: { readonly staysApart?: boolean } = {},
 ): Part[] {
   if (first === undefined) return [...before]
-  const begun = staysApart && first.kind === 'text' ? [...before, first] : appendPart(before, first)
-  let parts = begun
-  for (const part of others) {
+  const withFirst = staysApart && first.kind === 'text' ? [...before, first] : appendPart(before, first)
+  let parts = withFirst
+  for (const part of laterParts) {
     if (part.kind === 'text') parts.push(part)
     else parts = appendPart(parts, part)
   }
@@ -152,12 +152,12 @@ export function isCall(part: Part): part is ToolCallPart {
 function appendPart(parts: readonly Part[], part: Part): Part[] {
   if (part.kind === 'text') {
     const section = sectionOf(part)?.id
-    const at = parts.findLastIndex(earlier => sectionOf(earlier)?.id === section)
-    const last = parts[at]
+    const textIndex = parts.findLastIndex(earlier => sectionOf(earlier)?.id === section)
+    const last = parts[textIndex]
     if (last?.kind !== 'text' || last.mime !== part.mime) return [...parts, part]
-    return parts.with(at, { ...last, content: last.content + part.content })
+    return parts.with(textIndex, { ...last, content: last.content + part.content })
   }
-  const begun =
+  const callIndex =
     part.kind === 'tool_call' ? parts.findIndex(earlier => earlier.kind === 'tool_call' && earlier.id === part.id) : -1
-  return begun < 0 ? [...parts, part] : parts.with(begun, part)
+  return callIndex < 0 ? [...parts, part] : parts.with(callIndex, part)
 }

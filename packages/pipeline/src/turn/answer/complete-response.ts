@@ -12,10 +12,10 @@ export function completeResponse(
   { id, createdAt }: { readonly id: string; readonly createdAt: string },
 ): NormalizedResponse {
   const { content } = turn
-  const { usage = [], ...said } = partial
+  const { usage = [], ...members } = partial
   const response = {
-    ...said,
-    ...(said.trace && { trace: collapseCalls(said.trace) }),
+    ...members,
+    ...(members.trace && { trace: collapseCalls(members.trace) }),
     ...(usage.length > 0 && { usage: sumUsage(usage) }),
     id,
     thread_id: content.thread_id,

@@ -4,19 +4,19 @@ import type { Part, PartialResponse } from '@postern/message'
 import { showNothing } from '@postern/message'
 
 /**
- * Reads an answer whose parts have no content; returns undefined for every other answer. `left` has the remaining members: its status if that has a
+ * Reads an answer whose parts have no content; returns undefined for every other answer. `remaining` has the other members: its status if that has a
  * meaning without text (a question, a refusal, a failure), its actions and its tokens.
  */
 export function readEmptyAnswer(
-  said: PartialResponse | undefined,
-): { readonly left: PartialResponse | undefined } | undefined {
-  const { parts, status = 'completed', acts, notes, usage, ...others } = said ?? {}
+  answer: PartialResponse | undefined,
+): { readonly remaining: PartialResponse | undefined } | undefined {
+  const { parts, status = 'completed', acts, notes, usage, ...otherMembers } = answer ?? {}
   const isEmpty = parts ? showNothing(parts) : status === 'working'
   if (!isEmpty) return undefined
-  const done = { ...(acts && { acts }), ...(notes && { notes }), ...(usage && { usage }) }
-  const saysByStatus = status !== 'completed' && status !== 'working'
-  if (saysByStatus) return { left: { ...others, ...done, status, parts: [] } }
-  return { left: Object.keys(done).length > 0 ? done : undefined }
+  const effects = { ...(acts && { acts }), ...(notes && { notes }), ...(usage && { usage }) }
+  const hasMeaningfulStatus = status !== 'completed' && status !== 'working'
+  if (hasMeaningfulStatus) return { remaining: { ...otherMembers, ...effects, status, parts: [] } }
+  return { remaining: Object.keys(effects).length > 0 ? effects : undefined }
 }
 
 /** Withholds the blank beginning of a streamed answer from watchers until text follows it. */
@@ -26,7 +26,7 @@ export class BlankBeginning {
 
   /** Returns the piece in the form for watchers. */
   pass(chunk: PartialResponse): PartialResponse {
-    const { parts = [], status, ...others } = chunk
+    const { parts = [], status, ...otherMembers } = chunk
     if (this.#hasWords || parts.length === 0) return chunk
     const isInterim = status === 'working'
     if (!showNothing(parts)) {
@@ -36,6 +36,6 @@ export class BlankBeginning {
     }
     // Interim text is not part of the answer.
     if (!isInterim) this.#held.push(...parts)
-    return { ...others, ...(status !== undefined && { status }) }
+    return { ...otherMembers, ...(status !== undefined && { status }) }
   }
 }

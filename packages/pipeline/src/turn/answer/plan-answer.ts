@@ -26,9 +26,9 @@ import { completeResponse, failedAnswer } from './complete-response.ts'
 export interface AnswerDraft {
   readonly id: string
   /** The interim response, which the following answer replaces; absent if there is none. */
-  said?: { readonly createdAt: string; readonly rendering: Json | undefined } | undefined
+  interim?: { readonly createdAt: string; readonly rendering: Json | undefined } | undefined
   /** The parts that have arrived so far. */
-  heard?: readonly Part[] | undefined
+  receivedParts?: readonly Part[] | undefined
   /** The last speaker, if several agents share an address. */
   speaker?: string | undefined
   /** The tokens that the agent has used on it so far. */
@@ -39,20 +39,28 @@ export interface AnswerDraft {
   people?: readonly string[] | undefined
 }
 
-export type Said = Answer & { readonly response: NormalizedResponse }
+export type PlannedAnswer = Answer & { readonly response: NormalizedResponse }
 
 /** Plans an answer with all its deliveries. @throws Error if it is not a valid response */
-export function planAnswer(turn: Turn, turnContext: TurnContext, partial: PartialResponse, draft: AnswerDraft): Said {
+export function planAnswer(
+  turn: Turn,
+  turnContext: TurnContext,
+  partial: PartialResponse,
+  draft: AnswerDraft,
+): PlannedAnswer {
   const channel = findChannel(turnContext.channels, turn.via)
-  const given = partial.parts ?? []
+  const givenParts = partial.parts ?? []
   const { parts, blobs } =
-    given.some(isFilePart) || given.some(isCall)
-      ? storeFilesFor(channel, given, turnContext)
-      : { parts: [...given], blobs: [] }
-  const createdAt = draft.said?.createdAt ?? isoTime(turnContext.system.now())
-  const woken = { ...whomItWakes(turn, turnContext, partial), ...whomItsTextMentions(turn, turnContext, parts, draft) }
-  const response = completeResponse({ ...partial, ...woken, parts }, turn, { id: draft.id, createdAt })
-  const addressing = draft.said
+    givenParts.some(isFilePart) || givenParts.some(isCall)
+      ? storeFilesFor(channel, givenParts, turnContext)
+      : { parts: [...givenParts], blobs: [] }
+  const createdAt = draft.interim?.createdAt ?? isoTime(turnContext.system.now())
+  const chosenMentions = {
+    ...chooseAgentMentions(turn, turnContext, partial),
+    ...chooseTextMentions(turn, turnContext, parts, draft),
+  }
+  const response = completeResponse({ ...partial, ...chosenMentions, parts }, turn, { id: draft.id, createdAt })
+  const addressing = draft.interim
     ? addressRevision('edit', turn, turnContext, { response, draft })
     : channel?.address({ turn, response })
   const { aliases = [], deliveries, broadcasts, isListed, rendering } = addressing ?? { deliveries: [] }
@@ -64,11 +72,15 @@ export function planAnswer(turn: Turn, turnContext: TurnContext, partial: Partia
     ...(blobs.length > 0 && { blobs }),
     ...(isListed && { isListed }),
     ...(rendering !== undefined && { rendering }),
-    ...(draft.said && { isRevision: true }),
+    ...(draft.interim && { isRevision: true }),
   }
 }
 
-function whomItWakes({ content }: Turn, { fanout }: TurnContext, { mentions }: PartialResponse): PartialResponse {
+function chooseAgentMentions(
+  { content }: Turn,
+  { fanout }: TurnContext,
+  { mentions }: PartialResponse,
+): PartialResponse {
   if (!mentions) return {}
   // The channel decides whether the sender gets the answer: if one of our agents passes a mail to another, the answer goes to the people.
   return {
@@ -81,7 +93,7 @@ function whomItWakes({ content }: Turn, { fanout }: TurnContext, { mentions }: P
   }
 }
 
-function whomItsTextMentions(
+function chooseTextMentions(
   { agent }: Turn,
   { findAgent }: Pick<TurnContext, 'findAgent'>,
   parts: readonly Part[],
@@ -102,7 +114,7 @@ export function planWithdrawal(
   return addressing && deliveryPlanOf(addressing)
 }
 
-interface Revised {
+interface RevisedResponse {
   readonly response: NormalizedResponse
   readonly draft: AnswerDraft
 }
@@ -111,7 +123,7 @@ function addressRevision(
   act: 'edit' | 'delete',
   { via, agent, content: message, target }: Turn,
   { channels, system }: TurnContext,
-  { response, draft: { said } }: Revised,
+  { response, draft: { interim: said } }: RevisedResponse,
 ): Addressing | undefined {
   const action = {
     act,
@@ -145,12 +157,12 @@ export function planFailure(turn: Turn, turnContext: TurnContext, error: string,
   const failed = { ...failedAnswer(turn.correlationId), usage: draft?.usage }
   const answerDraft = draft ?? { id: makeId(turnContext.system) }
   try {
-    const said = planAnswer(turn, turnContext, failed, answerDraft)
-    const unfinished = answerDraft.heard?.filter(({ kind }) => kind === 'text') ?? []
+    const failedAnswerPlan = planAnswer(turn, turnContext, failed, answerDraft)
+    const unfinished = answerDraft.receivedParts?.filter(({ kind }) => kind === 'text') ?? []
     return {
-      ...said,
+      ...failedAnswerPlan,
       error: error.toWellFormed(),
-      ...(unfinished.length > 0 && { response: { ...said.response, unfinished } }),
+      ...(unfinished.length > 0 && { response: { ...failedAnswerPlan.response, unfinished } }),
     }
   } catch (cause) {
     turnContext.system.log.error(

@@ -10,11 +10,11 @@ import { readEmptyAnswer } from '../answer/empty-answer.ts'
 import { boundInlineMentions } from '../mentions/inline-mentions.ts'
 import type { MentionFanoutDeps } from '../mentions/mention-fanout.ts'
 import { joinLocalAgents } from '../mentions/mention-fanout.ts'
-import { describeGiven } from '../trace/given-message.ts'
+import { describeAgentInput } from '../trace/given-message.ts'
 import { toReadableError } from '../trace/readable-error.ts'
 import type { CallDeps } from './call-deps.ts'
 import { createContext } from './create-context.ts'
-import { bringsMore, fetchMore } from './fetch-background.ts'
+import { fetchReferenced, needsFetching } from './fetch-background.ts'
 import { presentMessage } from './present-message.ts'
 import type { ChunkReader } from './stream-chunks.ts'
 import { createChunkReader } from './stream-chunks.ts'
@@ -27,15 +27,17 @@ export async function callAgent(turn: Turn, deps: CallDeps): Promise<PartialResp
   const clock = startTurnClock(running.deadlineMs, [stop, ended])
   const { signal } = clock
   try {
-    const { hasBackground, kept } = bringsMore(turn, turnContext)
-      ? await clock.limit(fetchMore(turn, turnContext, signal))
-      : { hasBackground: false, kept: turn.content.parts }
+    const { hasBackground, fetchedParts } = needsFetching(turn, turnContext)
+      ? await clock.limit(fetchReferenced(turn, turnContext, signal))
+      : { hasBackground: false, fetchedParts: turn.content.parts }
     const principal = turn.content.called_by?.on_behalf ? await clock.limit(findCaller(turn, turnContext)) : undefined
-    const seen = viewPast(hasBackground ? { ...turn, isFirst: false } : turn, turnContext, running, deps)
-    const past = seen instanceof Promise ? await seen : seen
+    const pendingPast = viewPast(hasBackground ? { ...turn, isFirst: false } : turn, turnContext, running, deps)
+    const past = pendingPast instanceof Promise ? await pendingPast : pendingPast
     const view = toWellFormed(past.view)
     const message = presentMessage(turn.content, {
-      parts: kept.some(isFilePart) ? [...markForeignFiles(turnContext.presentParts(kept))] : [...kept],
+      parts: fetchedParts.some(isFilePart)
+        ? [...markForeignFiles(turnContext.presentParts(fetchedParts))]
+        : [...fetchedParts],
       history: [...markForeignTurns(view.turns)],
       ...(principal && { on_behalf_of: principal }),
       ...(turn.content.policy_resolution && withState(turn.content, turnContext.requirements)),
@@ -51,20 +53,21 @@ export async function callAgent(turn: Turn, deps: CallDeps): Promise<PartialResp
       }
     }
     signal.throwIfAborted()
-    deps.trace.called(describeGiven(turn.content, kept, past), running.deadlineMs)
-    const heard = await clock.limit(run())
+    deps.trace.called(describeAgentInput(turn.content, fetchedParts, past), running.deadlineMs)
+    const rawAnswer = await clock.limit(run())
     if (!onChunk.hasRead()) {
-      deps.draft.usage = heard?.usage
-      deps.trace.withheld(heard?.withheld)
+      deps.draft.usage = rawAnswer?.usage
+      deps.trace.withheld(rawAnswer?.withheld)
     }
-    if (heard) deps.trace.heard(heard)
-    if (!heard && running.receives && !running.receives.includes(message.kind ?? 'message')) deps.trace.notReceived()
-    const empty = readEmptyAnswer(heard)
+    if (rawAnswer) deps.trace.heard(rawAnswer)
+    if (!rawAnswer && running.receives && !running.receives.includes(message.kind ?? 'message'))
+      deps.trace.notReceived()
+    const empty = readEmptyAnswer(rawAnswer)
     if (empty) deps.trace.saidNothing()
-    const said = empty ? empty.left : heard
+    const answer = empty ? empty.remaining : rawAnswer
     // The other local agents that the answer mentions have their own time limits.
     clock.stop()
-    return await addLocalAgents(turn, said, {
+    return await addLocalAgents(turn, answer, {
       ...{ turnContext, notes: deps.notes, trace: deps.trace },
       ...{ signals: [signal, stop], onChunk },
     })
@@ -87,14 +90,14 @@ interface MentionFanoutCall extends MentionFanoutDeps {
 /** Appends the answers of mentioned local agents to the agent's own parts. Readers of a streamed answer get them as well. */
 async function addLocalAgents(
   turn: Turn,
-  said: PartialResponse | undefined,
+  answer: PartialResponse | undefined,
   { onChunk, ...fanoutCall }: MentionFanoutCall,
 ): Promise<PartialResponse | undefined> {
-  if (!said?.mentions?.length) return said
+  if (!answer?.mentions?.length) return answer
   // No other agent may learn of a decision that only the sender may make.
-  const isOpen = policiesOf(said.parts ?? []).length === 0
-  const joined = isOpen ? await joinLocalAgents(turn, said, fanoutCall) : []
-  if (joined.length === 0) return said
-  if (onChunk.hasRead()) await onChunk({ parts: [...joined] })
-  return { ...said, parts: [...(said.parts ?? []), ...joined] }
+  const isOpen = policiesOf(answer.parts ?? []).length === 0
+  const mentionAnswers = isOpen ? await joinLocalAgents(turn, answer, fanoutCall) : []
+  if (mentionAnswers.length === 0) return answer
+  if (onChunk.hasRead()) await onChunk({ parts: [...mentionAnswers] })
+  return { ...answer, parts: [...(answer.parts ?? []), ...mentionAnswers] }
 }

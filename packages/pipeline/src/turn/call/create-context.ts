@@ -11,13 +11,13 @@ import { logFieldsOf } from '../trace/log-fields.ts'
 import type { CallDeps } from './call-deps.ts'
 import { enterStage } from './stream-chunks.ts'
 
-interface Moment {
+interface MessageScope {
   readonly signal: AbortSignal
   readonly view: HistoryView
   readonly sender: Sender
 }
 
-export function createContext(turn: Turn, deps: CallDeps, { signal, view, sender }: Moment): AgentContext {
+export function createContext(turn: Turn, deps: CallDeps, { signal, view, sender }: MessageScope): AgentContext {
   const { turnContext, state, openActs, openRequiring, notes, person, draft } = deps
   return {
     signal,
@@ -26,7 +26,7 @@ export function createContext(turn: Turn, deps: CallDeps, { signal, view, sender
     state,
     thread: turn.thread,
     messageNumber: turn.message,
-    ...describeScopes(turn, deps, signal)(),
+    ...createStepScopes(turn, deps, signal)(),
     note: notes.note,
     stage: name => enterStage(name, deps),
     identity: createSenderIdentity(sender),
@@ -51,7 +51,7 @@ export function createContext(turn: Turn, deps: CallDeps, { signal, view, sender
 type StepScope = Pick<AgentContext, 'call' | 'traceparent'>
 
 /** Creates the members of a context that depend on the step in which they are used. Without a step they belong to the turn itself. */
-function describeScopes(
+function createStepScopes(
   turn: Turn,
   { turnContext, notes, trace }: Pick<CallDeps, 'turnContext' | 'notes' | 'trace'>,
   signal: AbortSignal,
@@ -59,8 +59,8 @@ function describeScopes(
   let calls = 0
   const scopeOf = (parent?: number): StepScope => ({
     // Calls are identified by their order, which is the same when the turn is retried.
-    call: (...asked) =>
-      callOtherAgent(turn, turnContext, { signal, notes, trace, parent, callKey: String(++calls) }, ...asked),
+    call: (...callArguments) =>
+      callOtherAgent(turn, turnContext, { signal, notes, trace, parent, callKey: String(++calls) }, ...callArguments),
     ...(turnContext.traceparentOf && { traceparent: turnContext.traceparentOf(turn, parent) }),
     ...createRecorderMember({
       begin(start) {

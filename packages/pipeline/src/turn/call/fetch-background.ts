@@ -8,17 +8,17 @@ import type { Turn } from '../../ports/records/work/turn.ts'
 import type { TurnContext } from '../../ports/turn/turn-context.ts'
 
 /** Returns true if something has to be fetched before the agent is called. */
-export function bringsMore({ attempt, via, content }: Turn, { channels, fetchFile }: TurnContext): boolean {
+export function needsFetching({ attempt, via, content }: Turn, { channels, fetchFile }: TurnContext): boolean {
   const hasFiles = fetchFile !== undefined && content.parts.some(({ kind }) => kind === 'file')
   return hasFiles || (attempt === 1 && findChannel(channels, via)?.conversations?.fetchBackground !== undefined)
 }
 
-export async function fetchMore(turn: Turn, turnContext: TurnContext, signal: AbortSignal) {
+export async function fetchReferenced(turn: Turn, turnContext: TurnContext, signal: AbortSignal) {
   const { parts } = turn.content
   const keeping = parts.some(isFilePart) ? storeLinkedFiles(turn, turnContext, signal) : parts
   const fetching = [addBackground(turn, turnContext, signal), keeping] as const
-  const [hasBackground, kept] = await Promise.all(fetching)
-  return { hasBackground, kept }
+  const [hasBackground, fetchedParts] = await Promise.all(fetching)
+  return { hasBackground, fetchedParts }
 }
 
 /**
@@ -34,9 +34,9 @@ async function addBackground(
   if (!channel?.conversations?.fetchBackground) return false
   try {
     const entries = await channel.conversations.fetchBackground(turn, signal)
-    const shown = entries.map(entry => markQuoted(readVisibleEntry(entry)))
-    if (shown.length > 0) await store.addBackground(turn, shown)
-    return shown.length > 0
+    const visibleEntries = entries.map(entry => markQuoted(readVisibleEntry(entry)))
+    if (visibleEntries.length > 0) await store.addBackground(turn, visibleEntries)
+    return visibleEntries.length > 0
   } catch (error) {
     system.log.warn({ correlation_id: turn.correlationId, err: error }, 'what went before a message cannot be had')
     return true

@@ -11,14 +11,18 @@ export function presentMessage(
   content: NormalizedMessage,
   members: Pick<NormalizedMessage, 'parts' | 'history' | 'policy_resolution' | 'on_behalf_of'>,
 ): NormalizedMessage {
-  const given: Record<string, unknown> = {}
+  const presented: Record<string, unknown> = {}
   for (const name of Object.keys(content)) {
     if (name === 'raw')
-      Object.defineProperty(given, name, { get: () => toWellFormed(content.raw), enumerable: true, configurable: true })
-    else given[name] = toWellFormed(content[name as keyof NormalizedMessage])
+      Object.defineProperty(presented, name, {
+        get: () => toWellFormed(content.raw),
+        enumerable: true,
+        configurable: true,
+      })
+    else presented[name] = toWellFormed(content[name as keyof NormalizedMessage])
   }
   return Object.assign(
-    given,
+    presented,
     { kind: content.kind ?? 'message' },
     toWellFormed(members),
   ) as unknown as NormalizedMessage

@@ -29,8 +29,8 @@ export function createChunkReader(
   let saidAt = Number.NEGATIVE_INFINITY
   let index = 0
   const beginning = new BlankBeginning()
-  const read = (given: PartialResponse): Promise<void> | undefined => {
-    const { stage, withheld, ...chunk } = beginning.pass(withoutPolicies(given))
+  const read = (received: PartialResponse): Promise<void> | undefined => {
+    const { stage, withheld, ...chunk } = beginning.pass(withoutPolicies(received))
     // An error here ends the agent's iterator, because nobody reads pieces after the deadline.
     signal.throwIfAborted()
     if (stage !== undefined) enterStage(stage, { notes, draft, trace })

@@ -2,10 +2,10 @@
 import type { Json, Part, PartialResponse } from '@postern/message'
 import { isFilePart, maxAnswerBytes } from '@postern/message'
 
-/** The most parts of one answer. Each piece of a stream is joined with all earlier ones, so the cost grows with their number. */
+/** The maximum number of parts of one answer. Each piece of a stream is joined with all earlier ones, so the cost grows with their number. */
 const maxParts = 5_000
 
-/** The most bytes of the state of one conversation or person, as JSON. */
+/** The maximum size of the state of one conversation or person, in bytes of JSON. */
 const maxStateBytes = 4 * 1024 * 1024
 
 /** The size of an answer so far. */
@@ -15,10 +15,10 @@ export class AnswerSize {
 
   /** Counts one piece and returns it. @throws Error if the answer is now too large */
   count(piece: PartialResponse): PartialResponse {
-    const { parts = [], ...others } = piece
+    const { parts = [], ...otherMembers } = piece
     for (const part of parts) this.#bytes += sizeOf(part)
     this.#parts += parts.filter(({ kind }) => kind !== 'text').length
-    if (Object.keys(others).length > 0) this.#bytes += Buffer.byteLength(JSON.stringify(others))
+    if (Object.keys(otherMembers).length > 0) this.#bytes += Buffer.byteLength(JSON.stringify(otherMembers))
     if (this.#bytes > maxAnswerBytes)
       throw new Error(`The answer of ${this.#bytes} bytes is larger than ${maxAnswerBytes} bytes`)
     if (this.#parts > maxParts) throw new Error(`The answer has more than ${maxParts} parts`)
@@ -42,16 +42,16 @@ export function checkState(state: Json | undefined, whose: string): Json | undef
   return state
 }
 
-/** The time after which a stream pauses, ms. A stream that never waits would block the whole process. */
-const breathMs = 20
+/** The longest time for which a stream runs without a pause, in ms. A stream that never waits would block the whole process. */
+const maxRunMs = 20
 
 /** The pauses between the pieces of a stream, in which the process handles deadlines, cancellations and other turns. */
-export class Breath {
+export class StreamPauses {
   #since = performance.now()
 
   /** Returns the pause to await; undefined if it is too early for one. */
   take(): Promise<void> | undefined {
-    if (performance.now() - this.#since < breathMs) return undefined
+    if (performance.now() - this.#since < maxRunMs) return undefined
     return new Promise(resolve =>
       setImmediate(() => {
         this.#since = performance.now()

@@ -2,14 +2,14 @@
 import { Rejection } from '@postern/message'
 import type { CallBudget, CallingTurn } from '../../ports/turn/call-budget.ts'
 
-/** The most calls that one message may cause, by default. */
+/** The default of the maximum number of calls that one message may cause. */
 export const defaultCallsPerMessage = 100
 
-/** The most messages whose calls are counted. Beyond it, the count of the oldest message is dropped and begins again at zero. */
-const maxMessages = 10_000
+/** The maximum number of messages whose calls are counted. Beyond it, the count of the oldest message is dropped and begins again at zero. */
+const maxCountedMessages = 10_000
 
 interface CountedCalls {
-  readonly most: number
+  readonly maxCalls: number
   /** The calls of each turn, by the number of its message. */
   readonly turns: Map<number, { readonly token: number; calls: number }>
 }
@@ -21,31 +21,31 @@ interface CountedCalls {
 export function createCallBudget(callsPerMessage = defaultCallsPerMessage): CallBudget {
   const messages = new Map<number, CountedCalls>()
 
-  function findCounted(first: number, { content }: CallingTurn): CountedCalls {
-    const countedCalls = messages.get(first)
-    if (countedCalls) return countedCalls
+  function findOrAddCalls(first: number, { content }: CallingTurn): CountedCalls {
+    const existingCalls = messages.get(first)
+    if (existingCalls) return existingCalls
     const hop = content.recipient_capabilities.agent_chain?.hop ?? 0
-    const counted = { most: Math.ceil(callsPerMessage / 2 ** hop), turns: new Map() }
-    messages.set(first, counted)
+    const newCalls = { maxCalls: Math.ceil(callsPerMessage / 2 ** hop), turns: new Map() }
+    messages.set(first, newCalls)
     const [oldest] = messages.keys()
-    if (messages.size > maxMessages && oldest !== undefined) messages.delete(oldest)
-    return counted
+    if (messages.size > maxCountedMessages && oldest !== undefined) messages.delete(oldest)
+    return newCalls
   }
 
   return {
     consume(turn) {
       const { message, token, content } = turn
       const first = content.called_by?.first_message ?? content.called_by?.message ?? message
-      const { most, turns } = findCounted(first, turn)
+      const { maxCalls: most, turns } = findOrAddCalls(first, turn)
       const last = turns.get(message)
-      const own = last?.token === token ? last : { token, calls: 0 }
-      turns.set(message, own)
-      const made = [...turns.values()].reduce((sum, { calls }) => sum + calls, 0)
-      if (made >= most) {
+      const attemptCalls = last?.token === token ? last : { token, calls: 0 }
+      turns.set(message, attemptCalls)
+      const callCount = [...turns.values()].reduce((sum, { calls }) => sum + calls, 0)
+      if (callCount >= most) {
         const reason = `message #${first} has caused ${most} calls, the most that limits.loop.calls_per_message allows`
         throw new Rejection('forbidden', `Cannot call agent: ${reason}`)
       }
-      own.calls += 1
+      attemptCalls.calls += 1
     },
   }
 }

@@ -27,10 +27,10 @@ export async function findNamedPeople(
   const isAlone = turn.isFirst === true && !turn.merged
   if (addresses.length === 0 || isAlone) return []
   const entries = await store.readHistory({ thread: turn.thread, before: turn.message, ...window })
-  const written = entries.flatMap(({ role, author }) =>
+  const writerNames = entries.flatMap(({ role, author }) =>
     role === 'user' && author.verified ? [normalize(author.address)] : [],
   )
-  const people = new Set(written)
+  const people = new Set(writerNames)
   return addresses.filter(address => people.has(address))
 }
 

@@ -22,7 +22,7 @@ import type { Turn } from '../../ports/records/work/turn.ts'
 import type { MentionFanoutLimits, TurnContext } from '../../ports/turn/turn-context.ts'
 import { withoutRequirements } from '../../requirements/requirements.ts'
 import { startTurnClock } from '../call/turn-clock.ts'
-import { tellRefusedCall } from '../limits/refused-call.ts'
+import { reportRefusedCall } from '../limits/refused-call.ts'
 import { noteCall, readCallAnswer } from '../notes/call-notes.ts'
 import type { TurnNotes } from '../notes/turn-notes.ts'
 import type { TurnTrace } from '../trace/turn-trace.ts'
@@ -46,13 +46,13 @@ export interface MentionFanoutDeps {
  */
 export async function joinLocalAgents(
   turn: Turn,
-  said: PartialResponse,
+  answer: PartialResponse,
   { turnContext, notes, trace, signals }: MentionFanoutDeps,
 ): Promise<readonly Part[]> {
   const { callAgent, fanout: limits = defaultMentionFanoutLimits, system } = turnContext
-  if (!callAgent || !needsMentionFanout(turn.content, said))
-    return nameLocalAgents(turn.content, said, limits.maxMentions)
-  return askLocalAgents(turn.content, said, {
+  if (!callAgent || !needsMentionFanout(turn.content, answer))
+    return nameLocalAgents(turn.content, answer, limits.maxMentions)
+  return askLocalAgents(turn.content, answer, {
     ask: (address, parts, signal) =>
       callOtherAgent(turn, turnContext, { signal, notes, trace, callKey: `joint ${address}` }, address, parts),
     limits,
@@ -87,27 +87,27 @@ export async function callOtherAgent(
   if (!callAgent) throw new Undeliverable('Cannot call agent: there is no way to agents elsewhere')
   const parts = toParts(content)
   const chain = turn.content.recipient_capabilities.agent_chain
-  const asked = toWellFormed(withoutRequirements(parts))
+  const question = toWellFormed(withoutRequirements(parts))
   const credentials = findAgent(turn.agent)?.credentials
   if (onBehalfOf && onBehalfOf.id !== turn.content.id)
     throw new Rejection('malformed', 'Cannot call agent: "onBehalfOf" takes the message of the turn alone')
   const calledBy = { message: turn.message, isOnBehalf: onBehalfOf !== undefined }
-  const noted = noteCall(`${callKey}${revision}`, address, asked, { isBroadcast, agentKey })
+  const notedCall = noteCall(`${callKey}${revision}`, address, question, { isBroadcast, agentKey })
   try {
     checkChainGoesOn(chain)
     callBudget?.consume(turn)
   } catch (error) {
-    if (error instanceof Rejection) await tellRefusedCall(turn, noted, error, { ...callDeps, notes })
+    if (error instanceof Rejection) await reportRefusedCall(turn, notedCall, error, { ...callDeps, notes })
     throw error
   }
-  const end = await notes.beginCall(noted)
+  const end = await notes.beginCall(notedCall)
   const step = trace.steps.begin({ kind: 'call', name: address }, parent)
   const traced = traceparentOf && { traceparent: traceparentOf(turn, step.number) }
   const callOptions = { ...traced, as: turn.agent, chain, signal, retryKey, credentials, calledBy }
-  const call = () => callAgent(address, presentParts(asked, 'peer'), { ...options, ...callOptions })
+  const call = () => callAgent(address, presentParts(question, 'peer'), { ...options, ...callOptions })
   try {
-    const given = await (waiting ? waiting.during(turn, call) : call())
-    const answer = toWellFormed({ ...given, parts: readVisibleParts(given.parts).value })
+    const rawAnswer = await (waiting ? waiting.during(turn, call) : call())
+    const answer = toWellFormed({ ...rawAnswer, parts: readVisibleParts(rawAnswer.parts).value })
     end.answered(answer)
     step.end(readCallAnswer(answer).error && { failureCode: answer.status })
     return answer
@@ -157,17 +157,17 @@ export async function askLocalAgents(
   joining: Joining,
 ): Promise<Part[]> {
   const { recipient, sender, recipient_capabilities } = message
-  const { maxMentions, concurrency: atOnce, withinMs } = joining.limits
+  const { maxMentions, concurrency, withinMs } = joining.limits
   // The number halves with each hop, so that calls of agents who all mention each other do not multiply.
-  const most = Math.ceil(maxMentions / 2 ** (recipient_capabilities.agent_chain?.hop ?? 0))
-  const localAgents = chooseMentions(mentions, { excluded: [recipient, sender.address], maxMentions: most })
+  const maxAgents = Math.ceil(maxMentions / 2 ** (recipient_capabilities.agent_chain?.hop ?? 0))
+  const localAgents = chooseMentions(mentions, { excluded: [recipient, sender.address], maxMentions: maxAgents })
   if (isFinalHop(recipient_capabilities.agent_chain)) {
     return localAgents.map(localAgent => noteOf(localAgent, 'was not asked: this was the final hop of the chain.'))
   }
-  const said = parts.length > 0 ? [announceSpeaker(recipient), ...parts] : []
-  const question = [announceSpeaker(sender.address), ...message.parts.map(quoteNames), ...said]
+  const answerParts = parts.length > 0 ? [announceSpeaker(recipient), ...parts] : []
+  const question = [announceSpeaker(sender.address), ...message.parts.map(quoteNames), ...answerParts]
   const clock = startTurnClock(withinMs, [joining.signal])
-  const answers = await mapAtOnce(localAgents, atOnce, localAgent =>
+  const answers = await mapConcurrently(localAgents, concurrency, localAgent =>
     // It does not wait for a sibling that is still running when the time is over.
     clock
       .limit(askOne(localAgent, question, { ...joining, signal: clock.signal }))
@@ -185,8 +185,8 @@ async function askOne(
   try {
     signal.throwIfAborted()
     const { parts, status } = await ask(localAgent, question, signal)
-    const said = keepPartialAnswers(parts)
-    if (said.length > 0) return [announceSpeaker(localAgent), ...said]
+    const partialAnswers = keepPartialAnswers(parts)
+    if (partialAnswers.length > 0) return [announceSpeaker(localAgent), ...partialAnswers]
     return [noteOf(localAgent, status === 'completed' ? 'had nothing to say.' : 'could not answer.')]
   } catch (error) {
     system.log.warn({ localAgent, err: error }, 'an agent that was mentioned cannot be called')
@@ -203,33 +203,33 @@ function noteOf(localAgent: string, what: string): Part {
 }
 
 /** The limits on one sibling's answer. */
-const most = { parts: 100, chars: 64 * 1024 } as const
+const answerLimits = { parts: 100, chars: 64 * 1024 } as const
 
 /**
  * Keeps the text and files of a sibling's answer. It leaves out the sibling's tool calls. A requirement of the sibling (a policy) has no effect in
  * our answer, so only its text stays.
  */
 function keepPartialAnswers(parts: readonly Part[]): Part[] {
-  return toWellFormed(parts.slice(0, most.parts).map(withoutSection)).flatMap((part): readonly Part[] => {
+  return toWellFormed(parts.slice(0, answerLimits.parts).map(withoutSection)).flatMap((part): readonly Part[] => {
     if (part.kind === 'text')
-      return [quoteNames({ ...part, content: part.content.slice(0, most.chars).toWellFormed() })]
+      return [quoteNames({ ...part, content: part.content.slice(0, answerLimits.chars).toWellFormed() })]
     if (part.kind === 'policy') return [quoteNames({ kind: 'text', mime: 'text/plain', content: part.policy.message })]
     return part.kind === 'file' || part.kind === 'link' || part.kind === 'artifact' ? [part] : []
   })
 }
 
 /** Maps items to values in the same order, with a limited number of concurrent calls. */
-async function mapAtOnce<Item, Value>(
+async function mapConcurrently<Item, Value>(
   items: readonly Item[],
-  atOnce: number,
+  concurrency: number,
   map: (item: Item) => Promise<Value>,
 ): Promise<Value[]> {
   const values: Value[] = []
-  let next = 0
+  let nextIndex = 0
   const work = async () => {
-    for (let at = next++; at < items.length; at = next++) values[at] = await map(items[at] as Item)
+    for (let at = nextIndex++; at < items.length; at = nextIndex++) values[at] = await map(items[at] as Item)
   }
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work))
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, work))
   return values
 }
 
@@ -246,12 +246,12 @@ export function nameLocalAgents(
   if (relay.kind !== 'inline' || !isSaid || isFinalHop(agent_chain)) return []
   const text = plainTextOf(parts)
   // The sender is the platform, not one of the readers.
-  const localAgents = chooseMentions(mentions, { excluded: [recipient], maxMentions: maxMentions })
-  const missing = localAgents.filter(address => !isNamedIn(text, address))
-  if (missing.length === 0) return []
+  const localAgents = chooseMentions(mentions, { excluded: [recipient], maxMentions })
+  const unnamedAgents = localAgents.filter(address => !isNamedIn(text, address))
+  if (unnamedAgents.length === 0) return []
   // Some clients concatenate the texts of an answer without a separator.
   const gap = text === '' ? '' : '\n\n'
-  return [{ kind: 'text', mime: 'text/plain', content: gap + missing.join(' ') }]
+  return [{ kind: 'text', mime: 'text/plain', content: gap + unnamedAgents.join(' ') }]
 }
 
 function isNamedIn(text: string, address: string): boolean {

@@ -41,9 +41,9 @@ interface CallOutcome {
 }
 
 export function readCallAnswer({ parts, status }: AgentCallAnswer): CallOutcome {
-  const said = noteTextOf(parts)
-  if (status !== 'failed' && status !== 'rejected') return { content: said }
-  const message = said || `The agent answered: ${status}`
+  const answerText = noteTextOf(parts)
+  if (status !== 'failed' && status !== 'rejected') return { content: answerText }
+  const message = answerText || `The agent answered: ${status}`
   return { content: message, error: { message, code: status } }
 }
 

@@ -20,10 +20,10 @@ export async function keepStreamed(
   { results, system }: Pick<TurnContext, 'results' | 'system'>,
   draft: AnswerDraft | undefined,
 ): Promise<void> {
-  const parts = draft?.heard?.filter(({ kind }) => kind === 'text') ?? []
+  const parts = draft?.receivedParts?.filter(({ kind }) => kind === 'text') ?? []
   if (!draft || parts.length === 0) return
   const at = isoTime(system.now())
-  const splits = listSplits(draft.heard ?? [])
+  const splits = listSplits(draft.receivedParts ?? [])
   const note: TurnNote = {
     name: 'heard',
     at,
@@ -38,7 +38,7 @@ export async function keepStreamed(
       ...(splits.length > 0 && { splits }),
       ...(draft.usage && { usage: parseJsonText(JSON.stringify(draft.usage)) as Json }),
       // An interim response already has this id, and it stays.
-      ...(!draft.said && { native_id: draft.id }),
+      ...(!draft.interim && { native_id: draft.id }),
     },
   }
   await results.keepStreamed(turn, note)
@@ -59,7 +59,7 @@ function listSplits(heard: readonly Part[]): number[] {
 export function keepPiece(draft: AnswerDraft, chunk: PartialResponse): void {
   draft.speaker = chunk.speaker ?? draft.speaker
   if (chunk.usage) draft.usage = sumUsage([...(draft.usage ?? []), ...chunk.usage])
-  if (!isInterim(chunk)) draft.heard = appendParts(draft.heard ?? [], chunk.parts ?? [])
+  if (!isInterim(chunk)) draft.receivedParts = appendParts(draft.receivedParts ?? [], chunk.parts ?? [])
 }
 
 export async function sayMeanwhile(
@@ -72,9 +72,9 @@ export async function sayMeanwhile(
   const { mentions } = turnContext.findAgent(turn.agent) ?? {}
   draft.people = await findNamedPeople(turn, parts, { store: turnContext.store, mentions })
   const interim = planAnswer(turn, turnContext, { ...chunk, parts }, draft)
-  draft.said = {
+  draft.interim = {
     createdAt: interim.response.created_at,
-    rendering: draft.said ? draft.said.rendering : interim.rendering,
+    rendering: draft.interim ? draft.interim.rendering : interim.rendering,
   }
   const withdrawal = planWithdrawal(turn, turnContext, interim.response, draft)
   await turnContext.store.say(turn, { ...interim, withdrawal })

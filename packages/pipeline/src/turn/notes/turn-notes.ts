@@ -34,13 +34,13 @@ const maxNoteChars = 64 * 1024
 /** Records a manager's answer in a phase as its synthesis, unless the manager has recorded one itself. */
 export function noteSynthesis(
   { agent, content: { phase_id } }: Turn,
-  said: PartialResponse | undefined,
+  answer: PartialResponse | undefined,
   { synthesizes }: HistoryPolicy,
   notes: TurnNotes,
 ): void {
-  const content = noteTextOf(said?.parts ?? [])
-  const isDone = (said?.status ?? 'completed') === 'completed' && content !== ''
-  if (!synthesizes || phase_id === undefined || !isDone || notes.has('synthesis')) return
+  const content = noteTextOf(answer?.parts ?? [])
+  const isCompleted = (answer?.status ?? 'completed') === 'completed' && content !== ''
+  if (!synthesizes || phase_id === undefined || !isCompleted || notes.has('synthesis')) return
   notes.note({ type: 'synthesis', content, from_manager: agent, phase_id })
 }
 
@@ -49,29 +49,29 @@ export function createTurnNotes(turn: Turn, gateway: NotesDeps): TurnNotes {
   let openActions: readonly string[] = []
   const calls = createOpenCalls(turn, writer)
   const types = new Set<string>()
-  let noted = 0
+  let noteCount = 0
   let hasEnded = false
 
   function checkQuota(): void {
-    if (noted >= maxNotes) throw new Rejection('too_large', `Cannot note: more than ${maxNotes} in one turn`)
+    if (noteCount >= maxNotes) throw new Rejection('too_large', `Cannot note: more than ${maxNotes} in one turn`)
   }
 
   const stages = createTurnStages(turn, gateway, {
     writer,
     takeNumber() {
       checkQuota()
-      noted += 1
-      return noted
+      noteCount += 1
+      return noteCount
     },
   })
 
-  function note(given: AgentNote): void {
+  function note(agentNote: AgentNote): void {
     checkQuota()
-    const { id, open } = pairNote(given, noted + 1, openActions)
+    const { id, open } = pairNote(agentNote, noteCount + 1, openActions)
     const call_id = `${formatTurnId(turn.message)}${id}`
-    writer.add(`note ${noted + 1}`, withPhase(given, turn), { call_id }, maxNoteChars)
-    noted += 1
-    types.add(given.type)
+    writer.add(`note ${noteCount + 1}`, withPhase(agentNote, turn), { call_id }, maxNoteChars)
+    noteCount += 1
+    types.add(agentNote.type)
     openActions = open
   }
 
@@ -96,7 +96,7 @@ export function createTurnNotes(turn: Turn, gateway: NotesDeps): TurnNotes {
       endAll()
       const notes = await writer.end()
       const isRetried = turn.token > 1
-      return { ...(notes.length > 0 && { notes }), ...(isRetried && { noteCount: noted }) }
+      return { ...(notes.length > 0 && { notes }), ...(isRetried && { noteCount }) }
     },
   }
 }
@@ -111,20 +111,25 @@ function withPhase(note: AgentNote, { content }: Turn): AgentNote {
 
 /** Pairs a note with its counterpart by the agent's own id (`call_id`). An observation without an id ends the first open action. */
 function pairNote({ type, call_id }: AgentNote, number: number, open: readonly string[]) {
-  const own = typeof call_id === 'string' ? `:${call_id}` : undefined
+  const ownId = typeof call_id === 'string' ? `:${call_id}` : undefined
   if (type !== 'observation') {
-    const id = own ?? `.note ${number}`
+    const id = ownId ?? `.note ${number}`
     return { id, open: type === 'action' || type === 'delegation' ? [...open, id] : open }
   }
-  const at = own === undefined ? 0 : open.indexOf(own)
-  return { id: open[at] ?? own ?? `.note ${number}`, open: at < 0 ? open : open.toSpliced(at, 1) }
+  const at = ownId === undefined ? 0 : open.indexOf(ownId)
+  return { id: open[at] ?? ownId ?? `.note ${number}`, open: at < 0 ? open : open.toSpliced(at, 1) }
 }
 
 type NotesDeps = Pick<TurnContext, 'store' | 'system' | 'readNote'>
 
 interface TurnNoteWriter {
-  /** Formats and adds a note. `most` is the maximum number of characters; default: any number. */
-  add(name: string, note: AgentNote, setting: Omit<NoteContext, 'agent_key' | 'turn_id' | 'at'>, most?: number): void
+  /** Formats and adds a note. `maxChars` is the maximum length; default: any length. */
+  add(
+    name: string,
+    note: AgentNote,
+    setting: Omit<NoteContext, 'agent_key' | 'turn_id' | 'at'>,
+    maxChars?: number,
+  ): void
   /** Adds a formatted note. `id` is the id under which watchers of the turn receive it and a chat shows it. */
   keep(name: string, id: string, body: TurnNote['body']): void
   flush(): Promise<void>
@@ -135,8 +140,8 @@ interface TurnNoteWriter {
 /** Creates a writer that stores notes in order. Notes that arrive together are stored with one write. */
 function createTurnNoteWriter(turn: Turn, { store, system, readNote }: NotesDeps): TurnNoteWriter {
   let waiting: TurnNote[] = []
-  let written: Promise<void> | undefined
-  let later: ReturnType<typeof setImmediate> | undefined
+  let writing: Promise<void> | undefined
+  let scheduledFlush: ReturnType<typeof setImmediate> | undefined
   let isEnded = false
 
   async function writeWaiting(): Promise<void> {
@@ -146,26 +151,26 @@ function createTurnNoteWriter(turn: Turn, { store, system, readNote }: NotesDeps
   }
 
   function flush(): Promise<void> {
-    clearImmediate(later)
-    later = undefined
-    if (waiting.length > 0) written = (written ?? Promise.resolve()).then(writeWaiting)
+    clearImmediate(scheduledFlush)
+    scheduledFlush = undefined
+    if (waiting.length > 0) writing = (writing ?? Promise.resolve()).then(writeWaiting)
     // The caller sees the error when it waits, at the latest at the end of the turn.
-    written?.catch(() => undefined)
-    return written ?? Promise.resolve()
+    writing?.catch(() => undefined)
+    return writing ?? Promise.resolve()
   }
 
   function keep(name: string, id: string, body: TurnNote['body']): void {
     if (isEnded || !readNote) return
-    const kept = { ...body, message_id: id }
-    waiting.push({ name, at: typeof body.at === 'string' ? body.at : isoTime(system.now()), body: kept })
-    tellWatchers(turn, store, { kind: 'note', id, body })
+    const storedBody = { ...body, message_id: id }
+    waiting.push({ name, at: typeof body.at === 'string' ? body.at : isoTime(system.now()), body: storedBody })
+    notifyWatchers(turn, store, { kind: 'note', id, body })
     // The delay lets an answer that follows at once be written together with the note.
-    later ??= setImmediate(() => void flush())
+    scheduledFlush ??= setImmediate(() => void flush())
   }
 
   return {
     keep,
-    add(name, note, setting, most = Number.POSITIVE_INFINITY) {
+    add(name, note, setting, maxChars = Number.POSITIVE_INFINITY) {
       if (isEnded || !readNote) return
       const now = isoTime(system.now())
       const body = readNote(toWellFormed(note), {
@@ -174,20 +179,20 @@ function createTurnNoteWriter(turn: Turn, { store, system, readNote }: NotesDeps
         at: now,
         ...setting,
       })
-      checkSize(body, most)
+      checkSize(body, maxChars)
       keep(name, setting.call_id, body)
     },
     flush,
     async end() {
       isEnded = true
-      clearImmediate(later)
-      await written
+      clearImmediate(scheduledFlush)
+      await writing
       return waiting
     },
   }
 }
 
-function tellWatchers(
+function notifyWatchers(
   { message, merged = [] }: Turn,
   store: NotesDeps['store'],
   notice: NoteNotice | StageNotice,
@@ -195,9 +200,9 @@ function tellWatchers(
   for (const each of [...merged, message]) store.notify(`message:${each}`, notice)
 }
 
-function checkSize(body: TurnNote['body'], most: number): void {
-  if (JSON.stringify(body).length <= most) return
-  throw new Rejection('too_large', `Cannot note: longer than ${most} characters`)
+function checkSize(body: TurnNote['body'], maxChars: number): void {
+  if (JSON.stringify(body).length <= maxChars) return
+  throw new Rejection('too_large', `Cannot note: longer than ${maxChars} characters`)
 }
 
 interface StageDeps {
@@ -241,7 +246,7 @@ function createTurnStages(turn: Turn, { system, store }: NotesDeps, { writer, ta
       }
       end()
       open = { stage, answer, number: takeNumber(), from: system.now() }
-      tellWatchers(turn, store, { kind: 'stage', id: idOf(open.number), stage })
+      notifyWatchers(turn, store, { kind: 'stage', id: idOf(open.number), stage })
     },
     end,
   }
@@ -253,7 +258,7 @@ interface CallEnd {
   failed(error: unknown): void
 }
 
-const afterTurn = 'Cannot call agent: the turn has ended'
+const turnEndedMessage = 'Cannot call agent: the turn has ended'
 
 /** Creates the record of the unfinished calls of a turn. */
 function createOpenCalls(turn: Turn, writer: TurnNoteWriter) {
@@ -262,7 +267,7 @@ function createOpenCalls(turn: Turn, writer: TurnNoteWriter) {
 
   /** Records the beginning of a call. @throws Undeliverable if the turn has ended; LeaseLost, Unavailable */
   async function begin(call: NotedCall): Promise<CallEnd> {
-    if (hasEnded) throw new Undeliverable(afterTurn)
+    if (hasEnded) throw new Undeliverable(turnEndedMessage)
     const { name, worker, task, agentKey: agent_key } = call
     const call_id = `${formatTurnId(turn.message)}.${name}`
     writer.add(`call ${name}`, { type: 'delegation', worker, task, agent_key }, { call_id })
@@ -279,7 +284,7 @@ function createOpenCalls(turn: Turn, writer: TurnNoteWriter) {
     openCalls.add(end)
     await writer.flush()
     // The turn ended during the write.
-    if (hasEnded) throw new Undeliverable(afterTurn)
+    if (hasEnded) throw new Undeliverable(turnEndedMessage)
     return end
   }
 

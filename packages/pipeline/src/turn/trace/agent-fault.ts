@@ -2,16 +2,16 @@
 import { resolve, sep } from 'node:path'
 import type { AgentFault } from '@postern/message'
 
-const [maxMessage, maxStack] = [1_000, 4_000] as const
+const [maxMessageChars, maxStackChars] = [1_000, 4_000] as const
 
 /** Describes the failure of an agent for the operator, with limited length and without text that looks like a secret. */
 export function describeAgentFault(error: unknown): AgentFault {
-  if (!(error instanceof Error)) return { name: typeof error, message: hideSecrets(String(error), maxMessage) }
-  const stack = typeof error.stack === 'string' ? hideSecrets(error.stack, maxStack) : undefined
+  if (!(error instanceof Error)) return { name: typeof error, message: hideSecrets(String(error), maxMessageChars) }
+  const stack = typeof error.stack === 'string' ? hideSecrets(error.stack, maxStackChars) : undefined
   const location = stack && findLocation(stack)
   return {
     name: String(error.name).slice(0, 100),
-    message: hideSecrets(error.message, maxMessage),
+    message: hideSecrets(error.message, maxMessageChars),
     ...(stack && { stack }),
     ...location,
   }
@@ -50,5 +50,5 @@ const secrets: readonly RegExp[] = [
 
 function hideSecrets(text: string, maxChars: number): string {
   const clipped = text.slice(0, maxChars).toWellFormed()
-  return secrets.reduce((left, pattern) => left.replace(pattern, '[hidden]'), clipped)
+  return secrets.reduce((masked, pattern) => masked.replace(pattern, '[hidden]'), clipped)
 }

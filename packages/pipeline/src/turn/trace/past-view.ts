@@ -17,22 +17,22 @@ export async function viewEarlier(
 ): Promise<Past> {
   const { store } = turnContext
   const speaker = await findSpeaker(turn, turnContext, turnPerson)
-  const moment = await readMoment(turn, history, store, speaker)
+  const context = await readHistoryContext(turn, history, store, speaker)
   const read = await readPast(turn, history, store, speaker)
   const entries = only ? read.filter(({ seq }) => only.has(seq)) : read
-  return { view: history.view(entries, moment), entries: entries.map(({ seq }) => seq) }
+  return { view: history.view(entries, context), entries: entries.map(({ seq }) => seq) }
 }
 
 /** Reads the data other than entries on which the history view depends. */
-async function readMoment(
+async function readHistoryContext(
   turn: Turn,
   { noteReach: limit = 0 }: HistoryPolicy,
   store: Pick<Store, 'readNotes'>,
   { speakers, isStranger }: TurnSpeaker,
 ): Promise<HistoryMoment> {
   const { agent, thread, content } = turn
-  const isTold = limit > 0 && !isStranger
-  const notes = isTold ? await store.readNotes({ thread, before: beginningOf(turn), limit, speakers }) : []
+  const readsNotes = limit > 0 && !isStranger
+  const notes = readsNotes ? await store.readNotes({ thread, before: beginningOf(turn), limit, speakers }) : []
   return { agent, phase_id: content.phase_id, previous_phase_id: content.previous_phase_id, notes }
 }
 

@@ -5,12 +5,12 @@ import type { Turn } from '../../ports/records/work/turn.ts'
 import type { RunningAgent } from '../../ports/turn/running-agent.ts'
 import type { TurnContext } from '../../ports/turn/turn-context.ts'
 import { viewPast } from '../call/view-past.ts'
-import type { Given } from './given-message.ts'
-import { digestGiven, toGiven } from './given-message.ts'
+import type { AgentInput } from './given-message.ts'
+import { digestAgentInput, toAgentInput } from './given-message.ts'
 
 /** A message as an agent once got it, rebuilt from the store. */
-interface RebuiltGiven {
-  readonly message: Given
+interface RebuiltInput {
+  readonly message: AgentInput
   /** True if it is exactly the message that the agent got. */
   readonly isExact: boolean
   /** The edits and withdrawals since then. */
@@ -21,18 +21,18 @@ interface RebuiltGiven {
  * Rebuilds the message that an agent got for a turn from the data that is stored now. `changes` explains a difference. If there are none, the
  * agent's configuration has changed, or the person has linked or unlinked an address.
  */
-export async function rebuildGiven(
+export async function rebuildAgentInput(
   turn: Turn,
-  given: GivenMessage,
+  recordedInput: GivenMessage,
   { turnContext, running }: { readonly turnContext: TurnContext; readonly running: RunningAgent },
-): Promise<RebuiltGiven> {
+): Promise<RebuiltInput> {
   const turnPerson = await findTurnPerson(turn, turnContext, running)
-  const past = await viewPast(turn, turnContext, running, { turnPerson, only: new Set(given.history) })
-  const message = toGiven(turn.content, turn.content.parts, past)
-  const seqs = [...given.history, ...(turn.merged ?? []), turn.message]
+  const past = await viewPast(turn, turnContext, running, { turnPerson, only: new Set(recordedInput.history) })
+  const message = toAgentInput(turn.content, turn.content.parts, past)
+  const seqs = [...recordedInput.history, ...(turn.merged ?? []), turn.message]
   return {
     message,
-    isExact: digestGiven(message) === given.digest,
+    isExact: digestAgentInput(message) === recordedInput.digest,
     changes: await turnContext.store.listChanges(seqs),
   }
 }

@@ -2,11 +2,11 @@
 import type { ModelRun, Part, ToolRun } from '@postern/message'
 import type { EndedStep, StepEnd, StepStart } from '../../ports/agent/step-recorder.ts'
 
-/** The most tool runs, and the most model requests, in the record of one attempt. */
+/** The maximum number of tool runs, and of model requests, in the record of one attempt. */
 const maxRuns = 50
-/** The most steps of one attempt in a trace. */
+/** The maximum number of steps of one attempt in a trace. */
 const maxSteps = 500
-const maxName = 100
+const maxNameChars = 100
 
 interface NumberedStep {
   /** The number of the step; if the turn has too many steps, the number of its parent. */
@@ -14,7 +14,7 @@ interface NumberedStep {
   end(end?: StepEnd): void
 }
 
-interface WrittenTool {
+interface RecordedTool {
   readonly name: string
   at: number
   ms?: number
@@ -25,11 +25,11 @@ interface WrittenTool {
   isOver: boolean
 }
 
-/** The steps of one attempt. `told` gets each step when it ends. */
+/** The steps of one attempt. `onEnd` gets each step when it ends. */
 export class StepLog {
   readonly #now: () => number
   readonly #told: (step: EndedStep) => void
-  readonly #tools = new Map<string, WrittenTool>()
+  readonly #tools = new Map<string, RecordedTool>()
   readonly #models: ModelRun[] = []
   readonly #open = new Map<number, (end?: StepEnd) => void>()
   #stage: { readonly number: number | undefined; end(): void } | undefined
@@ -37,34 +37,34 @@ export class StepLog {
   #model: number | undefined
   #isClosed = false
 
-  constructor(now: () => number, told: (step: EndedStep) => void) {
+  constructor(now: () => number, onEnd: (step: EndedStep) => void) {
     this.#now = now
-    this.#told = told
+    this.#told = onEnd
   }
 
   /** Begins a step, by default inside the current stage. */
-  begin(given: StepStart, parent = this.#stage?.number): NumberedStep {
-    const { at, ...begun } = given
-    const start = { ...begun, name: clipName(given.name) }
+  begin(stepStart: StepStart, parent = this.#stage?.number): NumberedStep {
+    const { at, ...members } = stepStart
+    const start = { ...members, name: clipName(stepStart.name) }
     const startedAt = Math.min(at ?? Number.POSITIVE_INFINITY, this.#now())
     const tool = start.kind === 'tool' ? this.#recordTool(start, startedAt) : undefined
     const number = this.#takeNumber()
-    const askedBy = tool && this.#model
+    const requestedByStep = tool && this.#model
     let isOpen = !this.#isClosed
-    const end = (ended: StepEnd = {}) => {
+    const end = (stepEnd: StepEnd = {}) => {
       if (!isOpen) return
       isOpen = false
       const endedAt = Math.max(startedAt, this.#now())
-      if (tool) Object.assign(tool, { ms: endedAt - startedAt, ok: ended.failureCode === undefined })
-      if (start.kind === 'model') this.#recordModel(start.name, { ...ended, startedAt, endedAt }, number)
+      if (tool) Object.assign(tool, { ms: endedAt - startedAt, ok: stepEnd.failureCode === undefined })
+      if (start.kind === 'model') this.#recordModel(start.name, { ...stepEnd, startedAt, endedAt }, number)
       if (number === undefined) return
       this.#open.delete(number)
       this.#told({
         ...start,
-        ...ended,
+        ...stepEnd,
         ...{ number, startedAt, endedAt },
         ...(parent !== undefined && { parent }),
-        ...(askedBy !== undefined && { requestedByStep: askedBy }),
+        ...(requestedByStep !== undefined && { requestedByStep }),
       })
     }
     if (number !== undefined && isOpen) this.#open.set(number, end)
@@ -82,22 +82,22 @@ export class StepLog {
   hear(parts: readonly Part[]): void {
     for (const part of parts) {
       if (part.kind !== 'tool_call') continue
-      const writtenTool = this.#tools.get(part.id)
-      if (writtenTool?.isRecorded || writtenTool?.isOver) continue
+      const knownTool = this.#tools.get(part.id)
+      if (knownTool?.isRecorded || knownTool?.isOver) continue
       const hasEnded = part.result !== undefined || part.error !== undefined
       const now = this.#now()
-      const tool = writtenTool ?? this.#writeTool(part.id, { name: clipName(part.name), at: now })
+      const tool = knownTool ?? this.#writeTool(part.id, { name: clipName(part.name), at: now })
       if (!tool) continue
       tool.ok = part.error === undefined
-      if (hasEnded) this.#endHeard(part.id, tool, { now, isLate: writtenTool === undefined })
+      if (hasEnded) this.#endHeard(part.id, tool, { now, isLate: knownTool === undefined })
     }
   }
 
-  /** Ends all open steps at the end of the turn. `fault` is the reason why they did not end themselves. */
-  close(fault: string): void {
+  /** Ends all open steps at the end of the turn. `failureCode` tells why they did not end themselves. */
+  close(failureCode: string): void {
     const stage = this.#stage
     this.#stage = undefined
-    for (const [number, end] of [...this.#open]) if (number !== stage?.number) end({ failureCode: fault })
+    for (const [number, end] of [...this.#open]) if (number !== stage?.number) end({ failureCode })
     stage?.end()
     this.#isClosed = true
   }
@@ -116,35 +116,35 @@ export class StepLog {
     return this.#count
   }
 
-  #writeTool(id: string, { name, at }: Pick<WrittenTool, 'name' | 'at'>): WrittenTool | undefined {
+  #writeTool(id: string, { name, at }: Pick<RecordedTool, 'name' | 'at'>): RecordedTool | undefined {
     if (this.#tools.size >= maxRuns) return undefined
     const tool = { name, at, ok: true, isRecorded: false, isOver: false }
     this.#tools.set(id, tool)
     return tool
   }
 
-  #recordTool({ id = '', name }: StepStart, at: number): WrittenTool {
+  #recordTool({ id = '', name }: StepStart, at: number): RecordedTool {
     const tool = this.#tools.get(id) ?? this.#writeTool(id, { name, at })
     return Object.assign(tool ?? { name, ok: true, isOver: false }, { at, isRecorded: true })
   }
 
   #recordModel(
     name: string,
-    { startedAt, endedAt, failureCode: fault, usage }: StepEnd & Pick<EndedStep, 'startedAt' | 'endedAt'>,
+    { startedAt, endedAt, failureCode, usage }: StepEnd & Pick<EndedStep, 'startedAt' | 'endedAt'>,
     number: number | undefined,
   ): void {
     this.#model = number
     if (this.#models.length >= maxRuns) return
     const { input_tokens, output_tokens } = usage ?? {}
     this.#models.push({
-      ...{ name, at: startedAt, ms: endedAt - startedAt, ok: fault === undefined },
+      ...{ name, at: startedAt, ms: endedAt - startedAt, ok: failureCode === undefined },
       ...(input_tokens !== undefined && { input_tokens }),
       ...(output_tokens !== undefined && { output_tokens }),
     })
   }
 
   /** Records the end of a call in the answer. `isLate` is true if its beginning was never reported, so that its duration is unknown. */
-  #endHeard(id: string, tool: WrittenTool, { now, isLate }: { readonly now: number; readonly isLate: boolean }): void {
+  #endHeard(id: string, tool: RecordedTool, { now, isLate }: { readonly now: number; readonly isLate: boolean }): void {
     tool.isOver = true
     if (this.#isClosed) return
     if (!isLate) tool.ms = now - tool.at
@@ -160,5 +160,5 @@ export class StepLog {
 }
 
 function clipName(name: string): string {
-  return name.slice(0, maxName).toWellFormed()
+  return name.slice(0, maxNameChars).toWellFormed()
 }

@@ -17,11 +17,11 @@ import type { Turn } from '../../ports/records/work/turn.ts'
 import { describeAgentFault } from './agent-fault.ts'
 import { StepLog } from './step-log.ts'
 
-/** The most characters of withheld text in the record of one attempt. */
-const maxWithheld = 32 * 1024
+/** The maximum number of characters of withheld text in the record of one attempt. */
+const maxWithheldChars = 32 * 1024
 
-/** The most refused actions in the record of one attempt. */
-const maxRefused = 50
+/** The maximum number of refused actions in the record of one attempt. */
+const maxRefusedActs = 50
 
 /** The record of one attempt at a turn. */
 export class TurnTrace {
@@ -41,21 +41,21 @@ export class TurnTrace {
   #withheldChars = 0
   readonly #refused: RefusedAct[] = []
 
-  /** Begins the record. `told` gets each step of the turn when the step ends. */
+  /** Begins the record. `onStepEnd` gets each step of the turn when the step ends. */
   constructor(
     { attempt }: Pick<Turn, 'attempt'>,
     { now }: Pick<System, 'now'>,
-    told: (step: EndedStep) => void = () => undefined,
+    onStepEnd: (step: EndedStep) => void = () => undefined,
   ) {
     this.#now = now
-    this.steps = new StepLog(now, told)
+    this.steps = new StepLog(now, onStepEnd)
     this.#attempt = attempt
     this.#leasedAt = now()
   }
 
   /** Records that the agent is called with this message and has this much time. */
-  called(given: GivenMessage, deadlineMs: number): void {
-    this.#given = given
+  called(input: GivenMessage, deadlineMs: number): void {
+    this.#given = input
     this.#deadlineMs = deadlineMs
     this.#calledAt = this.#now()
   }
@@ -70,17 +70,17 @@ export class TurnTrace {
   /** Records text that people do not get, as far as there is room. */
   withheld(texts: PartialResponse['withheld']): void {
     for (const { kind, text } of texts ?? []) {
-      const kept = text.slice(0, maxWithheld - this.#withheldChars).toWellFormed()
-      this.#withheldChars += kept.length
+      const clipped = text.slice(0, maxWithheldChars - this.#withheldChars).toWellFormed()
+      this.#withheldChars += clipped.length
       const last = this.#withheld.at(-1)
-      if (last?.kind === kind) last.text += kept
-      else if (kept !== '') this.#withheld.push({ kind, text: kept })
+      if (last?.kind === kind) last.text += clipped
+      else if (clipped !== '') this.#withheld.push({ kind, text: clipped })
     }
   }
 
   /** Records an impossible action, as far as there is room. */
   refused(act: RefusedAct): void {
-    if (this.#refused.length < maxRefused) this.#refused.push(act)
+    if (this.#refused.length < maxRefusedActs) this.#refused.push(act)
   }
 
   /** Records that the answer has no visible content. */

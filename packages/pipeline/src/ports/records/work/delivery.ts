@@ -14,7 +14,7 @@ export interface Broadcast {
   /** The number of the last peer whose delivery is queued. */
   readonly after: number
   /** The number of the last peer that gets it; later peers are left out. */
-  readonly until: number
+  readonly lastPeer: number
 }
 
 /** A leased delivery. */
