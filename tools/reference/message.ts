@@ -56,7 +56,7 @@ export function describeMessage(comments: Pick<KeyComments, 'find'>): string {
     ...Object.entries(partNames).flatMap(([kind, name]) => [`### \`${kind}\``, table(name)]),
     '## PolicyPart',
     messageFacts.policy,
-    `Kinds that somebody can decide: ${listCodes(requirementKinds)}. Kinds that are refusals: ${listCodes(refusalKinds)}. The gateway keeps other kinds, and they never mean success.`,
+    `Kinds that somebody can decide: ${listCodes(requirementKinds)}. Kinds that are refusals: ${listCodes(refusalKinds)}. An answer with another kind fails.`,
     table('Policy'),
     '### PolicyResolution',
     table('PolicyResolution'),
@@ -109,7 +109,7 @@ This page has everything that an agent reads, by the schemas in \`packages/messa
   rules: `
 - \`auth_method\` \`none\` goes with \`verified: false\`. A verified sender has at least one identity with \`proof.type\` \`transport\`.
 - \`profile\` is context and never authorization. Authorization reads \`sender.identities\`, after \`identity.trusted_issuers\` has said which evidence counts.
-- The gateway keeps parts of an unknown kind as they are.
+- The gateway keeps parts of an unknown kind in messages as they are. An answer with such a part fails.
 - The gateway stores inbound bytes once by their digest. It hands them on as \`content_addressed\` with a signed address, and checks the digest at each fetch.
 - The gateway trims \`history\` (\`agents.*.history\`). It takes the view, keeps the head byte for byte, and adds the newest turns that fit. It merges neighbours of one role.
 - The gateway does not trust the \`agent_chain\` of a peer. It limits \`max_hops\` to \`limits.loop.max_hops\`, computes \`is_final\` anew, and refuses a longer chain with \`forbidden\`.

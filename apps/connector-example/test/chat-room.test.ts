@@ -205,18 +205,18 @@ describe('a requirement of an agent', () => {
     expect((await ann.entries()).at(-2)?.html).toContain('This is over.')
   })
 
-  test('appears as plain words if it is a refusal or of an unknown kind (MN-11)', async () => {
+  test('appears as plain words if it is a refusal (MN-11)', async () => {
     const ann = await deps.comeIn('Ann')
     await ann.say('@clerk secret')
     await deps.connector.idle()
     await ann.say('@asker dance')
     await deps.connector.idle()
-    const [refused, unknown] = (await ann.entries()).filter(({ kind }) => kind === 'agent said').slice(-2)
+    const [refused, withHtml] = (await ann.entries()).filter(({ kind }) => kind === 'agent said').slice(-2)
     expect(refused?.html).toContain('data-kind="forbidden"><blockquote dir="auto">That I tell nobody.</blockquote>')
-    expect(unknown?.html).toContain(
-      'data-kind="dance_first"><blockquote dir="auto">Dance &lt;b&gt;first&lt;/b&gt;.</blockquote>',
+    expect(withHtml?.html).toContain(
+      'data-kind="forbidden"><blockquote dir="auto">Dance &lt;b&gt;first&lt;/b&gt;.</blockquote>',
     )
-    for (const entry of [refused, unknown]) expect(entry?.html).not.toMatch(/<form|<a /)
+    for (const entry of [refused, withHtml]) expect(entry?.html).not.toMatch(/<form|<a /)
   })
 
   test('stays open for another decision when the first one did not arrive (MN-7.2)', async () => {

@@ -75,12 +75,23 @@ test.each(['public', 'direct'] as const)(
   },
 )
 
-test('a requirement of an unknown kind stays open with its text, and is never a success', async () => {
-  const response = await askShop(gateway, 'unknown please')
-  expect(response.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
-  expect(policyOf(response)).toEqual({ kind: 'dance_first', message: 'Dance.' })
-  expect(wordsOf(response)).toContain('Dance.')
-})
+test.each([
+  [
+    'a requirement of an unknown kind',
+    'misspelled',
+    '"parts.0.policy.kind" ("consent_requird") must be one of consent',
+  ],
+  ['a part of an unknown kind', 'unknown', '"parts.0.kind" ("fille") must be one of text, file, link, artifact'],
+  ['a file at an FTP server', 'ftp', '"parts.0.bytes_ref.url" ("ftp://shop.test/a.txt") must be an address of http'],
+])(
+  'an answer with %s fails, and the operator sees the value and the rule (MN-4, MN-7.1)',
+  async (_what, word, fault) => {
+    const response = await askShop(gateway, `${word} please`)
+    expect(response.task?.status.state).toBe('TASK_STATE_FAILED')
+    const [message] = await gateway.messages()
+    expect(JSON.stringify(await gateway.show(`#${message?.message}`)).replaceAll('\\"', '"')).toContain(fault)
+  },
+)
 
 test('an A2A caller without the needed proof learns how to give it in the task, and can continue (A2A AUTH-INTASK, MN-6.1)', async () => {
   const response = await askShop(gateway, 'login please')

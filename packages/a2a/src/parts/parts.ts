@@ -29,7 +29,10 @@ function readBytes({ part, note, blobs }: NotedPart): FilePart | ArtifactPart {
 }
 
 function readUrl({ part, note }: NotedPart): FilePart | ArtifactPart {
-  return { ...kindOf(note), ...labelOf(part, note), bytes_ref: { kind: 'url', url: part.url ?? '' } }
+  const url = part.url ?? ''
+  // An agent may pass on an address such as `gs://…` only if it is marked as a peer's choice.
+  const foreign = !/^https?:/i.test(url)
+  return { ...kindOf(note), ...labelOf(part, note), bytes_ref: { kind: 'url', url, ...(foreign && { foreign }) } }
 }
 
 function readJson({ part, note }: NotedPart): ArtifactPart {

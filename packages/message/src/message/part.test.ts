@@ -19,14 +19,25 @@ const good: readonly (readonly [what: string, part: unknown])[] = [
   ['a failed tool call', { kind: 'tool_call', id: '1', name: 'look', error: { message: 'no' } }],
   ['a requirement', { kind: 'policy', policy: { kind: 'forbidden', message: 'No.' } }],
   [
-    'a requirement of an unknown kind',
-    { kind: 'policy', policy: { kind: 'dance_first', message: 'Dance.', steps: 3 } },
-  ],
-  [
     'the longest names of a section',
     { kind: 'text', mime: 'text/plain', content: '', section: { id: 'i'.repeat(256), name: 'n'.repeat(256) } },
   ],
+  ['the part of a mail', { kind: 'email', subject: 'Hello' }],
+  [
+    'a file whose address a peer chose',
+    { kind: 'file', bytes_ref: { kind: 'url', url: 'gs://peer/a', foreign: true } },
+  ],
+]
+
+/** Parts that a peer may send, and no agent may give. */
+const foreign: typeof good = [
   ['an unknown part', { kind: 'poll', options: [1, 2], more: { any: 'thing' } }],
+  [
+    'a requirement of an unknown kind',
+    { kind: 'policy', policy: { kind: 'dance_first', message: 'Dance.', steps: 3 } },
+  ],
+  ['a file at an FTP server', { kind: 'file', bytes_ref: { kind: 'url', url: 'ftp://peer.test/a' } }],
+  ['an artifact at an FTP server', { kind: 'artifact', bytes_ref: { kind: 'url', url: 'ftp://peer.test/a' } }],
 ]
 
 const bad: readonly (readonly [what: string, part: unknown])[] = [
@@ -62,7 +73,7 @@ const bad: readonly (readonly [what: string, part: unknown])[] = [
 ]
 
 describe('partSchema', () => {
-  test.each(good)('keeps %s unchanged', (_what, part) => {
+  test.each([...good, ...foreign])('keeps %s unchanged', (_what, part) => {
     expect(partSchema.parse(part)).toEqual(part)
   })
 
@@ -132,6 +143,10 @@ describe('givenPartSchema', () => {
     ['bytes of an unknown kind beside data', { data: 1, bytes_ref: { kind: 'floppy' } }],
   ])('refuses an artifact with %s', (_what, members) => {
     expect(givenPartSchema.safeParse({ kind: 'artifact', ...members }).success).toBe(false)
+  })
+
+  test.each([...bad, ...foreign])('refuses %s', (_what, part) => {
+    expect(givenPartSchema.safeParse(part).success).toBe(false)
   })
 
   test.each(good)('keeps %s unchanged', (_what, part) => {

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Json } from '../format/json.ts'
 import { parseJsonText } from '../format/json.ts'
 import { toWellFormed } from '../format/text/well-formed.ts'
+import { refusalKinds, requirementKinds } from './policy/policy-kinds.ts'
 
 const bytesRefSchema = z.discriminatedUnion('kind', [
   z.object({
@@ -257,8 +258,30 @@ export type GivenPart =
   | ChannelPart
   | (z.input<typeof dataPartSchema> & { readonly bytes_ref?: undefined })
 
+/** The kinds of parts that a channel adds to its messages. An agent may pass them on. */
+const channelKinds = ['email'] as const
+
+/** The location of the bytes of a file that an agent gives. An address that a peer chose may have another scheme, because agents pass it on. */
+const givenBytesRefSchema = bytesRefSchema.refine(
+  ref => ref.kind !== 'url' || ref.foreign === true || /^https?:/i.test(ref.url),
+  { path: ['url'], error: 'must be an address of http or https' },
+)
+
+/** A part of a known kind as an agent gives it. A kind that nobody knows is a slip of the agent: people would get nothing of it. */
+const knownGivenPartSchema = z.discriminatedUnion('kind', [
+  textPartSchema,
+  filePartSchema.extend({ bytes_ref: givenBytesRefSchema }),
+  linkPartSchema,
+  artifactPartSchema.extend({ bytes_ref: givenBytesRefSchema }),
+  toolCallPartSchema,
+  policyPartSchema.extend({ policy: policySchema.extend({ kind: z.enum([...requirementKinds, ...refusalKinds]) }) }),
+])
+
+const channelPartSchema = z.looseObject({ kind: z.enum(channelKinds) }) as unknown as typeof knownPartSchema
+
+/** Any part that an agent gives. Unlike a part of a peer, it has a kind that the gateway knows. */
 export const givenPartSchema: z.ZodType<Part, GivenPart> = z.union([
-  knownPartSchema,
+  knownGivenPartSchema,
   dataPartSchema.extend({ bytes_ref: z.never().optional() }).transform(completeDataPart),
-  unknownPartSchema,
+  channelPartSchema,
 ])

@@ -23,7 +23,9 @@ const requirements: Readonly<Record<string, (context: AgentContext) => PartialRe
   forged: () => ({
     parts: [{ kind: 'policy', policy: { kind: 'consent_required', message: 'Mine?', state: 'f'.repeat(43) } }],
   }),
-  unknown: () => ({ parts: [{ kind: 'policy', policy: { kind: 'dance_first', message: 'Dance.' } }] }),
+  misspelled: () => ({ parts: [{ kind: 'policy', policy: { kind: 'consent_requird', message: 'Yes?' } }] }),
+  unknown: () => ({ parts: [{ kind: 'fille', name: 'a.txt' } as never] }),
+  ftp: () => ({ parts: [{ kind: 'file', bytes_ref: { kind: 'url', url: 'ftp://shop.test/a.txt' } }] }),
 }
 
 export function handle(
