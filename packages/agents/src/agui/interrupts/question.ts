@@ -12,7 +12,7 @@ export interface QuestionSource {
 }
 
 const defaultQuestion = 'The agent waits for your answer.'
-/** The maximum length of a question, characters, and the maximum number of lines of a question without a text. */
+/** The maximum length of a question, characters, and the maximum number of lines that describe a value. */
 const maxQuestionChars = 8_000
 const maxLines = 32
 
@@ -20,12 +20,14 @@ const maxLines = 32
 export function formatQuestion({ message, interruptValue, call, reason }: QuestionSource): string {
   const sentences = [
     message,
-    describeValue(interruptValue),
-    call && describeCall(call),
+    findText(interruptValue),
+    // The members of a value do not replace the call that they belong to.
+    joinTexts([call && describeCall(call), describeMembers(interruptValue)]),
     isSentence(reason) ? reason : undefined,
   ]
   const question = sentences.find(text => text != null && text.trim() !== '') ?? defaultQuestion
-  return question.slice(0, maxQuestionChars).toWellFormed()
+  const isTooLong = question.length > maxQuestionChars
+  return (isTooLong ? `${question.slice(0, maxQuestionChars - 1)}…` : question).toWellFormed()
 }
 
 /** Returns true if the reason is a sentence. A name is a single word, such as `langgraph:interrupt` and `tool_call`. */
@@ -35,18 +37,33 @@ function isSentence(reason: string | null | undefined): reason is string {
 
 /** Members that contain text for people, the best first. */
 const textMembers = ['message', 'question', 'prompt', 'description', 'text', 'title', 'query', 'instructions'] as const
-/** Members that are only for programs. */
-const hiddenMembers = /^(ns|when|resumable|type|reason|schema|.*schema|.*id)$/i
+/** Members of a value that are only for programs. The arguments of a call have none: whoever approves the call sees all of them. */
+const hiddenMembers = /^(id|interrupt_id|tool_call_id|toolCallId|ns|when|resumable|.*schema)$/i
 
-function describeValue(value: unknown): string | undefined {
+/** Finds the server's own text in a value, or the calls that it wants reviewed. */
+function findText(value: unknown): string | undefined {
   if (typeof value === 'string') return value
-  if (Array.isArray(value)) return joinTexts(value.map(item => (Array.isArray(item) ? undefined : describeValue(item))))
+  if (Array.isArray(value)) return joinTexts(value.map(describeItem))
   if (!isJsonObject(value)) return undefined
   const memberText = textMembers.map(name => value[name]).find(text => typeof text === 'string' && text.trim() !== '')
   if (typeof memberText === 'string') return memberText
   // These are the requests of LangChain's HumanInTheLoopMiddleware.
-  if (Array.isArray(value.action_requests)) return joinTexts(value.action_requests.map(describeRequest))
-  return listMembers(value)
+  return Array.isArray(value.action_requests) ? joinTexts(value.action_requests.map(describeRequest)) : undefined
+}
+
+function describeItem(item: unknown): string | undefined {
+  return Array.isArray(item) ? undefined : (findText(item) ?? describeMembers(item))
+}
+
+function describeMembers(value: unknown): string | undefined {
+  if (!isJsonObject(value)) return undefined
+  return listMembers(withoutHiddenMembers(value)).slice(0, maxLines).join('\n') || undefined
+}
+
+function withoutHiddenMembers(value: { readonly [name: string]: unknown }) {
+  return Object.fromEntries(
+    Object.entries(value).filter(([name, member]) => !hiddenMembers.test(name) && member !== null),
+  )
 }
 
 function describeRequest(request: unknown): string | undefined {
@@ -56,17 +73,21 @@ function describeRequest(request: unknown): string | undefined {
   return typeof name === 'string' ? describeCall({ name, args }) : undefined
 }
 
+/** Describes a call with all its arguments, because a person decides on them. */
 function describeCall({ name, args }: NonNullable<QuestionSource['call']>): string {
-  const members = isJsonObject(args) ? listMembers(args) : undefined
-  return [`May the agent call \`${name}\`?`, ...(members ? [members] : [])].join('\n\n')
+  const question = `May the agent call \`${name}\`?`
+  const lines = isJsonObject(args) ? listMembers(args) : args == null ? [] : [formatMember(args)]
+  return lines.length > 0 ? `${question}\n\n${lines.join('\n')}` : question
 }
 
-function listMembers(value: { readonly [name: string]: unknown }): string | undefined {
-  const lines = Object.entries(value)
-    .filter(([name, member]) => !hiddenMembers.test(name) && member !== null && member !== undefined)
-    .slice(0, maxLines)
-    .map(([name, member]) => `- ${name}: ${typeof member === 'string' ? member : JSON.stringify(member as Json)}`)
-  return lines.length > 0 ? lines.join('\n') : undefined
+function listMembers(value: { readonly [name: string]: unknown }): string[] {
+  return Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .map(([name, member]) => `- ${name}: ${formatMember(member)}`)
+}
+
+function formatMember(member: unknown): string {
+  return typeof member === 'string' ? member : JSON.stringify(member as Json)
 }
 
 function joinTexts(texts: readonly (string | undefined)[]): string | undefined {
