@@ -9,6 +9,7 @@ export const a2aDescriptor = {
   isSimulated: true,
   mentionRelay: { kind: 'none' },
   answersCalls: true,
+  streamsAnswers: true,
   // A client that was offline over a weekend repeats its call.
   repeatsForMs: 3 * 24 * 3_600_000,
   openPaths: ['a2a', 'agents'],

@@ -33,6 +33,7 @@ export type { AgentDirectory } from './ports/agent/agent-directory.ts'
 export type { AgentCardDetails, AgentProfile, AgentSkill } from './ports/agent/agent-profile.ts'
 export type { AgentPublisher } from './ports/agent/agent-publisher.ts'
 export type { AgentState } from './ports/agent/agent-state.ts'
+export { isAnswerSentWhole } from './ports/agent/answer-streaming.ts'
 export type {
   EvidenceCaller,
   EvidenceClaim,

@@ -18,6 +18,7 @@ const call: ChannelDescriptor = {
   authMethods: ['a2a-jwt', 'a2a-oauth'],
   mentionRelay: { kind: 'none' },
   answersCalls: true,
+  streamsAnswers: true,
   repeatsForMs: weekMs,
   speaker: {},
 }
@@ -42,6 +43,7 @@ const chat: ChannelDescriptor = {
   authMethods: ['a2a-oauth'],
   mentionRelay: { kind: 'none' },
   answersCalls: true,
+  streamsAnswers: true,
   repeatsForMs: weekMs,
   speaker: {
     assurance: 'oauth',

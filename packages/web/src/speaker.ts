@@ -38,6 +38,7 @@ export const webDescriptor = {
   authMethods: ['a2a-jwt', 'a2a-oauth'],
   mentionRelay: { kind: 'none' },
   answersCalls: true,
+  streamsAnswers: true,
   isSimulated: true,
   alias: 'chat',
   // A page that was closed over a weekend sends its run again.

@@ -4,7 +4,7 @@ import { nameStatus, parseMediaType } from '@postern/http'
 import type { Json, NormalizedMessage, OpenStream, StreamAnswer } from '@postern/message'
 import { Unavailable } from '@postern/message'
 import type { Agent, AgentChunk, AgentContext } from '@postern/pipeline'
-import { findStepRecorder, taskCanceledFlag } from '@postern/pipeline'
+import { findStepRecorder, isAnswerSentWhole, taskCanceledFlag } from '@postern/pipeline'
 import type { z } from 'zod'
 import { readEventData } from '../completion/event-data.ts'
 import { setPersonState } from '../kind/person-data.ts'
@@ -133,7 +133,8 @@ async function* runAgent(
   answeredInterrupts: readonly OpenInterrupt[],
   { server, context, storedRun, isOver = false }: Conversation,
 ): AsyncGenerator<AgentChunk, void, undefined> {
-  const run = new RunProgress(storedRun.state, server.reasoningHabit, {
+  const reading = { reasoningHabit: server.reasoningHabit, waitsForEnd: isAnswerSentWhole(context) }
+  const run = new RunProgress(storedRun.state, reading, {
     now: server.now,
     recorder: findStepRecorder(context),
   })

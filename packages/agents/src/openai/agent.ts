@@ -2,6 +2,7 @@
 import type { HistoricalMessage, NormalizedMessage, ToolCallPart } from '@postern/message'
 import { parseDuration, policiesOf } from '@postern/message'
 import type { AgentChunk, AgentContext } from '@postern/pipeline'
+import { isAnswerSentWhole } from '@postern/pipeline'
 import type { z } from 'zod'
 import { openApprovals } from '../approval/approvals.ts'
 import { endDecidedCall, findDecidedRun, toCallMessages } from '../approval/decided-call.ts'
@@ -67,7 +68,8 @@ async function* converse(
     const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - model.endpoint.system.now()) }
     const chunks = openCompletion(describeRequest(model, messages, { mayCall: roundsLeft > 0 }), model.endpoint, time)
     const delimiter = model.delimiterOf(message, context)
-    const pieces = readRound(chunks, { reasoningHabit: model.endpoint.reasoningHabit, delimiter })
+    const { reasoningHabit } = model.endpoint
+    const pieces = readRound(chunks, { reasoningHabit, delimiter, waitsForEnd: isAnswerSentWhole(context) })
     const round = yield* recordModelRequest(pieces, model.endpoint, context)
     yield* recordRound(round, model.endpoint)
     hasSpoken ||= round.text.trim() !== ''

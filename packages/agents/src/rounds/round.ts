@@ -38,6 +38,8 @@ export async function* readRound(
     usage = chunk.usage ?? usage
     if (finish !== undefined) continue
     modelText.addReasoning(chunk.reasoning)
+    // A text that comes whole loses nothing by waiting for its end.
+    if (chunk.finish !== undefined) modelText.waitForEnd()
     let visibleText = modelText.add(chunk.content)
     // Held-back text is passed on before the wait for the usage.
     if (chunk.finish !== undefined) visibleText += modelText.end({ isCutOff: chunk.finish === 'length' })

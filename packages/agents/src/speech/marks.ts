@@ -13,20 +13,27 @@ interface Mark {
    * content.
    */
   readonly close: ((groups: Readonly<Record<string, string | undefined>>) => readonly string[]) | 'end' | 'none'
+  /** Matches the marks that open and end such text, if the text may contain others of its kind. */
+  readonly pair?: ((groups: Readonly<Record<string, string | undefined>>) => RegExp) | undefined
   /** The place where the mark counts: the beginning of the answer, the beginning of a line, or anywhere. */
   readonly where: 'beginning' | 'line' | 'anywhere'
 }
 
 /**
  * The names of reasoning tags. DeepSeek, Qwen, GLM and MiniMax write `think`, Seed-OSS `seed:think`, Anthropic's models `thinking`, Gemini behind
- * proxies `thought`, and Nous `reasoning`. Prompts that ask for reasoning use `reflection` and `inner_monologue`, too.
+ * proxies `thought`, LongCat `longcat_think`, and Nous `reasoning`. Prompts that ask for reasoning use `reflection`, `inner_monologue` and
+ * `scratchpad`, too.
  */
-const thoughtTag = '(?:[\\w-]{1,16}:)?(?:think|(?:ant)?thinking|thoughts?|reasoning|reflection|inner_monologue)'
+const thoughtTag =
+  '(?:[\\w-]{1,16}[:_])?(?:think|(?:ant)?thinking|thoughts?|reasoning|reflection|inner_monologue|scratchpad)'
 /** The attributes of a start tag. */
 const attributes = '(?:\\s[^>\\n]{0,80})?'
 const toolTag =
   '(?:[\\w-]{1,16}:)?(?:tool_?calls?|function_?calls?|tool_?use|tool_?code|invoke|tool_?(?:response|results?)|function_?results?)'
 const byName = ({ tag = '' }: Readonly<Record<string, string | undefined>>) => [`</${tag}>`]
+const pairOf = (opening: string, end: string) => () => new RegExp(`(?<opening>${opening})|${end}`, 'gi')
+const pairByName = ({ tag = '' }: Readonly<Record<string, string | undefined>>) =>
+  pairOf(`<${tag}${attributes}>`, `</${tag}[^\\S\\n]{0,3}>`)()
 /** A token counts only if no sentence continues after it on its line, so that a text may mention one. */
 const atLineEnd = '(?=[^\\S\\n]*(?:$|\\n|<[|｜]?[\\w/]))'
 
@@ -35,12 +42,36 @@ const sticky = (pattern: string) => new RegExp(pattern, 'iy')
 /** All marks, in the order in which they are tried. The first match counts. */
 const marks: readonly Mark[] = [
   // Reasoning. A tag in the middle of a line, or before a space, only mentions the tag.
-  { kind: 'reasoning', open: sticky(`<(?<tag>${thoughtTag})${attributes}>`), close: byName, where: 'beginning' },
-  { kind: 'reasoning', open: sticky(`<(?<tag>${thoughtTag})${attributes}>(?=\\n|\\S)`), close: byName, where: 'line' },
+  {
+    kind: 'reasoning',
+    open: sticky(`<(?<tag>${thoughtTag})${attributes}>`),
+    close: byName,
+    pair: pairByName,
+    where: 'beginning',
+  },
+  {
+    kind: 'reasoning',
+    open: sticky(`<(?<tag>${thoughtTag})${attributes}>(?=\\n|\\S)`),
+    close: byName,
+    pair: pairByName,
+    where: 'line',
+  },
   // Kimi uses this form.
-  { kind: 'reasoning', open: sticky('◁think▷'), close: () => ['◁/think▷'], where: 'anywhere' },
+  {
+    kind: 'reasoning',
+    open: sticky('◁think▷'),
+    close: () => ['◁/think▷'],
+    pair: pairOf('◁think▷', '◁/think▷'),
+    where: 'anywhere',
+  },
   // Magistral uses this form.
-  { kind: 'reasoning', open: sticky('\\[THINK\\](?=\\n|\\S)'), close: () => ['[/THINK]'], where: 'line' },
+  {
+    kind: 'reasoning',
+    open: sticky('\\[THINK\\](?=\\n|\\S)'),
+    close: () => ['[/THINK]'],
+    pair: pairOf('\\[THINK\\]', '\\[/THINK\\]'),
+    where: 'line',
+  },
   // Harmony (gpt-oss): the channels `analysis` and `commentary` are not for people.
   {
     kind: 'reasoning',
@@ -54,6 +85,8 @@ const marks: readonly Mark[] = [
   { kind: 'reasoning', open: sticky('analysis(?=[A-Z])'), close: () => ['assistantfinal'], where: 'beginning' },
   // Gemma uses this form.
   { kind: 'reasoning', open: sticky('<\\|channel>thought'), close: () => ['<channel|>'], where: 'anywhere' },
+  // MedGemma uses this form.
+  { kind: 'reasoning', open: sticky('<unused94>(?:thought)?'), close: () => ['<unused95>'], where: 'anywhere' },
   // Command A and Sky-T1 use this form.
   { kind: 'reasoning', open: sticky('<\\|START_THINKING\\|>'), close: () => ['<|END_THINKING|>'], where: 'anywhere' },
   {
@@ -83,6 +116,13 @@ const marks: readonly Mark[] = [
     close: () => ['<｜tool▁calls▁end｜>', '<|tool_call_end|>'],
     where: 'anywhere',
   },
+  // DeepSeek V3.2 writes its calls in these tags.
+  {
+    kind: 'tool_call',
+    open: sticky('<(?<tag>[|｜]DSML[|｜](?:function_calls|invoke))[^>\\n]{0,80}>'),
+    close: byName,
+    where: 'anywhere',
+  },
   { kind: 'tool_call', open: sticky('<\\|START_ACTION\\|>'), close: () => ['<|END_ACTION|>'], where: 'anywhere' },
   {
     kind: 'tool_call',
@@ -94,7 +134,7 @@ const marks: readonly Mark[] = [
   {
     kind: 'control_token',
     open: sticky(
-      '<\\|im_start\\|>assistant\\s?|<\\|message\\|>|<\\|start_header_id\\|>assistant<\\|end_header_id\\|>\\s?|<start_of_turn>model\\s?|<s>(?=\\s*$)',
+      '<\\|im_start\\|>assistant\\s?|<\\|message\\|>|<\\|start_header_id\\|>assistant<\\|end_header_id\\|>\\s?|<start_of_turn>model\\s?|<s>(?=\\s*$)|<bos>|<[|｜]begin[▁_]of[▁_](?:sentence|text)[|｜]>|<\\|assistant\\|>|<｜Assistant｜>|\\[/INST\\]',
     ),
     close: 'none',
     where: 'beginning',
@@ -102,7 +142,7 @@ const marks: readonly Mark[] = [
   {
     kind: 'control_token',
     open: sticky(
-      '<\\|start\\|>assistant|<\\|channel\\|>\\s{0,9}final[^<]{0,80}<\\|message\\|>|<\\|(?:START|END)_RESPONSE\\|>|<\\|(?:begin|end)_of_solution\\|>',
+      '<\\|start\\|>assistant|<\\|channel\\|>\\s{0,9}final[^<]{0,80}<\\|message\\|>|<\\|(?:START|END)_RESPONSE\\|>|<\\|(?:begin|end)_of_(?:solution|box)\\|>',
     ),
     close: 'none',
     where: 'anywhere',
@@ -111,7 +151,7 @@ const marks: readonly Mark[] = [
   {
     kind: 'control_token',
     open: sticky(
-      `(?:<\\|(?:im_end|im_start|end|endoftext|end_of_text|eot_id|eom_id|eot|return|call|user|system|assistant|start_header_id|end_of_turn|end_of_turn_token)\\|>|<(?:end|start)_of_turn>|<eos>|<｜(?:end▁of▁sentence|User|Assistant)｜>)${atLineEnd}|</s>(?=\\s*$)`,
+      `(?:<\\|(?:im_end|im_start|end|endoftext|end_of_text|eot_id|eom_id|eot|return|call|user|system|assistant|start_header_id|end_of_turn|end_of_turn_token)\\|>|<(?:end|start)_of_turn>|<eos>|<pad>|\\[/INST\\]|<｜(?:end▁of▁sentence|User|Assistant)｜>)${atLineEnd}|</s>(?=\\s*$)`,
     ),
     close: 'end',
     where: 'anywhere',
@@ -136,20 +176,29 @@ export interface MarkMatch {
   readonly kind: WithheldKind
   readonly text: string
   readonly close: readonly string[] | 'end' | 'none'
+  /** Matches the marks that open (group `opening`) and end such text, if the text may contain others of its kind. */
+  readonly pair?: RegExp | undefined
 }
 
 /** A quick test, because most characters that might begin a mark do not begin one. */
-const markLikePattern = /^(?:<(?:[\w|｜]|\/s>)|◁t|\[[A-Z])/i
+const markLikePattern = /^(?:<(?:[\w|｜]|\/s>)|◁t|\[\/?[A-Z])/i
 
 /** Finds the mark that a text begins with. */
 export function findMarkAt(text: string, position: Mark['where']): MarkMatch | undefined {
   if (position !== 'beginning' && !markLikePattern.test(text)) return undefined
-  for (const { kind, open, close, where } of marks) {
+  for (const { kind, open, close, pair, where } of marks) {
     if (where === 'beginning' && position !== 'beginning') continue
     if (where === 'line' && position === 'anywhere') continue
     open.lastIndex = 0
     const match = open.exec(text)
-    if (match) return { kind, text: match[0], close: typeof close === 'function' ? close(match.groups ?? {}) : close }
+    if (!match) continue
+    const { groups = {} } = match
+    return {
+      kind,
+      text: match[0],
+      close: typeof close === 'function' ? close(groups) : close,
+      pair: pair?.(groups),
+    }
   }
   return undefined
 }
@@ -169,59 +218,113 @@ export function mayBeginWithMark(remaining: string): boolean {
   return 'analysis'.startsWith(remaining) || mayBecomeMark(remaining)
 }
 
-const thoughtEnd = `</(?<tag>${thoughtTag})>|◁/think▷|\\[/THINK\\]|<\\|END_THINKING\\|>|<\\|end_of_thought\\|>`
-const thoughtEndHere = new RegExp(`^(?:${thoughtEnd})`, 'i')
-const thoughtBeginning = `<(?<opened>${thoughtTag})${attributes}>`
-const thoughtBeginningHere = new RegExp(`^${thoughtBeginning}`, 'i')
-const thoughtMarkPattern = new RegExp(`${thoughtBeginning}|(?<end>${thoughtEnd})`, 'gi')
+const thoughtEnd = `</(?<ended>${thoughtTag})[^\\S\\n]{0,3}>|◁/think▷|\\[/THINK\\]|<\\|END_THINKING\\|>|<\\|end_of_thought\\|>`
+const thoughtOpening = `<(?<opened>${thoughtTag})${attributes}>`
+const thoughtMarkHere = new RegExp(`^(?:(?<opening>${thoughtOpening})|${thoughtEnd})`, 'i')
+const thoughtMarks = new RegExp(`(?<opening>${thoughtOpening})|${thoughtEnd}`, 'gi')
 
-const quotes = /["'`“”‘’«»([{]$/
-const quoteEnds = /^["'`“”‘’«»)\]}]/
+/** Matches a quotation mark or bracket that opens: one behind a letter or the end of a sentence closes instead. */
+const openingQuote = /(?:^|[^\p{L}\p{N}.,;:!?…])["'`“”‘’«»([{]$/u
+const closingQuote = /^["'`“”‘’«»)\]}]/
 
-/** The end of a thought whose beginning is not in the text. */
-interface StrayEnd {
-  readonly index: number
-  readonly length: number
-}
+/** The number of characters around a tag that distinguish it from a mention of the tag. */
+const contextChars = 2
 
-/** The number of characters after a closing tag that distinguish the end of a thought from a mention of the tag. */
-export const afterThoughtEnd = 2
-
-/**
- * Finds the first end of a thought that has no beginning: templates of DeepSeek R1 and Qwen open the tag in the prompt. A tag in quotes or code,
- * in the middle of a sentence, or after its own beginning only mentions the tag. `openedTags` holds the names of tags before it, and gets further ones.
- */
-export function findStrayEnd(text: string, from: number, openedTags: Set<string>): StrayEnd | undefined {
-  thoughtMarkPattern.lastIndex = from
-  for (let match = thoughtMarkPattern.exec(text); match; match = thoughtMarkPattern.exec(text)) {
-    const { index, groups: { tag, opened: beginning, end = '' } = {} } = match
-    if (beginning !== undefined) openedTags.add(beginning.toLowerCase())
-    else if (
-      !openedTags.has(tag?.toLowerCase() ?? '') &&
-      !isMention(text.slice(Math.max(0, index - 2), index), readAfter(text, index + end.length))
-    )
-      return { index, length: end.length }
-  }
-  return undefined
-}
-
-function readAfter(text: string, index: number): string {
-  return text.slice(index, index + afterThoughtEnd)
-}
-
-/** Reads the name of a thought's tag that opens here, even if the text only mentions it. */
-export function readReasoningStart(text: string): string | undefined {
-  return thoughtBeginningHere.exec(text)?.groups?.opened?.toLowerCase()
-}
-
-/** Reads a stray end of a thought at this position. `openedTags` are the names of tags that opened in the text before it. */
-export function readStrayEnd(text: string, textBefore: string, openedTags: ReadonlySet<string>): string | undefined {
-  const match = thoughtEndHere.exec(text)
-  if (!match || openedTags.has(match.groups?.tag?.toLowerCase() ?? '')) return undefined
-  return isMention(textBefore, readAfter(text, match[0].length)) ? undefined : match[0]
-}
-
+/** A tag in quotes, or in the middle of a sentence, only mentions the tag: it opens and ends nothing. */
 function isMention(before: string, after: string): boolean {
-  if (quotes.test(before) && quoteEnds.test(after)) return true
+  if (openingQuote.test(before) && closingQuote.test(after)) return true
   return /[\p{L}\p{N},][^\S\n]$/u.test(before) && /^(?:[^\S\n][\p{Ll}\p{N}]|[.,;:!?])/u.test(after)
+}
+
+/** A mark that opens or ends a thought. */
+export interface ThoughtMark {
+  readonly isOpening: boolean
+  readonly isMention: boolean
+  /** The name of the tag, in lower case; empty if it is not a tag. */
+  readonly tag: string
+  /** The length of the text up to the end of the mark. */
+  readonly end: number
+}
+
+function describeMark({ 0: mark, groups = {} }: RegExpExecArray, before: string, after: string): ThoughtMark {
+  return {
+    isOpening: groups.opening !== undefined,
+    isMention: isMention(before, after),
+    tag: (groups.opened ?? groups.ended ?? '').toLowerCase(),
+    end: mark.length,
+  }
+}
+
+/** Reads the mark of a thought that the text begins with. Returns undefined if there is none, and `incomplete` if more text must decide. */
+export function readThoughtMark(
+  text: string,
+  { before, hasEnded }: { readonly before: string; readonly hasEnded: boolean },
+): ThoughtMark | 'incomplete' | undefined {
+  const match = thoughtMarkHere.exec(text)
+  if (!match) return undefined
+  const [{ length }] = match
+  if (!hasEnded && text.length < length + contextChars) return 'incomplete'
+  return describeMark(match, before.slice(-contextChars), text.slice(length, length + contextChars))
+}
+
+/** Finds the marks of thoughts in a text that arrives in pieces. It keeps only the end of the text, so its time is linear. */
+export class ThoughtScanner {
+  readonly #pattern: RegExp
+  #text = ''
+  #position = 0
+
+  /** `pattern` matches the marks, and those that open in the group `opening`; default: the marks of all thoughts. */
+  constructor(pattern = thoughtMarks) {
+    this.#pattern = pattern
+  }
+
+  add(text: string): void {
+    this.#text += text
+  }
+
+  /** Returns the next mark; undefined if there is none, or if more text must decide. */
+  next(hasEnded: boolean): ThoughtMark | undefined {
+    this.#pattern.lastIndex = this.#position
+    const match = this.#pattern.exec(this.#text)
+    if (!match) return undefined
+    const end = match.index + match[0].length
+    this.#position = match.index
+    if (!hasEnded && this.#text.length < end + contextChars) return undefined
+    this.#position = end
+    const before = this.#text.slice(Math.max(0, match.index - contextChars), match.index)
+    return { ...describeMark(match, before, this.#text.slice(end, end + contextChars)), end }
+  }
+
+  /** Takes the beginning of the text; default: all of it. */
+  take(length = this.#text.length): string {
+    const text = this.#text.slice(0, length)
+    this.#text = this.#text.slice(length)
+    this.#position = Math.max(0, this.#position - length)
+    return text
+  }
+
+  /** Takes the text in which no further mark can begin. */
+  takeScanned(): string {
+    return this.take(Math.max(0, this.#text.length - maxMarkChars))
+  }
+}
+
+/** The tags that a text has opened and not ended, by name. */
+export class OpenTags {
+  readonly #counts = new Map<string, number>()
+
+  open(tag: string): void {
+    this.#counts.set(tag, (this.#counts.get(tag) ?? 0) + 1)
+  }
+
+  /** Ends a tag, and returns false if none of its name is open. */
+  close(tag: string): boolean {
+    const count = this.#counts.get(tag) ?? 0
+    if (count > 0) this.#counts.set(tag, count - 1)
+    return count > 0
+  }
+
+  clear(): void {
+    this.#counts.clear()
+  }
 }

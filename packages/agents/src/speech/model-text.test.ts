@@ -54,6 +54,17 @@ describe('reasoning in a model’s text', () => {
     'analysisThe user wants hours.assistantfinalOpen daily.',
     '<|channel>thought\nThe user wants hours.<channel|>Open daily.',
     '<|START_THINKING|>The user wants hours.<|END_THINKING|><|START_RESPONSE|>Open daily.<|END_RESPONSE|>',
+    '<think>I could write <think>…</think> here, SECRET</think>Open daily.',
+    '<think>a<think>b</think>c</think>Open daily.',
+    '<think>A tag </think> ends a thought, SECRET</think>Open daily.',
+    '<think>Never write <think> here.</think>Open daily.',
+    '<think>Never write <think>-tags.</think>Open daily.',
+    '<think>They are </think> Open daily.',
+    '[THINK]I could write [THINK]…[/THINK] here, SECRET[/THINK]Open daily.',
+    '\u200B<think>The user wants hours.</think>\u200BOpen daily.',
+    '<think >The user wants hours.</think >Open daily.',
+    '<longcat_think>The user wants hours.</longcat_think>Open daily.',
+    '<unused94>thought\nThe user wants hours.<unused95>Open daily.',
     '<|begin_of_thought|>Hm.<|end_of_thought|>\n\n<|begin_of_solution|>Open daily.<|end_of_solution|>',
   ])('stays hidden: %j', modelText => {
     const { text, withheld } = readEverySplit(modelText)
@@ -70,6 +81,9 @@ describe('reasoning in a model’s text', () => {
     'Hm.\n</reasoning>\nOpen daily.',
     'Hm.◁/think▷Open daily.',
     '\n</think>\n\nOpen daily.',
+    'I plan to mention the <think> tag here\n</think>\nOpen daily.',
+    'I could write <think>…</think> here, SECRET</think>Open daily.',
+    'They say "yes"</think>Open daily.',
     '```\nunfinished code\n</think>\nOpen daily.',
   ])('stays hidden if only its end has a mark: %j', modelText => {
     const { text, withheld } = readEverySplit(modelText, unknown)
@@ -117,6 +131,14 @@ describe('tool calls and control tokens in a model’s text', () => {
     ['Open daily.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nThanks!', 'control_token'],
     ['<|im_start|>assistant\nOpen daily.', 'control_token'],
     ['Open daily.<｜end▁of▁sentence｜>', 'control_token'],
+    ['<｜begin▁of▁sentence｜>Open daily.', 'control_token'],
+    ['<bos>Open daily.', 'control_token'],
+    ['[/INST] Open daily.[/INST]', 'control_token'],
+    ['<|begin_of_box|>Open daily.<|end_of_box|>', 'control_token'],
+    [
+      'Open daily.\n<｜DSML｜function_calls>\n<｜DSML｜invoke name="hours">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
+      'tool_call',
+    ],
     ['Open daily.<|endoftext|>', 'control_token'],
   ])('stay hidden: %j', (modelText, kind) => {
     const { text, withheld } = readEverySplit(modelText)
@@ -216,6 +238,21 @@ describe('a stream of a model’s text', () => {
     expect(reader.withheld).toEqual([{ kind: 'reasoning', text: 'The user wants' }])
   })
 
+  test('waits for its end if it comes whole or nobody reads it before, even after answers without reasoning', () => {
+    const reasoningHabit = new ReasoningHabit()
+    read(plain, 7, { reasoningHabit })
+    expect(read(`Hours?\n</think>\n${plain}`, 7, { reasoningHabit, waitsForEnd: true }).text).toBe(plain)
+    const wholeText = new ModelText({ reasoningHabit: new ReasoningHabit('none') })
+    wholeText.waitForEnd()
+    expect(wholeText.add(`Hours?\n</think>\n${plain}`) + wholeText.end()).toBe(plain)
+  })
+
+  test('publishes nothing of a thought that ends in the middle, although it mentions another end', () => {
+    const reader = new ModelText()
+    reader.add('<think>I could write <think>…</think> or </think> here, SECRET')
+    expect(reader.end({ isCutOff: true })).toBe('')
+  })
+
   test('drops the tag if the operator says that the model never begins inside reasoning', () => {
     expect(read('Hm.\n</think>\nYes.', 3, { reasoningHabit: new ReasoningHabit('none') }).text).toBe('Hm.\n\nYes.')
   })
@@ -226,6 +263,7 @@ test('ModelText takes linear time for a long text of any content, and its record
     '<',
     '<think',
     '</think>',
+    '<think>a</think> b',
     '`',
     '[TOOL',
     '◁',

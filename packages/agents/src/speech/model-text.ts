@@ -1,15 +1,8 @@
 // Reads a model's text: passes on what is for people, and records the rest.
 import { DelimiterFilter } from './delimiter-filter.ts'
 import type { MarkMatch, WithheldKind } from './marks.ts'
-import {
-  afterThoughtEnd,
-  findMarkAt,
-  findStrayEnd,
-  mayBecomeMark,
-  mayBeginWithMark,
-  readReasoningStart,
-  readStrayEnd,
-} from './marks.ts'
+import { findMarkAt, mayBecomeMark, mayBeginWithMark, OpenTags, readThoughtMark, ThoughtScanner } from './marks.ts'
+import { OpenThought } from './open-thought.ts'
 import { ReasoningHabit } from './reasoning-habit.ts'
 
 /** Text that people do not see. */
@@ -25,14 +18,17 @@ export interface ModelTextOptions {
   readonly delimiter?: string | undefined
   /** True if tool calls pass through, because the caller searches for them itself. */
   readonly passesToolCalls?: boolean | undefined
+  /** True if nobody reads the text before its end, so that it may wait for the end whatever the habit is. */
+  readonly waitsForEnd?: boolean | undefined
 }
 
 /** The maximum length of the withheld text of one answer that is recorded, characters. */
 const maxWithheldChars = 32 * 1024
 /** The maximum length of a code span, characters. It also ends on its line. */
 const maxCodeSpanChars = 400
-/** The longest closing tag with the surrounding text that must be seen, characters. */
-const overlapChars = 60
+/** Matches blanks and invisible characters, behind which a text or a line only begins. */
+const blankBeginning = /^[\s\u200B-\u200D\u2060]+/
+const onlyBlanks = /^[\s\u200B-\u200D\u2060]*$/
 
 /** Matches where a mark, code or a line may begin. It has no repeated group, so a search does not store a state for each character. */
 const boundaryPattern = /[`\n]|<(?:$|[\w/|｜])|◁(?:$|[t/])|\[(?:$|[a-z/])/i
@@ -47,6 +43,7 @@ export class ModelText {
   readonly #reasoningHabit: ReasoningHabit
   readonly #filter: DelimiterFilter | undefined
   readonly #passesToolCalls: boolean
+  #waitsForEnd: boolean
   /** Text of which it is not decided yet whether it is passed on. */
   #undecidedText = ''
   #hasEnded = false
@@ -54,7 +51,15 @@ export class ModelText {
   #isCutOff = false
   #state: ParseState = 'beginning'
   /** The open block: its kind, the texts that end it, and the state after it. */
-  #block: { readonly kind: WithheldKind; readonly close: readonly string[]; readonly after: ParseState } | undefined
+  #block:
+    | {
+        readonly kind: WithheldKind
+        readonly close: readonly string[]
+        readonly after: ParseState
+        /** Finds the end of a block that may contain others of its kind. */
+        readonly thought?: OpenThought | undefined
+      }
+    | undefined
   /** The kind of everything after the end mark. */
   #endKind: WithheldKind = 'control_token'
   /** True if it is known whether the text began inside a thought. */
@@ -66,20 +71,25 @@ export class ModelText {
   #endsWithMark = false
   #fence: string | undefined
   #isLineStart = true
-  /** The number of undecided characters in which no end of a thought was found. */
-  #searchedChars = 0
+  /** The text that waits, without its end, which the scanner has. */
+  #waitingText = ''
+  readonly #scanner = new ThoughtScanner()
   #withheldChars = 0
-  /** The names of tags that were passed on, because the text only mentions them. */
-  readonly #openedTags = new Set<string>()
+  /** The tags of thoughts inside a text that is passed on. */
+  readonly #openTags = new OpenTags()
+  /** True if the text has struck-out text (`<s>`). */
+  #hasStruckText = false
   readonly #withheld: { readonly kind: WithheldKind; text: string }[] = []
 
   constructor({
     reasoningHabit = new ReasoningHabit('none'),
     delimiter,
     passesToolCalls = false,
+    waitsForEnd = false,
   }: ModelTextOptions = {}) {
     this.#reasoningHabit = reasoningHabit
     this.#passesToolCalls = passesToolCalls
+    this.#waitsForEnd = waitsForEnd
     this.#filter =
       delimiter === undefined ? undefined : new DelimiterFilter(delimiter, text => this.#withhold('data_block', text))
   }
@@ -95,12 +105,17 @@ export class ModelText {
     return this.#readDecided()
   }
 
+  /** Lets the text wait for its end if it has not begun, because it comes whole. */
+  waitForEnd(): void {
+    this.#waitsForEnd = true
+  }
+
   /** Records reasoning that the server sends separately. The text then does not begin with reasoning. */
   addReasoning(text: string): void {
     if (text === '') return
     this.#withhold('reasoning', text)
     this.#learnBeginning(false)
-    if (this.#state === 'waiting') this.#state = 'speaking'
+    if (this.#state === 'waiting') this.#stopWaiting()
   }
 
   /** Ends the text, and returns what was held back. `isCutOff` is true if the model was stopped in the middle. */
@@ -132,33 +147,46 @@ export class ModelText {
   }
 
   #begin(): void {
-    this.#undecidedText = this.#undecidedText.trimStart()
+    this.#undecidedText = this.#undecidedText.replace(blankBeginning, '')
     if (this.#undecidedText === '' || (!this.#hasEnded && mayBeginWithMark(this.#undecidedText))) return
     const mark = this.#findMark('beginning')
-    const mayBeInside = !this.#isBeginningKnown && this.#reasoningHabit.mayBeginInside
+    const mayBeInside = !this.#isBeginningKnown && (this.#waitsForEnd || this.#reasoningHabit.mayBeginInside)
     if (mark) this.#enter(mark)
     else this.#state = mayBeInside ? 'waiting' : 'speaking'
   }
 
   /** Holds the text back until it is known whether it is a thought. */
   #wait(): void {
-    const end = findStrayEnd(this.#undecidedText, Math.max(0, this.#searchedChars - overlapChars), this.#openedTags)
-    if (end && (this.#hasEnded || this.#undecidedText.length >= end.index + end.length + afterThoughtEnd)) {
-      this.#withhold('reasoning', this.#take(end.index + end.length))
-      this.#learnBeginning(true)
-      this.#state = 'beginning'
-      return
+    this.#scanner.add(this.#take(this.#undecidedText.length))
+    for (let mark = this.#scanner.next(this.#hasEnded); mark; mark = this.#scanner.next(this.#hasEnded)) {
+      const { isOpening, isMention, tag, end } = mark
+      if (isOpening) {
+        if (!isMention) this.#openTags.open(tag)
+      } else if (!this.#openTags.close(tag) && !isMention) {
+        this.#withhold('reasoning', this.#waitingText + this.#scanner.take(end))
+        this.#waitingText = ''
+        this.#learnBeginning(true)
+        this.#stopWaiting('beginning')
+        return
+      }
     }
-    this.#searchedChars = this.#undecidedText.length
+    this.#waitingText += this.#scanner.takeScanned()
     if (!this.#hasEnded) return
+    this.#stopWaiting()
     if (this.#isCutOff && this.#reasoningHabit.beginsInside)
       this.#withhold('reasoning', this.#take(this.#undecidedText.length))
     else if (!this.#isCutOff) this.#learnBeginning(false)
-    this.#state = 'speaking'
+  }
+
+  /** Reads on with the text that has waited. */
+  #stopWaiting(state: ParseState = 'speaking'): void {
+    this.#undecidedText = this.#waitingText + this.#scanner.take() + this.#undecidedText
+    this.#waitingText = ''
+    this.#openTags.clear()
+    this.#state = state
   }
 
   #learnBeginning(startsInside: boolean): void {
-    if (startsInside) this.#openedTags.clear()
     this.#isBeginningKnown = true
     this.#reasoningHabit.learn(startsInside)
   }
@@ -166,11 +194,11 @@ export class ModelText {
   #findMark(where: Parameters<typeof findMarkAt>[1]): MarkMatch | undefined {
     const mark = findMarkAt(this.#undecidedText, where)
     // The end tag of struck-out text (`</s>`) is spelled like an end-of-turn token.
-    if (mark?.text.toLowerCase() === '</s>' && this.#openedTags.has('s')) return undefined
+    if (mark?.text.toLowerCase() === '</s>' && this.#hasStruckText) return undefined
     return mark?.kind === 'tool_call' && this.#passesToolCalls ? undefined : mark
   }
 
-  #enter({ kind, text, close }: MarkMatch): void {
+  #enter({ kind, text, close, pair }: MarkMatch): void {
     this.#withhold(kind, this.#take(text.length))
     this.#isLineStart = true
     this.#endsWithMark = true
@@ -181,12 +209,16 @@ export class ModelText {
       return
     }
     if (this.#state === 'beginning' && kind === 'reasoning') this.#learnBeginning(false)
-    this.#block = { kind, close, after: this.#state }
+    this.#block = { kind, close, after: this.#state, thought: pair && new OpenThought(pair) }
     this.#state = 'inside'
   }
 
   #skip(): void {
-    const { kind, close, after } = this.#block ?? { kind: this.#endKind, close: [], after: 'speaking' }
+    const { kind, close, after, thought } = this.#block ?? { kind: this.#endKind, close: [], after: 'speaking' }
+    if (thought) {
+      this.#skipThought(thought, after)
+      return
+    }
     const lower = this.#undecidedText.toLowerCase()
     const nextMark = close
       .map(end => ({ at: lower.indexOf(end.toLowerCase()), length: end.length }))
@@ -200,6 +232,17 @@ export class ModelText {
     const withheldChars = this.#hasEnded ? 0 : Math.max(0, ...close.map(end => end.length)) - 1
     if (this.#undecidedText.length > withheldChars)
       this.#withhold(kind, this.#take(this.#undecidedText.length - withheldChars))
+  }
+
+  #skipThought(thought: OpenThought, stateAfter: ParseState): void {
+    const read = thought.add(this.#take(this.#undecidedText.length))
+    this.#withhold('reasoning', read.inside)
+    const { inside = '', after } =
+      read.after === undefined && this.#hasEnded ? thought.end(this.#isCutOff) : { after: read.after }
+    this.#withhold('reasoning', inside)
+    if (after === undefined) return
+    this.#undecidedText = after
+    this.#state = stateAfter
   }
 
   /** Reads the next token of the text: ordinary words, the end of a line, code, or a mark. */
@@ -246,16 +289,17 @@ export class ModelText {
       this.#enter(mark)
       return ''
     }
-    const stray = readStrayEnd(this.#undecidedText, this.#lastPassedChars + this.#blanks, this.#openedTags)
-    if (stray) {
-      if (!this.#hasEnded && this.#undecidedText.length < stray.length + afterThoughtEnd) return ''
+    const before = this.#lastPassedChars + this.#blanks
+    const thoughtMark = readThoughtMark(this.#undecidedText, { before, hasEnded: this.#hasEnded })
+    if (thoughtMark === 'incomplete') return ''
+    if (thoughtMark && !thoughtMark.isOpening && !this.#openTags.close(thoughtMark.tag) && !thoughtMark.isMention) {
       // The thought before this mark has been passed on already. Only the next answer can still be held back.
-      this.#withhold('control_token', this.#take(stray.length))
+      this.#withhold('control_token', this.#take(thoughtMark.end))
       this.#learnBeginning(true)
       return ''
     }
-    const name = /^<s>/i.test(this.#undecidedText) ? 's' : readReasoningStart(this.#undecidedText)
-    if (name !== undefined) this.#openedTags.add(name)
+    if (thoughtMark?.isOpening && !thoughtMark.isMention) this.#openTags.open(thoughtMark.tag)
+    if (/^<s>/i.test(this.#undecidedText)) this.#hasStruckText = true
     return this.#pass(1)
   }
 
@@ -264,7 +308,7 @@ export class ModelText {
     const visibleText = text.trimEnd()
     this.#blanks = text.slice(visibleText.length)
     if (text.endsWith('\n')) this.#isLineStart = true
-    else if (visibleText !== '') this.#isLineStart = false
+    else if (!onlyBlanks.test(visibleText)) this.#isLineStart = false
     if (visibleText === '') return ''
     this.#lastPassedChars = visibleText.slice(-2)
     this.#endsWithMark = false

@@ -32,8 +32,12 @@ export class RunProgress {
   /** The questions of the server; undefined until the run ends. */
   interrupts: readonly ServerInterrupt[] | undefined
 
-  constructor(state: Json | undefined, reasoningHabit: ReasoningHabit, recording: CallRecording) {
-    this.text = new RunText(reasoningHabit)
+  constructor(
+    state: Json | undefined,
+    reading: { readonly reasoningHabit: ReasoningHabit; readonly waitsForEnd?: boolean },
+    recording: CallRecording,
+  ) {
+    this.text = new RunText(reading.reasoningHabit, reading)
     this.calls = new RunCalls(recording)
     this.state = new RunState(state)
   }

@@ -12,6 +12,7 @@ const maxWithheldChars = 256 * 1024
 /** The text of one run. Each method that accepts text returns the text to pass on now. */
 export class RunText {
   readonly #reasoningHabit: ReasoningHabit
+  readonly #waitsForEnd: boolean
   readonly #ignoredMessageIds = new Set<string>()
   readonly #withheld: WithheldText[] = []
   #withheldChars = 0
@@ -22,8 +23,10 @@ export class RunText {
   /** True if a message has ended, and none of the next one's text was passed on. */
   #isBetweenMessages = false
 
-  constructor(reasoningHabit: ReasoningHabit) {
+  /** `waitsForEnd` is true if nobody reads a message before its end. */
+  constructor(reasoningHabit: ReasoningHabit, { waitsForEnd = false } = {}) {
     this.#reasoningHabit = reasoningHabit
+    this.#waitsForEnd = waitsForEnd
   }
 
   /** The id of the message that the latest text belongs to. */
@@ -55,7 +58,7 @@ export class RunText {
     if (text === '' || (messageId && this.#ignoredMessageIds.has(messageId))) return []
     const endOfPrevious = messageId === this.#messageId ? [] : this.endMessage()
     this.#messageId = messageId
-    this.#modelText ??= new ModelText({ reasoningHabit: this.#reasoningHabit })
+    this.#modelText ??= new ModelText({ reasoningHabit: this.#reasoningHabit, waitsForEnd: this.#waitsForEnd })
     return [...endOfPrevious, ...this.#pass(this.#modelText.add(text))]
   }
 

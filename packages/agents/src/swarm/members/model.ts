@@ -2,6 +2,7 @@
 import type { Json, NormalizedMessage } from '@postern/message'
 import { isJsonObject, parseIfJson } from '@postern/message'
 import type { AgentChunk, AgentContext } from '@postern/pipeline'
+import { isAnswerSentWhole } from '@postern/pipeline'
 import type { ModelAnswer, SwarmModel, ToolDescription } from '@postern/swarm'
 import type { SwarmMessage, SwarmRole, SwarmToolCall } from '@postern/transcript'
 import { toCallMessages } from '../../approval/decided-call.ts'
@@ -56,6 +57,7 @@ export function createMemberModel({ endpoint, settings, seesImages }: MemberMode
       reasoningHabit: endpoint.reasoningHabit,
       delimiter: received.delimiter,
       passesToolCalls: turn.checksMarkup,
+      waitsForEnd: isAnswerSentWhole(context),
     }
     const pieces = readRound(openCompletion(body, endpoint, time), options)
     const round = await readWhole(recordModelRequest(pieces, endpoint, context), onText)

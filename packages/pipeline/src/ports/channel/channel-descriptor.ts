@@ -13,6 +13,8 @@ export interface ChannelDescriptor {
    * who may speak. Every message is the caller's own.
    */
   readonly answersCalls?: true
+  /** True if readers see an answer while it is written. Without it, an answer is seen only once it is complete. */
+  readonly streamsAnswers?: true
   /** The time for which its peers retry a message that gets no reply, in ms. */
   readonly repeatsForMs: number
   readonly speaker: SpeakerRules

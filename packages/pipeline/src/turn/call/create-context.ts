@@ -3,8 +3,10 @@
 import type { Sender } from '@postern/message'
 import { bindLog, createSenderIdentity } from '@postern/message'
 import type { AgentContext } from '../../ports/agent/agent-context.ts'
+import { createStreamingMember } from '../../ports/agent/answer-streaming.ts'
 import type { HistoryView } from '../../ports/agent/history-policy.ts'
 import { createRecorderMember } from '../../ports/agent/step-recorder.ts'
+import { findChannel } from '../../ports/channel/channel.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
 import { callOtherAgent } from '../mentions/mention-fanout.ts'
 import { logFieldsOf } from '../trace/log-fields.ts'
@@ -21,6 +23,9 @@ export function createContext(turn: Turn, deps: CallDeps, { signal, view, sender
   const { turnContext, state, openActs, openRequiring, notes, person, draft } = deps
   return {
     signal,
+    ...createStreamingMember({
+      isSentWhole: findChannel(turnContext.channels, turn.via)?.descriptor.streamsAnswers !== true,
+    }),
     history: () => view,
     attachment: part => turnContext.readAttachment(part, signal),
     state,

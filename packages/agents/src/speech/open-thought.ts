@@ -1,0 +1,70 @@
+// Finds the end of a thought that may contain other thoughts, or mention the marks of one.
+import { ThoughtScanner } from './marks.ts'
+
+/** The read part of a text: what belongs to the thought, and what follows it once it is over. */
+interface ReadText {
+  readonly inside: string
+  readonly after?: string
+}
+
+/** Matches text that goes on with the sentence before it. */
+const restOfSentence = /^\s*$|^[^\S\n]*[\p{Ll}\p{N}.,;:!?)\]]/u
+
+/**
+ * Reads a thought whose opening mark has been read. Each opening inside needs an end of its own. A mention of a mark counts as none, unless the text
+ * ends without another end: the last one that was found must then have been the end of the thought.
+ */
+export class OpenThought {
+  readonly #scanner: ThoughtScanner
+  #depth = 0
+  /** The last mark that may have been the end of the thought. */
+  #possibleEnd: { readonly isBalanced: boolean } | undefined
+  /** The text since then. */
+  #textAfter = ''
+
+  /** `pair` matches the marks that open and end such a thought. */
+  constructor(pair: RegExp) {
+    this.#scanner = new ThoughtScanner(pair)
+  }
+
+  add(text: string): ReadText {
+    this.#scanner.add(text)
+    const read = this.#scan(false)
+    if (read.after !== undefined) return read
+    const scannedText = this.#scanner.takeScanned()
+    if (!this.#possibleEnd) return { inside: read.inside + scannedText }
+    this.#textAfter += scannedText
+    return read
+  }
+
+  /** Ends the text. `isCutOff` is true if the model was stopped in the middle. */
+  end(isCutOff: boolean): ReadText {
+    const read = this.#scan(true)
+    if (read.after !== undefined) return read
+    const rest = this.#takeTo()
+    const isOver = this.#possibleEnd?.isBalanced ? true : this.#possibleEnd && !restOfSentence.test(rest)
+    return isOver && !isCutOff ? { inside: read.inside, after: rest } : { inside: read.inside + rest }
+  }
+
+  #scan(hasEnded: boolean): ReadText {
+    let inside = ''
+    for (let mark = this.#scanner.next(hasEnded); mark; mark = this.#scanner.next(hasEnded)) {
+      const { isOpening, isMention, end } = mark
+      if (isOpening) {
+        if (!isMention) this.#depth += 1
+        continue
+      }
+      inside += this.#takeTo(end)
+      if (!isMention && this.#depth === 0) return { inside, after: this.#scanner.take() }
+      this.#possibleEnd = { isBalanced: this.#depth === 0 }
+      if (!isMention) this.#depth -= 1
+    }
+    return { inside }
+  }
+
+  #takeTo(end?: number): string {
+    const text = this.#textAfter + this.#scanner.take(end)
+    this.#textAfter = ''
+    return text
+  }
+}
