@@ -48,6 +48,7 @@ describe.each(channels)('a message by %s', via => {
     ['tag characters', `Hello${tags} there.`, 'Hello there.'],
     ['zero-width spaces', 'Pa\u200by th\u200be bi\u200bll.', 'Pay the bill.'],
     ['a direction override', 'Look \u202egpj here', 'Look gpj here'],
+    ['a run of musical controls', `Hello 𝄞${'\u{1d173}'.repeat(9)} there.`, `Hello 𝄞${'\u{1d173}'.repeat(2)} there.`],
   ])('loses %s and gets the flag', async (_, text, visible) => {
     const record = await say(via, text)
     expect(textOf(record)).toBe(visible)
@@ -63,6 +64,13 @@ describe.each(channels)('a message by %s', via => {
     expect(textOf(record)).toBe(text)
     expect(record.flags).not.toContain('invisible_characters')
   })
+})
+
+test('a name of a member in the data of an A2A message hides nothing', async () => {
+  await callA2a([{ text: uniqueName('see') }, { data: { [`note${tags}`]: 1 } }])
+  const { message, flags } = await newest('a2a')
+  expect(message.parts).toMatchObject([{}, { data: { note: 1 } }])
+  expect(flags).toContain('invisible_characters')
 })
 
 test.each([

@@ -330,6 +330,15 @@ describe('the earlier messages of a thread', () => {
     expect(addBackground).toHaveBeenCalledExactlyOnceWith(expect.anything(), [above, marked])
   })
 
+  test('lose invisible characters, which the log counts', async () => {
+    const posts = [{ ...entry, parts: [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'Pa\u200by' }] }]
+    const { addBackground, warn, work } = background(async () => posts)
+    await work()
+    const visible = { ...entry, parts: [{ kind: 'text', mime: 'text/plain', content: 'Pay' }] }
+    expect(addBackground).toHaveBeenCalledExactlyOnceWith(expect.anything(), [visible])
+    expect(warn.mock.calls[0]?.[0]).toMatchObject({ flag: 'invisible_characters', removed: 1 })
+  })
+
   test('cost a turn that begins its thread no query, unless the channel fetched some', async () => {
     const fetch = vi.fn<NonNullable<ChannelConversations['fetchBackground']>>(async () => [])
     const { memory, work } = background(fetch)

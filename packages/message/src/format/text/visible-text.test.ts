@@ -26,6 +26,16 @@ describe('readVisibleText() removes', () => {
     ['tags behind a flag', `\u{1f3f4}${tags('gbsct')}\u{e007f}${tags('no')}`, `\u{1f3f4}${tags('gbsct')}\u{e007f}`, 2],
     ['tags of a flag that nobody shows', `\u{1f3f4}${tags('obey')}\u{e007f}`, '\u{1f3f4}', 5],
     ['a second joiner at one position', 'می\u200c\u200dخواهم', 'می\u200cخواهم', 1],
+    ['a run of Mongolian selectors', `ᠠ${'\u180b\u180c'.repeat(9)}`, 'ᠠ\u180b', 17],
+    ['a run of controls after a hieroglyph', `𓀀${'\u{13430}'.repeat(20)}`, `𓀀${'\u{13430}'.repeat(3)}`, 17],
+    ['a run of shorthand controls', `\u{1bc00}${'\u{1bca0}'.repeat(20)}`, '\u{1bc00}\u{1bca0}', 19],
+    ['a run of musical controls', `𝄞${'\u{1d173}'.repeat(20)}`, `𝄞${'\u{1d173}'.repeat(2)}`, 18],
+    [
+      'selectors of ideographs that spell a text',
+      Array.from('signature', letter => `字${String.fromCodePoint(0xe0080 + (letter.codePointAt(0) ?? 0))}`).join(''),
+      '字'.repeat(9),
+      9,
+    ],
   ])('%s', (_, text, visible, removed) => {
     expect(readVisibleText(text)).toEqual({ text: visible, removedCount: removed })
     expect(readVisibleText(visible)).toEqual({ text: visible, removedCount: 0 })
@@ -84,4 +94,9 @@ test('readVisibleValue() cleans every string except the named ones', () => {
     value: { text: 'a', list: ['b', 7, null], bytes: 'c\u200b' },
     removed: 2,
   })
+})
+
+test('readVisibleValue() cleans the names of members, and keeps both of two that become equal', () => {
+  const value = { [`note${tags('OBEY')}`]: 1, note: 2, 'list\u200b': [{ 'a\u200b': 'b' }] }
+  expect(readVisibleValue(value)).toEqual({ value: { note_2: 1, note: 2, list: [{ a: 'b' }] }, removed: 6 })
 })

@@ -28,7 +28,15 @@ const unspacedScripts = [
 const lettersOf = (scripts: readonly string[]) =>
   `[[\\p{L}\\p{M}]&&[${scripts.map(script => `\\p{scx=${script}}`).join('')}]]`
 
-/** Match characters without a glyph of their own where they belong to the text. Each pattern looks only at neighbouring characters. */
+/** Format controls of hieroglyphs, of which up to three follow one sign: the end of a group, a joiner, the beginning of a group. */
+const hieroglyphControls = '\\u{13430}-\\u{1343f}'
+/** Beginnings and ends of beams, ties, slurs and phrases. Two of them may meet at one note. */
+const musicControls = '\\u{1d173}-\\u{1d17a}'
+
+/**
+ * Match characters without a glyph of their own where they belong to the text. Each pattern looks only at neighbouring characters. None of these
+ * characters is a base for others, so that each needs a character that people see.
+ */
 const belonging = [
   // Flags of regions, and keycaps (UTS #51 §1.4.6).
   '\\p{RGI_Emoji_Tag_Sequence}|\\p{Emoji_Keycap_Sequence}',
@@ -36,7 +44,7 @@ const belonging = [
   '(?<=[\\p{Emoji}--[0-9#*]])[\\ufe0e\\ufe0f]',
   '(?<=[\\p{Sm}\\p{Ideographic}\\p{scx=Myanmar}\\p{scx=Phags_Pa}\\p{scx=Manichaean}\\p{scx=Egyptian_Hieroglyphs}])[\\ufe00-\\ufe06]',
   '(?<=\\p{Ideographic})[\\u{e0100}-\\u{e01ef}]',
-  '(?<=\\p{scx=Mongolian})[\\u180b-\\u180f]',
+  '(?<=[\\p{scx=Mongolian}--[\\u180b-\\u180f]])[\\u180b-\\u180f]',
   // Joiners between emoji that form one emoji (UAX #29 GB11).
   '(?<=\\p{Extended_Pictographic}\\ufe0f?|\\p{Emoji_Modifier})\\u200d(?=\\p{Extended_Pictographic})',
   `(?<=${lettersOf(joiningScripts)})[\\u200c\\u200d]|(?<![\\u200c\\u200d])\\u200d(?=${lettersOf(joiningScripts)})`,
@@ -44,8 +52,9 @@ const belonging = [
   // A joiner of marks in Hebrew, and syllables of Hangul that lack a letter (The Unicode Standard §23.2, §3.12).
   '(?<=[\\p{scx=Hebrew}&&\\p{M}])\\u034f(?=\\p{M})',
   '\\u115f(?=[\\u1161-\\u11a7\\ud7b0-\\ud7c6])|(?<=[\\u1100-\\u115e\\ua960-\\ua97c])\\u1160',
-  '(?<=\\p{scx=Egyptian_Hieroglyphs})[\\u{13430}-\\u{1345f}]|(?<=\\p{scx=Duployan})[\\u{1bca0}-\\u{1bca3}]',
-  '(?<=[\\u{1d100}-\\u{1d1ff}])[\\u{1d173}-\\u{1d17a}]',
+  `(?<=[\\p{scx=Egyptian_Hieroglyphs}--[${hieroglyphControls}]][${hieroglyphControls}]{0,2})[${hieroglyphControls}]`,
+  '(?<=[\\p{scx=Duployan}--[\\u{1bca0}-\\u{1bca3}]])[\\u{1bca0}-\\u{1bca3}]',
+  `(?<=[[\\u{1d100}-\\u{1d1ff}]--[${musicControls}]][${musicControls}]?)[${musicControls}]`,
 ]
 
 const bidi = '\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069'
@@ -56,6 +65,10 @@ const invisiblePattern =
 
 const mayBeUnseen = new RegExp(`${invisiblePattern}|[\\v\\f\\u0085]|\\r(?!\\n)|\\p{Cs}`, 'v')
 const pattern = new RegExp(`(${belonging.join('|')})|([${bidi}])|${invisiblePattern}`, 'gv')
+const ideographSelector = /[\u{e0100}-\u{e01ef}]/gu
+/** The maximum number of different selectors of ideographs in one text. A text with more uses them as letters: 240 of them carry a byte each. */
+const maxIdeographSelectors = 8
+
 /** Matches characters other than a line feed that end a line. A carriage return before a line feed belongs to that line end. */
 const lineEnds = /[\v\f\u0085]|\r(?!\n)/g
 
@@ -68,9 +81,11 @@ export function readVisibleText(text: string): VisibleText {
   if (!mayBeUnseen.test(text)) return { text, removedCount: 0 }
   const sound = text.toWellFormed().replace(lineEnds, '\n')
   const belongs = createBidiReader(sound)
+  const hidesLetters = new Set(sound.match(ideographSelector)).size > maxIdeographSelectors
   let removed = 0
   const visible = sound.replace(pattern, (character, kept?: string, turning?: string, at = 0) => {
-    if (kept !== undefined || (turning !== undefined && belongs(at))) return character
+    const isKept = kept !== undefined && !(hidesLetters && kept.search(ideographSelector) === 0)
+    if (isKept || (turning !== undefined && belongs(at))) return character
     removed += 1
     return ''
   })
@@ -78,32 +93,62 @@ export function readVisibleText(text: string): VisibleText {
 }
 
 /**
- * Returns `value` with `readVisibleText` applied to every string in it, at any depth. Members of the outermost object that
- * `except` names are left alone, but all text and all member names become well formed. If nothing changes, the value itself is
- * returned and not a copy.
+ * Returns `value` with `readVisibleText` applied to every string in it, at any depth, and to the names of members. A name that another member has
+ * already gets a number. Members of the outermost object that `except` names are left alone, but all text becomes well formed. If nothing changes,
+ * the value itself is returned and not a copy.
  */
 export function readVisibleValue<Value>(
   value: Value,
   { except }: { readonly except?: ReadonlySet<string> } = {},
 ): { readonly value: Value; readonly removed: number } {
   let removed = 0
-  const read = (input: unknown): unknown => {
-    if (typeof input === 'string') {
-      const visibleValue = readVisibleText(input)
-      removed += visibleValue.removedCount
-      return visibleValue.text
-    }
-    return mapMembers(input, read)
+  const readText = (input: string): string => {
+    const { text, removedCount } = readVisibleText(input)
+    removed += removedCount
+    return text
   }
+  const read = (input: unknown): unknown =>
+    typeof input === 'string' ? readText(input) : mapMembers(input, read, readText)
   const sound = toWellFormed(value)
-  const visible = mapMembers(sound, (member, name) => (except?.has(name) ? member : read(member)))
+  const visible = mapMembers(sound, (member, name) => (except?.has(name) ? member : read(member)), readText)
   return { value: (typeof value === 'string' ? read(value) : visible) as Value, removed }
 }
 
-/** Returns a list or an object with each member changed; the same one if none changes. */
-function mapMembers(value: unknown, change: (member: unknown, name: string) => unknown): unknown {
+/** Returns a list or an object with each member and each name changed; the same one if none changes. */
+function mapMembers(
+  value: unknown,
+  change: (member: unknown, name: string) => unknown,
+  changeName: (name: string) => string,
+): unknown {
   if (typeof value !== 'object' || value === null) return value
-  const members = Object.entries(value).map(([name, member]) => [name, change(member, name)] as const)
-  if (members.every(([name, member]) => member === (value as Readonly<Record<string, unknown>>)[name])) return value
-  return Array.isArray(value) ? members.map(([, member]) => member) : Object.fromEntries(members)
+  if (Array.isArray(value)) {
+    const members = value.map((member, index) => change(member, String(index)))
+    return members.every((member, index) => member === value[index]) ? value : members
+  }
+  const uniqueName = createUniqueNames(Object.keys(value))
+  const members = Object.entries(value).map(([name, member]) => {
+    const [newName, newMember] = [changeName(name), change(member, name)]
+    return {
+      name: newName === name ? name : uniqueName(newName),
+      member: newMember,
+      isSame: newName === name && newMember === member,
+    }
+  })
+  if (members.every(({ isSame }) => isSame)) return value
+  return Object.fromEntries(members.map(({ name, member }) => [name, member]))
+}
+
+/** Returns a function that gives a new name a number if it is taken. It takes linear time for any number of names. */
+function createUniqueNames(names: readonly string[]): (name: string) => string {
+  const taken = new Set(names)
+  const counts = new Map<string, number>()
+  return name => {
+    let unique = name
+    for (let count = counts.get(name) ?? 2; taken.has(unique); count += 1) {
+      unique = `${name}_${count}`
+      counts.set(name, count + 1)
+    }
+    taken.add(unique)
+    return unique
+  }
 }

@@ -1,6 +1,13 @@
 // Fetches the files and the earlier entries to which a message refers, before the call of its agent.
 
-import { isFilePart, readVisibleParts, readVisibleValue, toQuotedText, toWellFormed } from '@postern/message'
+import {
+  invisibleFlag,
+  isFilePart,
+  readVisibleParts,
+  readVisibleValue,
+  toQuotedText,
+  toWellFormed,
+} from '@postern/message'
 import { storeLinkedFiles } from '../../actions/plan-actions.ts'
 import { findChannel } from '../../ports/channel/channel.ts'
 import type { BackgroundEntry } from '../../ports/records/transcript.ts'
@@ -34,22 +41,29 @@ async function addBackground(
   if (!channel?.conversations?.fetchBackground) return false
   try {
     const entries = await channel.conversations.fetchBackground(turn, signal)
-    const visibleEntries = entries.map(entry => markQuoted(readVisibleEntry(entry)))
-    if (visibleEntries.length > 0) await store.addBackground(turn, visibleEntries)
-    return visibleEntries.length > 0
+    const visibleEntries = entries.map(readVisibleEntry)
+    const hidden = visibleEntries.reduce((sum, { removedCount }) => sum + removedCount, 0)
+    if (hidden > 0)
+      system.log.warn({ correlation_id: turn.correlationId, flag: invisibleFlag, removed: hidden }, hiddenText)
+    const shown = visibleEntries.map(({ entry }) => markQuoted(entry))
+    if (shown.length > 0) await store.addBackground(turn, shown)
+    return shown.length > 0
   } catch (error) {
     system.log.warn({ correlation_id: turn.correlationId, err: error }, 'what went before a message cannot be had')
     return true
   }
 }
 
+const hiddenText = 'invisible characters were removed from posts that went before a message'
+
 /** Removes invisible characters from a fetched entry, because fetched posts do not pass the admission rules that do this for messages. */
 function readVisibleEntry<Background extends Pick<BackgroundEntry, 'author' | 'parts'>>(
   fetched: Background,
-): Background {
+): { readonly entry: Background; readonly removedCount: number } {
   const entry = toWellFormed(fetched)
   const author = readVisibleValue(entry.author, { except: new Set(['address']) })
-  return { ...entry, author: author.value, parts: readVisibleParts(entry.parts).value }
+  const parts = readVisibleParts(entry.parts)
+  return { entry: { ...entry, author: author.value, parts: parts.value }, removedCount: author.removed + parts.removed }
 }
 
 /** Marks the text of a quoted post with a member that no message schema has, so that no peer, agent or import can set it. */

@@ -4,6 +4,7 @@ import {
   checkChainGoesOn,
   chooseMentions,
   defaultMaxMentions,
+  invisibleFlag,
   isFinalHop,
   plainTextOf,
   Rejection,
@@ -107,7 +108,7 @@ export async function callOtherAgent(
   const call = () => callAgent(address, presentParts(question, 'peer'), { ...options, ...callOptions })
   try {
     const rawAnswer = await (waiting ? waiting.during(turn, call) : call())
-    const answer = toWellFormed({ ...rawAnswer, parts: readVisibleParts(rawAnswer.parts).value })
+    const answer = readVisibleAnswer(rawAnswer, { turn, address, log: callDeps.system.log })
     end.answered(answer)
     step.end(readCallAnswer(answer).error && { failureCode: answer.status })
     return answer
@@ -117,6 +118,19 @@ export async function callOtherAgent(
     step.end({ failureCode: failureCodeOf(error) })
     throw error
   }
+}
+
+/** Removes invisible characters from the answer of another agent, and tells the operator how many there were. */
+function readVisibleAnswer(
+  rawAnswer: AgentCallAnswer,
+  { turn, address, log }: { readonly turn: Turn; readonly address: string; readonly log: System['log'] },
+): AgentCallAnswer {
+  const { value: parts, removed } = readVisibleParts(rawAnswer.parts)
+  if (removed > 0) {
+    const facts = { correlation_id: turn.correlationId, address, flag: invisibleFlag, removed }
+    log.warn(facts, 'invisible characters were removed from the answer of another agent')
+  }
+  return toWellFormed({ ...rawAnswer, parts })
 }
 
 interface TurnCallContext {
