@@ -10,6 +10,12 @@ test.each<[string, readonly Part[]]>([
   ['white space', [text(' \n\t '), text('\u3000\r\n', 'text/plain')]],
   ['characters that nobody sees', [text('\u200b\u2060\ufeff\u00ad\u3164\u2800\u{e0020}', 'text/plain')]],
   ['entities of spaces', [text(' &nbsp; &#160;')]],
+  ['references to characters that nobody sees', [text('&#8203;&ZeroWidthSpace;&#x2060;&NoBreak;')]],
+  ['such references in HTML', [text('<p>&#8203;&ZeroWidthSpace;</p>', 'text/html')]],
+  [
+    'styles, scripts and comments',
+    [text('<style>p { color: red }</style><!-- Hello --><script>x()</script>', 'text/html')],
+  ],
   ['elements without content', [text('<p> <br></p>\n<div>&nbsp;</div>', 'text/html')]],
 ])('isBlank() finds no visible text in %s', (_what, parts) => {
   expect(showNothing(parts)).toBe(true)
@@ -21,6 +27,9 @@ test.each<[string, readonly Part[]]>([
   ['a tag in plain text', [text('<p></p>', 'text/plain')]],
   ['an entity in plain text', [text('&nbsp;', 'text/plain')]],
   ['a picture in HTML', [text('<p><img src="https://agents.test/a.png"></p>', 'text/html')]],
+  ['a reference to a letter', [text('&#72;'), text('<p>&copy;</p>', 'text/html')]],
+  ['an element in Markdown, which shows it as text', [text('<br>'), text('<!-- a -->')]],
+  ['words behind a style', [text('<style>p {}</style>Hi', 'text/html')]],
   ['an unclosed angle', [text('a <', 'text/html')]],
   ['a link', [{ kind: 'link', url: 'https://agents.test/' }]],
   ['a file', [{ kind: 'file', bytes_ref: { kind: 'inline', data_base64: 'eA==' } }]],
@@ -32,6 +41,7 @@ test.each<[string, readonly Part[]]>([
 
 test('isBlank() takes linear time for unclosed angle brackets', () => {
   const before = process.threadCpuUsage()
-  showNothing([text('<'.repeat(1_000_000), 'text/html'), text('<p '.repeat(300_000), 'text/html')])
+  const openings = ['<', '<p ', '<!--', '<style', '<style>', '&#', '&a']
+  for (const opening of openings) showNothing([text(opening.repeat(300_000), 'text/html')])
   expect(process.threadCpuUsage(before).user).toBeLessThan(2_000_000)
 })

@@ -4,7 +4,29 @@ import type { Part, TextPart } from '../part.ts'
 /** Matches a text of only invisible characters. */
 const blankPattern = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u
 
-const spaceEntity = /&(?:nbsp|ensp|emsp|thinsp|zwj|zwnj|shy|#160|#xa0);/gi
+/** Matches character references. HTML and Markdown both have them. */
+const reference = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z][a-z\d]{1,31}));/gi
+/** The named references of characters that show nothing (HTML §13.5), in lower case. */
+const blankReferences: ReadonlySet<string> = new Set([
+  ...[
+    'nbsp',
+    'nonbreakingspace',
+    'ensp',
+    'emsp',
+    'emsp13',
+    'emsp14',
+    'numsp',
+    'puncsp',
+    'thinsp',
+    'thinspace',
+    'hairsp',
+  ],
+  ...['verythinspace', 'mediumspace', 'thickspace', 'zerowidthspace', 'negativethinspace', 'negativemediumspace'],
+  ...['negativethickspace', 'negativeverythinspace', 'nobreak', 'zwj', 'zwnj', 'lrm', 'rlm', 'shy', 'tab', 'newline'],
+  ...['af', 'applyfunction', 'ic', 'invisiblecomma', 'it', 'invisibletimes'],
+])
+/** Matches what HTML never shows. Each match ends at the next one's beginning or later, so matching takes linear time. */
+const hiddenHtml = /<!--[\s\S]*?(?:-->|$)|<(style|script|template|title|head)\b[^<>]*>[\s\S]*?(?:<\/\1\s*>|$)/gi
 
 /** Matches a tag, except of elements that show something without text. A tag ends before the next one begins, so matching takes linear time. */
 const plainTag = /<(?!(?:audio|canvas|embed|hr|iframe|img|input|math|object|picture|svg|video)\b)[^<>]*>/gi
@@ -13,8 +35,16 @@ const plainTag = /<(?!(?:audio|canvas|embed|hr|iframe|img|input|math|object|pict
 function isBlankText({ mime, content }: TextPart): boolean {
   if (blankPattern.test(content)) return true
   if (mime === 'text/plain') return false
-  const text = content.replace(spaceEntity, '')
-  return blankPattern.test(mime === 'text/html' ? text.replace(plainTag, '') : text)
+  // Markdown shows elements as text, because every channel escapes them.
+  const shown = mime === 'text/html' ? content.replace(hiddenHtml, '').replace(plainTag, '') : content
+  return blankPattern.test(shown.replace(reference, readReference))
+}
+
+/** Returns the character of a reference, a space for a named one that shows nothing, and the reference itself for any other. */
+function readReference(whole: string, decimal?: string, hex?: string, name?: string): string {
+  if (name !== undefined) return blankReferences.has(name.toLowerCase()) ? ' ' : whole
+  const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal)
+  return code <= 0x10ffff ? String.fromCodePoint(code) : whole
 }
 
 function isBlank(part: Part): boolean {
