@@ -1,9 +1,10 @@
 // Routes the requests of the web chat and refuses wrong methods.
-import { writeProblem } from '@postern/http'
-import type { Context } from 'hono'
+import { toProblem, writeProblem } from '@postern/http'
+import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import { createSessionRoutes } from './dialects/session-routes.ts'
 import { createStoreRoutes } from './dialects/store-routes.ts'
+import type { WebDeps } from './endpoint.ts'
 import { answerCors } from './endpoint.ts'
 import { createThreadRoutes } from './history/thread-routes.ts'
 import type { OperatorRunDeps } from './operator/routes.ts'
@@ -18,6 +19,7 @@ export function createWebRoutes(deps: OperatorRunDeps): Hono {
   const routes = new Hono()
   if (!deps.config.enabled) return routes
   for (const path of ['/api/v1/*', '/v1/*', '/storage/v1/*']) routes.use(path, answerCors(deps.config.origins))
+  routes.on(['POST', 'PUT'], ['/v1/*', '/api/v1/agent/attachments'], refuseWithoutSpace(deps))
   routes.route('/', createRunRoutes(deps))
   routes.route('/', createFollowRoutes(deps))
   routes.route('/', createAttachmentRoutes(deps))
@@ -28,6 +30,18 @@ export function createWebRoutes(deps: OperatorRunDeps): Hono {
   routes.route('/', createOperatorRunRoutes(deps))
   refuseWrongMethods(routes)
   return routes
+}
+
+/** Creates the middleware that refuses writes while the disk is almost full. Runs are messages, which admission refuses. */
+function refuseWithoutSpace({ gateway }: Pick<WebDeps, 'gateway'>): MiddlewareHandler {
+  return async (_, next) => {
+    try {
+      gateway.checkSpace?.()
+    } catch (error) {
+      return toProblem(error, gateway.system.log)
+    }
+    return next()
+  }
 }
 
 interface KnownPath {

@@ -195,6 +195,7 @@ async function openChannels(
     identity: openIdentity(config.identity, { system: foundation.system, store }),
     agents,
     isPaused,
+    checkSpace: () => foundation.freeSpace.check({ isProven: true }),
     fileAddress: attachments.fileAddress,
     showRequirement: requirements.showRequirement,
     requirementClaims: requirements.requirementClaims,

@@ -3,6 +3,7 @@ import type { Refusal } from '@postern/pipeline'
 import { expect, onTestFinished, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
+import { openWebGateway } from '../setup/web-gateway.ts'
 
 // These tests check the storage limits of peers, which each protocol enforces in its own form; the operator sees the refusals.
 
@@ -91,4 +92,22 @@ test('everybody gets 451 or 503 on a full disk, and the gateway is not ready', a
   expect((await listRefusals(gateway)).map(([via, code]) => [via, code])).toEqual(
     ['a2a', 'activitypub', 'email'].map(via => [via, 'unavailable']),
   )
+}, 60_000)
+
+test('uploads, sessions and stored messages of the chat get 503 on a full disk, while deletions go through', async () => {
+  const web = await openWebGateway({}, { limits: { free_bytes: Number.MAX_SAFE_INTEGER } })
+  onTestFinished(() => web.close())
+  const form = new FormData()
+  form.set('file', new File(['words'], 'a.txt'))
+  form.set('threadId', 't')
+  const upload = await web.call('/api/v1/agent/attachments', { method: 'POST', body: form })
+  expect([upload.status, upload.headers.get('retry-after'), await upload.json()]).toMatchObject([
+    503,
+    '300',
+    { detail: diskRefusal },
+  ])
+  const messages = [{ type: 'user_message', content: 'hello' }]
+  expect((await web.ask('POST', '/v1/store/here/messages', { messages })).status).toBe(503)
+  expect((await web.ask('POST', '/v1/sessions', { agent_slug: 'chat' })).status).toBe(503)
+  expect((await web.ask('DELETE', '/v1/store/here')).status).toBe(404)
 }, 60_000)

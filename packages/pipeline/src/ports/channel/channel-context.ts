@@ -30,6 +30,8 @@ export interface ChannelContext {
   readonly showRequirement?: ShowRequirement | undefined
   /** Checks decisions that callers send themselves. Absent if such decisions are not accepted. */
   readonly requirementClaims?: RequirementClaims | undefined
+  /** Checks that the disk has space for writes that are no messages, such as uploads. Admission checks messages. @throws Unavailable */
+  checkSpace?(): void
   /** Returns true if an operator has paused an agent: its messages wait, and none of their turns begins. Absent if no agent is paused. */
   isPaused?(agent: string): boolean
   /** Verifies the statements of others about a sender. Absent if such statements do not count. */
