@@ -87,6 +87,7 @@ export function openActBench(sketch: Sketch = {}): ActBench {
     store: {
       findResponse: async id => responses.find(({ response }) => response.id === id),
       findBlob: async () => undefined,
+      readHistory: async () => [],
       findConversation: async (agent, id) => (agent === 'echo' ? conversations[id] : undefined),
       readTurn: async number => ({ ...turn(number), ...turns[number] }),
       findMessageTo: async (agent, id) => (agent === 'echo' ? messages[id] : undefined),

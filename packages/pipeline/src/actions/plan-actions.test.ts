@@ -1,9 +1,9 @@
-import type { AgentAction, OutgoingAction, Part } from '@postern/message'
+import type { AgentAction, AgentReply, OutgoingAction, Part } from '@postern/message'
 import { Unavailable } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
 import { ableChannel, acting, addressed, foundMessage, foundResponse, openActBench } from '../../test/act-bench.ts'
 import { describeChannel, sketchChannel } from '../../test/channels.ts'
-import { createQuietSystem, quietLog } from '../../test/memory-store.ts'
+import { createQuietSystem, quietLog, turn } from '../../test/memory-store.ts'
 import type { AgentActions } from '../ports/agent/agent-context.ts'
 import type { StoredFiles } from '../ports/turn/action-deps.ts'
 import { createActionList, planActions } from './plan-actions.ts'
@@ -224,6 +224,22 @@ describe('planActions() for an unsupported action', () => {
     vi.spyOn(gateway.store, 'findMessageTo').mockRejectedValue(new Unavailable('Cannot read now'))
     await expect(planActions([{ act: 'like', message: 'm1' }], acting, gateway)).rejects.toThrow('Cannot read now')
   })
+})
+
+test('planActions() lets a reply name nobody on a platform that notifies everybody whom a text names, as in an answer', async () => {
+  const actions: OutgoingAction[] = []
+  const inline = { ...turn(1).content, recipient_capabilities: { mention_relay: { kind: 'inline' } } } as const
+  const { gateway } = openActBench({
+    conversations: { t: { message: 1, scope: 's', key: 't' } },
+    turns: { 1: { content: inline, via: 'a2a' } },
+    channels: [ableChannel('a2a', actions, { address: () => addressed })],
+  })
+  const parts: Part[] = [
+    { kind: 'text', mime: 'text/markdown', content: `Ask @guest@elsewhere.test, ${inline.sender.address}.` },
+  ]
+  const [plan] = await planActions([{ act: 'reply', thread: 't', parts } satisfies AgentReply], acting, gateway)
+  const response = plan?.kind === 'post' ? plan.answer.response : undefined
+  expect(response?.parts).toMatchObject([{ content: `Ask guest@elsewhere.test, ${inline.sender.address}.` }])
 })
 
 function openList() {

@@ -9,6 +9,7 @@ import type { Turn } from '../ports/records/work/turn.ts'
 import type { AgentConversation } from '../ports/store/lookup-store.ts'
 import type { ActingAgent, ActionDeps } from '../ports/turn/action-deps.ts'
 import { withoutRequirements } from '../requirements/requirements.ts'
+import { boundInlineParts } from '../turn/mentions/inline-mentions.ts'
 import { deliveryPlanOf, refuseBlank, storeFilesFor } from './act-plan.ts'
 
 /** Plans a reply in a conversation. It is addressed like an answer to the last message there, over that message's channel. @throws Unavailable */
@@ -26,7 +27,8 @@ export async function planReply(
     return refuseAct('no_recipient', `${problem}: nobody speaks to this agent in a conversation with this thread_id`)
   const channel = findChannel(channels, turn.via)
   if (!channel) return refuseAct('unsupported', `${problem}: its channel (${turn.via}) is closed`)
-  const { parts, blobs } = storeFilesFor(channel, withoutRequirements(act.parts), deps)
+  const boundedParts = await boundInlineParts(withoutRequirements(act.parts), turn, deps)
+  const { parts, blobs } = storeFilesFor(channel, boundedParts, deps)
   const textMentions = boundTextMentions(parts, deps.findAgent?.(agent)?.mentions)
   const response: NormalizedResponse = {
     id: act.id ?? makeId(system),

@@ -22,7 +22,10 @@ export interface ActingAgent {
 }
 
 export interface ActionDeps {
-  readonly store: Pick<LookupStore, 'findResponse' | 'findMessageTo' | 'findBlob' | 'findConversation'> &
+  readonly store: Pick<
+    LookupStore,
+    'findResponse' | 'findMessageTo' | 'findBlob' | 'findConversation' | 'readHistory'
+  > &
     Pick<Store, 'readTurn'>
   readonly system: Pick<System, 'now' | 'randomBytes' | 'log'>
   /** The channels in the order of the gateway's list. */

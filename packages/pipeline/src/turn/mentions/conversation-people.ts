@@ -3,13 +3,13 @@
 import type { Part } from '@postern/message'
 import { formatAddress, listNamedAddresses, parseIfAddress } from '@postern/message'
 import type { Turn } from '../../ports/records/work/turn.ts'
+import type { LookupStore } from '../../ports/store/lookup-store.ts'
 import type { RunningAgent } from '../../ports/turn/running-agent.ts'
-import type { TurnContext } from '../../ports/turn/turn-context.ts'
 
 /** The number of entries that are searched at each end of a thread. */
 const window = { head: 20, tail: 100 } as const
 
-type PeopleDeps = Pick<TurnContext, 'store'> & Pick<RunningAgent, 'mentions'>
+type PeopleDeps = { readonly store: Pick<LookupStore, 'readHistory'> } & Pick<RunningAgent, 'mentions'>
 
 /**
  * Finds the people whom the text of an answer names and who have written to the agent in its conversation with a proof. Names inside a message come

@@ -4,11 +4,18 @@ import type { Part, PartialResponse, TextPart } from '@postern/message'
 import { formatAddress, parseIfAddress, writeNamesAsText } from '@postern/message'
 import type { AgentAnswer, AgentChunk } from '../../ports/agent/agent.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
-import type { TurnContext } from '../../ports/turn/turn-context.ts'
+import type { LookupStore } from '../../ports/store/lookup-store.ts'
+import type { RunningAgent } from '../../ports/turn/running-agent.ts'
 import { isInterim, isIterable, toPartial } from '../answer/collect-answer.ts'
 import { findNamedPeople } from './conversation-people.ts'
 
 type GivenAnswer = AgentAnswer | AsyncIterable<AgentChunk>
+
+interface InlineMentionDeps {
+  readonly store: Pick<LookupStore, 'readHistory'>
+  /** Finds a running agent. If it is absent, every agent has the default configuration. */
+  findAgent?(name: string): Pick<RunningAgent, 'mentions'> | undefined
+}
 
 /**
  * Passes an answer on unchanged, unless the platform notifies everybody whom its text names. In that case, addresses that the configuration does not
@@ -17,9 +24,9 @@ type GivenAnswer = AgentAnswer | AsyncIterable<AgentChunk>
 export function boundInlineMentions(
   answer: GivenAnswer,
   turn: Turn,
-  { store, findAgent }: Pick<TurnContext, 'store' | 'findAgent'>,
+  { store, findAgent }: InlineMentionDeps,
 ): GivenAnswer | Promise<GivenAnswer> {
-  const { mentions: policy } = findAgent(turn.agent) ?? {}
+  const { mentions: policy } = findAgent?.(turn.agent) ?? {}
   const isInline = turn.content.recipient_capabilities.mention_relay.kind === 'inline'
   if (!isInline || policy === 'any' || answer === undefined) return answer
   const find = (parts: readonly Part[]) => findNamedPeople(turn, parts, { store, mentions: policy })
@@ -28,6 +35,16 @@ export function boundInlineMentions(
 }
 
 type FindPeople = (parts: readonly Part[]) => Promise<readonly string[]>
+
+/** Returns the parts of a further message in the conversation of a turn. Their text names nobody whom the text of an answer may not name. */
+export async function boundInlineParts(
+  parts: readonly Part[],
+  turn: Turn,
+  deps: InlineMentionDeps,
+): Promise<readonly Part[]> {
+  const bounded = await boundInlineMentions({ parts: [...parts] }, turn, deps)
+  return bounded === undefined || isIterable(bounded) ? parts : (toPartial(bounded).parts ?? parts)
+}
 
 async function boundWhole(
   answer: PartialResponse,
