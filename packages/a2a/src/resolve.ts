@@ -13,7 +13,7 @@ import { readHandedOver } from './message/handed-over.ts'
 import type { CheckedClaim, Phase, SenderEvidence } from './message/mentionable.ts'
 import { clampChain, noSenderEvidence, readPhase, readPolicyClaim, readSenderEvidence } from './message/mentionable.ts'
 import { findPersonBehind, sharedOwnerFactor } from './message/person-behind.ts'
-import { createWatch } from './push/watch.ts'
+import { createPushConfig } from './push/watch.ts'
 import { findOwnTask } from './tasks/own-tasks.ts'
 import { makeTaskId } from './tasks/task-id.ts'
 import type { PushConfig, SendMessageParams } from './validate/params.ts'
@@ -109,7 +109,7 @@ function resolveWatch(
   gateway: ResolveMessageDeps['gateway'],
 ): Promise<TaskWatch> {
   const fields = { task: 'message.taskId', url: 'configuration.taskPushNotificationConfig.url' }
-  return createWatch(push, { key: { owner: caller.owner, id }, version, fields }, gateway)
+  return createPushConfig(push, { key: { owner: caller.owner, id }, version, fields }, gateway)
 }
 
 /**

@@ -11,7 +11,7 @@ import { claimMessage, describeOrigin } from '../endpoint/record-call.ts'
 import type { FaultName } from '../format/errors.ts'
 import { A2aRejection, refuseField } from '../format/errors.ts'
 import type { OperationName, WireMessage } from '../format/wire.ts'
-import { formMessage, formStream, formTask } from '../forms/output-form.ts'
+import { convertMessage, convertStream, convertTask } from '../forms/output-conversion.ts'
 import { findPersonBehind } from '../message/person-behind.ts'
 import { normalizeMessage } from '../normalize.ts'
 import { showParts, showTask } from '../render.ts'
@@ -101,9 +101,9 @@ function createSendMessage(deps: A2aOperationDeps, admit: AdmitMessage): A2aOper
     const record = await findResult(call, admission, deps)
     if (!record) throw new A2aRejection('taskNotFound', 'Task not found')
     const form = forms.note(admission.task, admission.params.configuration?.acceptedOutputModes)
-    if (isBareMessage(record, admission)) return { message: formMessage(await showBareMessage(record, tasks), form) }
+    if (isBareMessage(record, admission)) return { message: convertMessage(await showBareMessage(record, tasks), form) }
     const historyLength = historyLengthOf(admission)
-    return { task: formTask(await showTask(tasks, record, { historyLength, includeArtifacts: true }), form) }
+    return { task: convertTask(await showTask(tasks, record, { historyLength, includeArtifacts: true }), form) }
   }
 }
 
@@ -231,10 +231,10 @@ function createSendStreamingMessage({ feeds, forms }: A2aOperationDeps, admit: A
       ...listener,
       canReplay: call.canReplay,
       messages: [message],
-      isOwn: true,
+      isMessageStream: true,
       view: { historyLength: historyLength ?? 0, includeArtifacts: true },
     })
-    return formStream(stream, forms.note(task, acceptedOutputModes))
+    return convertStream(stream, forms.note(task, acceptedOutputModes))
   }
 }
 

@@ -3,7 +3,7 @@ import type { TaskKey, TaskWatch } from '@postern/pipeline'
 import type { Call } from '../endpoint/call.ts'
 import { A2aRejection } from '../format/errors.ts'
 import type { OperationName } from '../format/wire.ts'
-import { createWatch, refuseMore, showWatch } from '../push/watch.ts'
+import { createPushConfig, refuseTooManyConfigs, renderPushConfig } from '../push/watch.ts'
 import { findOwnTask } from '../tasks/own-tasks.ts'
 import { checkParams } from '../validate/params.ts'
 import type { A2aOperation, A2aOperationDeps } from './operation.ts'
@@ -30,21 +30,24 @@ export function createPushOperations({
       const config = checkParams('CreateTaskPushNotificationConfig', call.params)
       const key = await findTask(config, call)
       const context = { key, version: call.version, fields: { task: 'taskId', url: 'url' } }
-      const watch = await createWatch(config, context, gateway)
+      const watch = await createPushConfig(config, context, gateway)
       const outcome = await store.watchTask(key, watch)
-      if (outcome === 'full') throw refuseMore('taskId')
+      if (outcome === 'full') throw refuseTooManyConfigs('taskId')
       if (outcome === 'unknown') throw new A2aRejection('taskNotFound', 'Task not found')
-      return showWatch(watch, key.id)
+      return renderPushConfig(watch, key.id)
     },
     async GetTaskPushNotificationConfig(call) {
       const params = checkParams('GetTaskPushNotificationConfig', call.params)
       const key = await findTask(params, call)
-      return showWatch(await findWatch(key, params.id), key.id)
+      return renderPushConfig(await findWatch(key, params.id), key.id)
     },
     async ListTaskPushNotificationConfigs(call) {
       const key = await findTask(checkParams('ListTaskPushNotificationConfigs', call.params), call)
       // All configurations always fit one page.
-      return { configs: (await store.listWatches(key)).map(watch => showWatch(watch, key.id)), nextPageToken: '' }
+      return {
+        configs: (await store.listWatches(key)).map(watch => renderPushConfig(watch, key.id)),
+        nextPageToken: '',
+      }
     },
     async DeleteTaskPushNotificationConfig(call) {
       const params = checkParams('DeleteTaskPushNotificationConfig', call.params)

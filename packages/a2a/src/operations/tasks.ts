@@ -6,7 +6,7 @@ import { listenerKeyOf } from '../endpoint/call.ts'
 import { A2aRejection } from '../format/errors.ts'
 import type { WireTask } from '../format/wire.ts'
 import { countTaskChars, fromWireState, isTerminal, zeroStates } from '../format/wire.ts'
-import { formStream, formTask } from '../forms/output-form.ts'
+import { convertStream, convertTask } from '../forms/output-conversion.ts'
 import { showTask } from '../render.ts'
 import type { WalkPosition } from '../tasks/own-tasks.ts'
 import { findOwnTask } from '../tasks/own-tasks.ts'
@@ -26,7 +26,7 @@ export function createGetTask({ tasks, forms }: A2aOperationDeps): A2aOperation 
     const { id, historyLength } = checkParams('GetTask', call.params)
     const record = await findOwnTask(id, call, tasks)
     const view = { historyLength: historyLength ?? defaultHistoryLength, includeArtifacts: true }
-    return formTask(await showTask(tasks, record, view), forms.find(record))
+    return convertTask(await showTask(tasks, record, view), forms.find(record))
   }
 }
 
@@ -45,7 +45,7 @@ export function createListTasks({ tasks, cursors, forms }: A2aOperationDeps): A2
       filter ? tasks.listTasks({ ...filter, limit: pageSize + 1, ...from }) : { tasks: [], total: 0 }
     const page = await read({ after, ...(isRising && { order: 'rising' }) })
     const view = { historyLength: params.historyLength ?? 0, includeArtifacts: params.includeArtifacts ?? false }
-    const show = async (record: TaskRecord) => formTask(await showTask(tasks, record, view), forms.find(record))
+    const show = async (record: TaskRecord) => convertTask(await showTask(tasks, record, view), forms.find(record))
     const wireTasks = await showMost(page.tasks.slice(0, pageSize), show)
     const next = await findNext(page.tasks, { shownCount: wireTasks.length, after, read })
     return {
@@ -150,9 +150,9 @@ export function createSubscribeToTask({ tasks, feeds, forms }: A2aOperationDeps)
       listenerKey: listenerKeyOf(call),
       canReplay: call.canReplay,
       messages: listOpenMessages(record),
-      after: call.canReplay ? call.lastEventId : undefined,
+      lastEventId: call.canReplay ? call.lastEventId : undefined,
       view: { historyLength: defaultHistoryLength, includeArtifacts: true },
     })
-    return formStream(stream, forms.find(record))
+    return convertStream(stream, forms.find(record))
   }
 }

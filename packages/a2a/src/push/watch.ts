@@ -1,4 +1,4 @@
-// Checks and stores the receivers that callers name for push notifications.
+// Checks and renders the push notification configs of callers.
 import { checkFetchUrl } from '@postern/http'
 import type { Json, System } from '@postern/message'
 import { Undeliverable } from '@postern/message'
@@ -10,37 +10,37 @@ import type { ProtocolVersion } from '../format/wire.ts'
 import { makeTaskId } from '../tasks/task-id.ts'
 import type { PushConfig } from '../validate/params.ts'
 
-/** The content of our push subscription. */
+/** A push notification config as the store keeps it. */
 export interface PushTarget {
   readonly url: string
   readonly token?: string
   readonly scheme?: string
   readonly credentials?: string
-  /** Set if a client of 0.3 named the receiver, which then gets the form of 0.3. */
+  /** Set if a client of 0.3 named the receiver, which then gets the wire format of 0.3. */
   readonly version?: '0.3'
 }
 
-interface WatchContext {
+interface PushConfigContext {
   readonly key: TaskKey
   /** The version of A2A that the client speaks. */
   readonly version: ProtocolVersion
-  /** The names of the task and the address in the request. */
+  /** The request's field names for the task and the URL, for error messages. */
   readonly fields: { readonly task: string; readonly url: string }
 }
 
-type WatchDeps = {
+type PushConfigDeps = {
   readonly store: Pick<Store, 'listWatches'>
   readonly system: Pick<System, 'push' | 'now' | 'randomBytes'>
 }
 
 /**
- * Converts a checked configuration to a subscription. The operator sees only the receiver's origin, because the rest may be a secret.
- * @throws A2aRejection `invalidParams` for a forbidden address, and if the task has too many other subscriptions
+ * Converts a config to the watch that the store keeps. The operator sees only the receiver's origin, because the rest may be a secret.
+ * @throws A2aRejection `invalidParams` for a forbidden URL, and if the task has too many other configs
  */
-export async function createWatch(
+export async function createPushConfig(
   config: PushConfig,
-  { key, version, fields }: WatchContext,
-  { store, system }: WatchDeps,
+  { key, version, fields }: PushConfigContext,
+  { store, system }: PushConfigDeps,
 ): Promise<TaskWatch> {
   const { url, token, authentication } = config
   const { origin, href } = checkPushUrl(url, system, fields.url)
@@ -58,8 +58,8 @@ export async function createWatch(
   return watch
 }
 
-/** Checks the address as far as that needs no DNS. Only `network.allow_private_push` allows private addresses. */
-function checkPushUrl(url: string, { push }: WatchDeps['system'], field: string): URL {
+/** Checks the URL without a DNS query; the resolved address is checked on delivery. Only `network.allow_private_push` allows private addresses. */
+function checkPushUrl(url: string, { push }: PushConfigDeps['system'], field: string): URL {
   try {
     return push ? push.checkUrl(url) : checkFetchUrl(url)
   } catch (cause) {
@@ -69,20 +69,23 @@ function checkPushUrl(url: string, { push }: WatchDeps['system'], field: string)
 }
 
 /**
- * The most configurations of one task at one origin, because each notification is sent to all of them and the receiver may not have asked for
+ * The most configs of one task at one origin, because each notification is sent to all of them and the receiver may not have asked for
  * any.
  */
-const maxAtOrigin = 3
+const maxConfigsPerOrigin = 3
 
-function checkQuota(watches: readonly TaskWatch[], watch: TaskWatch, fields: WatchContext['fields']): void {
+function checkQuota(watches: readonly TaskWatch[], watch: TaskWatch, fields: PushConfigContext['fields']): void {
   const otherWatches = watches.filter(({ id }) => id !== watch.id)
-  if (otherWatches.length >= maxWatches) throw refuseMore(fields.task)
+  if (otherWatches.length >= maxWatches) throw refuseTooManyConfigs(fields.task)
   const originOf = ({ to }: TaskWatch) => new URL(to).origin
-  if (otherWatches.filter(otherWatch => originOf(otherWatch) === originOf(watch)).length < maxAtOrigin) return
-  throw refusePush(fields.url, `is at an origin that has ${maxAtOrigin} push notification configs of this task already`)
+  if (otherWatches.filter(otherWatch => originOf(otherWatch) === originOf(watch)).length < maxConfigsPerOrigin) return
+  throw refusePush(
+    fields.url,
+    `is at an origin that has ${maxConfigsPerOrigin} push notification configs of this task already`,
+  )
 }
 
-export function refuseMore(field: string): A2aRejection {
+export function refuseTooManyConfigs(field: string): A2aRejection {
   return refusePush(field, `has ${maxWatches} push notification configs already`)
 }
 
@@ -90,8 +93,8 @@ function refusePush(field: string, description: string, options?: ErrorOptions):
   return refuseField('Cannot set push notification config', field, description, options)
 }
 
-/** Shows a subscription to its owner without credentials, but with enough to distinguish it from others. */
-export function showWatch({ id, target }: TaskWatch, taskId: string): object {
+/** Renders a config for its owner without credentials, but with enough to distinguish it from others. */
+export function renderPushConfig({ id, target }: TaskWatch, taskId: string): object {
   const { url, token, scheme } = readPushTarget(target)
   return { id, taskId, url, ...(token && { token }), ...(scheme && { authentication: { scheme } }) }
 }

@@ -1,9 +1,9 @@
-// Holds the state of one task's event stream: its listeners, recent events and answer in progress.
+// Holds the state of one task's event stream: its listeners and the answer in progress.
 import type { Part, PartialResponse, System } from '@postern/message'
 import type { Store, TaskKey, TaskState } from '@postern/pipeline'
 import type { WireStreamEvent, WireTaskStatus } from '../format/wire.ts'
-import { countEventChars } from '../format/wire.ts'
 import type { TaskView } from '../render.ts'
+import type { EventLog } from './event-log.ts'
 import type { Sink } from './sse.ts'
 
 export interface FeedDeps {
@@ -14,15 +14,14 @@ export interface FeedDeps {
 /** A client that follows a task. */
 export interface FeedListener {
   readonly sink: Sink
-  /** The part of the task that its first event shows. */
+  /** The amount of the task that the first event contains. */
   readonly view: TaskView
   /**
-   * True for the stream of a message, which ends once the task is at rest, even if the task waits for the client. A subscription ends with the
-   * task.
+   * True for a stream that answers a message. It ends when the task is final or waits for the client. A subscription ends only with the task.
    */
-  readonly isOwn?: boolean | undefined
-  /** The last position that the listener received. Its stream continues there if the position is still known. Absent for a new stream. */
-  readonly after?: string | undefined
+  readonly isMessageStream?: boolean | undefined
+  /** The id of the last event that the listener received. Its stream continues there if the position is still known. Absent for a new stream. */
+  readonly lastEventId?: string | undefined
 }
 
 export type FeedStep = () => Promise<void> | void
@@ -34,16 +33,16 @@ export interface FeedState extends FeedDeps {
   /** The listeners that have received the task. */
   readonly listeners: Set<FeedListener>
   /** The listeners that will receive the task next. */
-  readonly joining: Set<FeedListener>
+  readonly joiningListeners: Set<FeedListener>
   /** Queues a step. The steps run one after the other, so that events keep their order and no listener joins in between. */
   readonly queue: (step: FeedStep) => void
   readonly onIdle: () => void
-  context: string
+  contextId: string
   /** The state and the answer that the listeners have received. Undefined before the first listener. */
-  last: { state: TaskState; response: string | undefined } | undefined
+  lastSent: { state: TaskState; response: string | undefined } | undefined
   /** The ids of the answers that the listeners have received from the store. */
   readonly sentAnswerIds: Set<string>
-  live: LiveAnswer | undefined
+  liveAnswer: LiveAnswer | undefined
   /** The status of an answer in progress, which the store does not contain. */
   liveStatus: WireTaskStatus | undefined
 }
@@ -59,67 +58,8 @@ export function endListener(listener: FeedListener, feed: FeedState, error?: unk
   checkIdle(feed)
 }
 
-export function checkIdle({ listeners, joining, onIdle }: FeedState): void {
-  if (listeners.size + joining.size === 0) onIdle()
-}
-
-interface NumberedEvent {
-  readonly id: string
-  readonly event: WireStreamEvent
-}
-
-type EventLog = ReturnType<typeof createEventLog>
-
-const maxEvents = 256
-/** The most characters in a ring, approximately, because a thousand tasks may have a ring at once. Larger data can be read from the task itself. */
-const maxChars = 256 * 1024
-
-/**
- * Creates a ring of the newest events of one task, for callers whose connection broke. `epoch` distinguishes the positions of different rings.
- * While `keeps` returns false, events get positions but are not stored.
- */
-export function createEventLog(epoch: string, keeps: () => boolean) {
-  let count = 0
-  let events: NumberedEvent[] = []
-  let chars = 0
-
-  function append(numberedEvent: NumberedEvent): void {
-    events.push(numberedEvent)
-    chars += countEventChars(numberedEvent.event)
-    while (events.length > maxEvents || chars > maxChars) {
-      const oldest = events.shift()
-      if (!oldest) break
-      chars -= countEventChars(oldest.event)
-    }
-  }
-
-  function forget(): void {
-    events = []
-    chars = 0
-  }
-
-  return {
-    put(event: WireStreamEvent): NumberedEvent {
-      count += 1
-      const numberedEvent = { id: `${epoch}-${count}`, event }
-      if (keeps()) append(numberedEvent)
-      else forget()
-      return numberedEvent
-    },
-    /** Returns the position after the newest event. */
-    here: () => `${epoch}-${count}`,
-    /** Returns the events after this position, or undefined if they are no longer stored. */
-    after(id: string): readonly NumberedEvent[] | undefined {
-      const position = readPosition(id, epoch)
-      if (position === undefined || position > count) return undefined
-      return count - position <= events.length ? events.slice(events.length - (count - position)) : undefined
-    },
-  }
-}
-
-function readPosition(id: string, epoch: string): number | undefined {
-  const [, writer, count] = /^([0-9a-f]{1,32})-(\d{1,15})$/.exec(id) ?? []
-  return writer === epoch ? Number(count) : undefined
+export function checkIdle({ listeners, joiningListeners, onIdle }: FeedState): void {
+  if (listeners.size + joiningListeners.size === 0) onIdle()
 }
 
 /** A notice of a piece of an answer in progress. */
@@ -179,19 +119,22 @@ export function beginLiveAnswer(message: number, { run, index, response }: Chunk
 }
 
 /** Adds a piece and returns its meaning, or undefined after a missing piece, because the rest cannot be sent. */
-export function acceptChunk(live: LiveAnswer, { chunk, run, index, response }: ChunkNotice): ChunkMeaning | undefined {
-  if (run === live.run && index > live.count) live.hasGap = true
-  if (run !== live.run || index !== live.count) return undefined
-  live.count += 1
+export function acceptChunk(
+  liveAnswer: LiveAnswer,
+  { chunk, run, index, response }: ChunkNotice,
+): ChunkMeaning | undefined {
+  if (run === liveAnswer.run && index > liveAnswer.count) liveAnswer.hasGap = true
+  if (run !== liveAnswer.run || index !== liveAnswer.count) return undefined
+  liveAnswer.count += 1
   const { status, parts: chunkParts = [] } = chunk
   // A part must have content, so a text without any is left out.
   const parts = chunkParts.filter(part => part.kind !== 'text' || part.content !== '')
   if (status === 'working' && parts.length > 0) return { kind: 'interim', parts, id: `${response}-${index}` }
-  live.isMessage = isNoResult(status, live.isMessage)
-  if (parts.length === 0 || live.isMessage) return { kind: 'working' }
+  liveAnswer.isMessage = isNoResult(status, liveAnswer.isMessage)
+  if (parts.length === 0 || liveAnswer.isMessage) return { kind: 'working' }
   return { kind: 'piece', parts }
 }
 
-function isNoResult(status: PartialResponse['status'], before: boolean): boolean {
-  return status === undefined ? before : status !== 'completed' && status !== 'working'
+function isNoResult(status: PartialResponse['status'], wasNoResult: boolean): boolean {
+  return status === undefined ? wasNoResult : status !== 'completed' && status !== 'working'
 }

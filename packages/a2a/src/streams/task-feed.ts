@@ -2,8 +2,9 @@
 import type { System } from '@postern/message'
 import type { TaskKey } from '@postern/pipeline'
 import { isTurnNews, readAbortKind } from '@postern/pipeline'
+import { createEventLog } from './event-log.ts'
 import type { ChunkNotice, FeedDeps, FeedListener, FeedState, FeedStep } from './feed-state.ts'
-import { checkIdle, createEventLog } from './feed-state.ts'
+import { checkIdle } from './feed-state.ts'
 import { admitListener, sendChanges, sendEnd, sendNotice } from './task-updates.ts'
 
 export type TaskFeed = ReturnType<typeof createTaskFeed>
@@ -23,23 +24,33 @@ export function createTaskFeed({ store, system }: FeedDeps, options: FeedOptions
   const steps = createStepQueue(system)
   const eventLog = createEventLog(epoch, keepsEvents)
   const listeners = new Set<FeedListener>()
-  const joining = new Set<FeedListener>()
+  const joiningListeners = new Set<FeedListener>()
   const emptyState = {
-    context: '',
-    last: undefined,
+    contextId: '',
+    lastSent: undefined,
     sentAnswerIds: new Set<string>(),
-    live: undefined,
+    liveAnswer: undefined,
     liveStatus: undefined,
   }
-  const feed: FeedState = { store, system, key, eventLog, listeners, joining, queue: steps.add, onIdle, ...emptyState }
+  const feed: FeedState = {
+    store,
+    system,
+    key,
+    eventLog,
+    listeners,
+    joiningListeners,
+    queue: steps.add,
+    onIdle,
+    ...emptyState,
+  }
   const messages = createMessageTracker(feed)
   return {
     join(listener: FeedListener): void {
-      joining.add(listener)
+      joiningListeners.add(listener)
       steps.add(() => admitListener(listener, feed))
     },
     leave(listener: FeedListener): void {
-      joining.delete(listener)
+      joiningListeners.delete(listener)
       listeners.delete(listener)
       checkIdle(feed)
     },
@@ -50,15 +61,15 @@ export function createTaskFeed({ store, system }: FeedDeps, options: FeedOptions
     beat(): void {
       for (const { sink } of listeners) sink.beat()
     },
-    isIdle: () => listeners.size + joining.size === 0,
+    isIdle: () => listeners.size + joiningListeners.size === 0,
     /** Returns true if the events after this one are still known. */
-    knows: (eventId: string) => eventLog.after(eventId) !== undefined,
+    knows: (eventId: string) => eventLog.eventsAfter(eventId) !== undefined,
     /** Ends all streams. The task continues. */
     close(): void {
       steps.close()
       messages.close()
-      for (const { sink } of [...joining, ...listeners]) sink.end()
-      joining.clear()
+      for (const { sink } of [...joiningListeners, ...listeners]) sink.end()
+      joiningListeners.clear()
       listeners.clear()
     },
   }

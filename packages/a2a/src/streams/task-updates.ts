@@ -25,13 +25,13 @@ const maxPastChars = 512 * 1024
 
 /** Sends a new listener the task, or the events that it has missed. */
 export async function admitListener(listener: FeedListener, feed: FeedState): Promise<void> {
-  const { joining } = feed
+  const { joiningListeners } = feed
   try {
-    if (joining.has(listener)) await sendFirst(listener, feed)
+    if (joiningListeners.has(listener)) await sendTask(listener, feed)
   } catch (error) {
-    if (joining.has(listener)) listener.sink.end(error)
+    if (joiningListeners.has(listener)) listener.sink.end(error)
   } finally {
-    joining.delete(listener)
+    joiningListeners.delete(listener)
     checkIdle(feed)
   }
 }
@@ -55,33 +55,33 @@ export async function sendEnd(feed: FeedState): Promise<void> {
   if (!record || isTerminal(record.state)) await sendChanges(feed)
 }
 
-async function sendFirst(listener: FeedListener, feed: FeedState): Promise<void> {
+async function sendTask(listener: FeedListener, feed: FeedState): Promise<void> {
   const { store, key, eventLog } = feed
   const record = await store.findTask(key)
   if (!record) throw new Error('the task is gone')
-  feed.context = record.context
+  feed.contextId = record.context
   await sendDifference(record, feed)
-  const missedEvents = listener.after === undefined ? undefined : eventLog.after(listener.after)
+  const missedEvents = listener.lastEventId === undefined ? undefined : eventLog.eventsAfter(listener.lastEventId)
   const task = missedEvents
     ? undefined
-    : await addLive(trimHistory(await showTask(store, record, listener.view), maxPastChars), feed)
-  if (!feed.joining.has(listener)) return
-  const first = missedEvents ?? [{ id: eventLog.here(), event: { task: task as WireTask } }]
-  for (const { event, id } of first) listener.sink.send(event, id)
+    : await addLiveAnswer(trimHistory(await showTask(store, record, listener.view), maxPastChars), feed)
+  if (!feed.joiningListeners.has(listener)) return
+  const firstEvents = missedEvents ?? [{ id: eventLog.currentPosition(), event: { task: task as WireTask } }]
+  for (const { event, id } of firstEvents) listener.sink.send(event, id)
   if (isOver(listener, record)) listener.sink.end()
   else feed.listeners.add(listener)
 }
 
 async function sendDifference({ state, response, updatedAt }: TaskRecord, feed: FeedState): Promise<void> {
-  const before = feed.last
-  feed.last = { state, response: response?.id }
+  const previouslySent = feed.lastSent
+  feed.lastSent = { state, response: response?.id }
   if (response) feed.sentAnswerIds.add(response.id)
-  if (!before) return
-  const answer = response?.id === before.response ? undefined : response
-  if (!answer && state === before.state) return
+  if (!previouslySent) return
+  const answer = response?.id === previouslySent.response ? undefined : response
+  if (!answer && state === previouslySent.state) return
   if (answer) await sendArtifacts(answer, feed)
   if (answer || isTerminal(state)) {
-    feed.live = undefined
+    feed.liveAnswer = undefined
     feed.liveStatus = undefined
   }
   const message = answer && (await showMessage(answer.id, listStatusParts(answer), feed))
@@ -95,17 +95,19 @@ async function sendDifference({ state, response, updatedAt }: TaskRecord, feed: 
 async function sendArtifacts(answer: NormalizedResponse, feed: FeedState): Promise<void> {
   const parts = listArtifactParts(answer)
   if (parts.length === 0) return
-  const { live } = feed
+  const { liveAnswer } = feed
   const isStreamed =
-    live?.response === answer.id && !live.hasGap && (live.heldPiece !== undefined || live.sentPieces.length > 0)
-  const pieces = isStreamed ? live : undefined
+    liveAnswer?.response === answer.id &&
+    !liveAnswer.hasGap &&
+    (liveAnswer.heldPiece !== undefined || liveAnswer.sentPieces.length > 0)
+  const pieces = isStreamed ? liveAnswer : undefined
   if (!pieces)
     for (const artifact of splitSections(answer.id, parts)) await sendArtifact(artifact, { lastChunk: true }, feed)
   else await sendHeldPiece(pieces, { lastChunk: true }, feed)
 }
 
-function isOver({ isOwn }: FeedListener, record: TaskRecord): boolean {
-  return isOwn ? isSettled(record) : isTerminal(record.state)
+function isOver({ isMessageStream }: FeedListener, record: TaskRecord): boolean {
+  return isMessageStream ? isSettled(record) : isTerminal(record.state)
 }
 
 /** The time for which the newest piece is held, so that the last one can be marked, ms. */
@@ -121,22 +123,25 @@ interface ChunkMark {
 export async function sendNotice(message: number, notice: ChunkNotice, feed: FeedState): Promise<void> {
   if (feed.sentAnswerIds.has(notice.response)) return
   if (notice.index === 0) {
-    feed.live = beginLiveAnswer(message, notice)
+    feed.liveAnswer = beginLiveAnswer(message, notice)
     feed.liveStatus = undefined
   }
-  const { live } = feed
-  const meaning = live?.message === message ? acceptChunk(live, notice) : undefined
-  if (!live || !meaning) return
+  const { liveAnswer } = feed
+  const meaning = liveAnswer?.message === message ? acceptChunk(liveAnswer, notice) : undefined
+  if (!liveAnswer || !meaning) return
   if (meaning.kind === 'interim') return sendWorking(feed, await showMessage(meaning.id, meaning.parts, feed))
   sendWorking(feed)
-  if (meaning.kind === 'piece') await postponePiece(live, meaning.parts, feed)
+  if (meaning.kind === 'piece') await postponePiece(liveAnswer, meaning.parts, feed)
 }
 
 /** Adds an answer in progress to the task that a new listener gets. */
-async function addLive(task: WireTask, { live, last, liveStatus, store }: FeedState): Promise<WireTask> {
-  if (!live || live.response === last?.response) return task
-  const { response, sentPieces } = live
-  const parts = sentPieces.reduce<readonly Part[]>((before, piece) => appendParts(before, piece), [])
+async function addLiveAnswer(
+  task: WireTask,
+  { liveAnswer, lastSent, liveStatus, store }: FeedState,
+): Promise<WireTask> {
+  if (!liveAnswer || liveAnswer.response === lastSent?.response) return task
+  const { response, sentPieces } = liveAnswer
+  const parts = sentPieces.reduce<readonly Part[]>((earlierParts, piece) => appendParts(earlierParts, piece), [])
   const bytes = await loadBytes(store, parts)
   const artifacts = splitSections(response, parts).map(artifact => renderArtifact(artifact, bytes))
   return {
@@ -146,10 +151,10 @@ async function addLive(task: WireTask, { live, last, liveStatus, store }: FeedSt
   }
 }
 
-async function sendHeldPiece(live: LiveAnswer, mark: ChunkMark, feed: FeedState): Promise<void> {
-  const { heldPiece, sentPieces, startedArtifacts, response } = live
+async function sendHeldPiece(liveAnswer: LiveAnswer, mark: ChunkMark, feed: FeedState): Promise<void> {
+  const { heldPiece, sentPieces, startedArtifacts, response } = liveAnswer
   if (!heldPiece) return
-  live.heldPiece = undefined
+  liveAnswer.heldPiece = undefined
   for (const artifact of splitSections(response, heldPiece)) {
     await sendArtifact(artifact, { ...(startedArtifacts.has(artifact.id) && { append: true }), ...mark }, feed)
     startedArtifacts.add(artifact.id)
@@ -159,36 +164,37 @@ async function sendHeldPiece(live: LiveAnswer, mark: ChunkMark, feed: FeedState)
 
 async function sendArtifact(made: ProducedArtifact, mark: ChunkMark, feed: FeedState): Promise<void> {
   const artifact = renderArtifact(made, await loadBytes(feed.store, made.parts))
-  sendToAll({ artifactUpdate: { taskId: feed.key.id, contextId: feed.context, artifact, ...mark } }, feed)
+  sendToAll({ artifactUpdate: { taskId: feed.key.id, contextId: feed.contextId, artifact, ...mark } }, feed)
 }
 
 function sendStatus(status: WireTaskStatus, feed: FeedState): void {
-  sendToAll({ statusUpdate: { taskId: feed.key.id, contextId: feed.context, status } }, feed)
+  sendToAll({ statusUpdate: { taskId: feed.key.id, contextId: feed.contextId, status } }, feed)
 }
 
 async function showMessage(
   messageId: string,
   parts: readonly Part[],
-  { store, context, key }: FeedState,
+  { store, contextId, key }: FeedState,
 ): Promise<WireMessage | undefined> {
   if (parts.length === 0) return undefined
   const wireParts = await showParts(store, parts)
-  return { messageId, role: 'ROLE_AGENT', contextId: context, taskId: key.id, parts: wireParts }
+  return { messageId, role: 'ROLE_AGENT', contextId, taskId: key.id, parts: wireParts }
 }
 
 function sendWorking(feed: FeedState, message?: WireMessage): void {
-  const { last, system } = feed
-  if (last?.state === 'working' && !message) return
-  if (last) last.state = 'working'
+  const { lastSent, system } = feed
+  if (lastSent?.state === 'working' && !message) return
+  if (lastSent) lastSent.state = 'working'
   const timestamp = isoTime(system.now())
   feed.liveStatus = { state: wireStateOf.working, timestamp, ...(message && { message }) }
-  if (last) sendStatus(feed.liveStatus, feed)
+  if (lastSent) sendStatus(feed.liveStatus, feed)
 }
 
-async function postponePiece(live: LiveAnswer, parts: readonly Part[], feed: FeedState): Promise<void> {
-  await sendHeldPiece(live, {}, feed)
-  live.heldPiece = parts
-  const { count } = live
-  const sendIfNewest = () => (live === feed.live && live.count === count ? sendHeldPiece(live, {}, feed) : undefined)
+async function postponePiece(liveAnswer: LiveAnswer, parts: readonly Part[], feed: FeedState): Promise<void> {
+  await sendHeldPiece(liveAnswer, {}, feed)
+  liveAnswer.heldPiece = parts
+  const { count } = liveAnswer
+  const sendIfNewest = () =>
+    liveAnswer === feed.liveAnswer && liveAnswer.count === count ? sendHeldPiece(liveAnswer, {}, feed) : undefined
   void feed.system.sleep(holdMs).then(() => feed.queue(sendIfNewest))
 }

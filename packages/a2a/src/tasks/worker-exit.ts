@@ -1,4 +1,4 @@
-// Waits until the workers of a canceled task have left it, so that the task shows what they streamed.
+// Waits until the workers of a canceled task have stopped, so that the task includes the text that they streamed.
 import type { System } from '@postern/message'
 import type { Store, TaskRecord } from '@postern/pipeline'
 import { isTurnLeft } from '@postern/pipeline'
@@ -9,7 +9,7 @@ interface WorkerExitDeps {
   readonly system: Pick<System, 'sleep'>
 }
 
-/** The longest wait, ms, because perhaps no worker has started the turn. */
+/** The longest wait, ms. It is bounded because there may be no worker to wait for. */
 const maxWaitMs = 500
 
 /** Starts to listen before the task is canceled. `end` waits for the worker, or stops listening at once. */

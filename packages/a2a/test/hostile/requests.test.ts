@@ -1,7 +1,7 @@
 import type { NormalizedMessage } from '@postern/message'
 import type { Agent } from '@postern/pipeline'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createEventLog } from '../../src/streams/feed-state.ts'
+import { createEventLog } from '../../src/streams/event-log.ts'
 import type { A2aTestGateway, A2aTestGatewayOptions } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
 import { openStream } from '../setup/sse.ts'
@@ -121,15 +121,15 @@ describe('large answers', () => {
   })
 
   test('do not wait in memory for a caller who may return', () => {
-    const ring = createEventLog('aa', () => true)
+    const eventLog = createEventLog('aa', () => true)
     const status = { state: 'TASK_STATE_WORKING', timestamp: '' }
     const small = { statusUpdate: { taskId: 't', contextId: 'c', status } }
     const artifact = { artifactId: 'a', parts: [{ raw: 'A'.repeat(300_000) }] }
-    ring.put(small)
-    const large = ring.put({ artifactUpdate: { taskId: 't', contextId: 'c', artifact } })
-    expect(ring.after('aa-1')).toBeUndefined()
-    ring.put(small)
-    expect(ring.after(large.id)).toHaveLength(1)
+    eventLog.put(small)
+    const large = eventLog.put({ artifactUpdate: { taskId: 't', contextId: 'c', artifact } })
+    expect(eventLog.eventsAfter('aa-1')).toBeUndefined()
+    eventLog.put(small)
+    expect(eventLog.eventsAfter(large.id)).toHaveLength(1)
   })
 })
 

@@ -7,11 +7,11 @@ import { ErrorAnswer, refuseAgent, refuseAnswer } from './fetch-document.ts'
 
 export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'JSONRPC 0.3'
 
-/** The members of a card that a call needs. Other text of the card comes from a stranger and is not used. */
+/** The members of a card that a call needs. Its other text is untrusted and is not used. */
 export interface AgentInterface {
   readonly url: string
   readonly binding: Binding
-  /** The tenant that every request repeats. It says nothing about us (A2A §8.3). */
+  /** The tenant of the interface, which every request must repeat (A2A §8.3). It does not identify the caller. */
   readonly tenant: string | undefined
   readonly canStream: boolean
   /** True if callers must authenticate. */
@@ -39,22 +39,22 @@ interface WireBinding {
 
 export type ClientOperation = 'SendMessage' | 'SendStreamingMessage' | 'GetTask' | 'CancelTask'
 
-type Member = Readonly<Record<string, unknown>>
+type WireObject = Readonly<Record<string, unknown>>
 
-const methods: Readonly<Record<ClientOperation, string>> = {
+const legacyMethods: Readonly<Record<ClientOperation, string>> = {
   SendMessage: 'message/send',
   SendStreamingMessage: 'message/stream',
   GetTask: 'tasks/get',
   CancelTask: 'tasks/cancel',
 }
 
-/** The binding for A2A 0.3 over JSON-RPC, which many agents still use. Its interface is that of 1.0. */
+/** The binding for A2A 0.3 over JSON-RPC, which many agents still use. It converts between the types of 1.0 and the wire format of 0.3. */
 const legacyBinding: WireBinding = {
   version: '0.3',
   describe: (operation, params, { url }) => ({
     method: 'POST',
     url,
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: methods[operation], params: writeParams(params) }),
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: legacyMethods[operation], params: writeParams(params) }),
   }),
   readResult(document, operation) {
     const event = readLegacyEvent(readRpcResult(document))
@@ -62,12 +62,12 @@ const legacyBinding: WireBinding = {
   },
 }
 
-function writeParams({ message, ...members }: Member): object {
+function writeParams({ message, ...members }: WireObject): object {
   if (message === undefined) return members
   return { ...members, message: writeLegacyMessage(message as WireMessage), configuration: { blocking: true } }
 }
 
-const readers: Readonly<Record<string, (value: Member) => Member>> = {
+const legacyEventReaders: Readonly<Record<string, (value: WireObject) => WireObject>> = {
   message: value => ({ message: readLegacyMessage(value) }),
   task: ({ status, artifacts, ...task }) => ({
     task: {
@@ -81,9 +81,9 @@ const readers: Readonly<Record<string, (value: Member) => Member>> = {
 }
 
 /** Reads an event of 0.3. Unknown names become empty, so that the validator of 1.0 rejects them. */
-function readLegacyEvent(result: unknown): Member {
+function readLegacyEvent(result: unknown): WireObject {
   if (!isJsonObject(result) || typeof result.kind !== 'string') return {}
-  return Object.hasOwn(readers, result.kind) ? (readers[result.kind]?.(result) ?? {}) : {}
+  return Object.hasOwn(legacyEventReaders, result.kind) ? (legacyEventReaders[result.kind]?.(result) ?? {}) : {}
 }
 
 /** Converts the state of a status: `input-required` → `TASK_STATE_INPUT_REQUIRED`. */
@@ -102,13 +102,13 @@ function readArtifact(artifact: unknown): unknown {
 /** Returns the result of the one call in a request (JSON-RPC 2.0 §5). @throws Undeliverable if it is an error or missing */
 function readRpcResult({ jsonrpc, id, result, error }: Readonly<Record<string, unknown>>): unknown {
   if (jsonrpc !== '2.0') throw refuseAnswer('it is not JSON-RPC')
-  if (isJsonObject(error)) throw refuseErrorCode(error.code)
+  if (isJsonObject(error)) throw createErrorAnswer(error.code)
   if (id !== 1 || result === undefined) throw refuseAnswer('it answers something else')
   return result
 }
 
-/** Creates an error with the code alone. The other text of the error comes from a stranger and is not used. */
-function refuseErrorCode(code: unknown): ErrorAnswer {
+/** Creates an error that keeps only the code, because the peer's message is untrusted text. */
+function createErrorAnswer(code: unknown): ErrorAnswer {
   return new ErrorAnswer(code, `error ${Number.isSafeInteger(code) ? code : 'without code'}`)
 }
 
@@ -130,7 +130,7 @@ export const wireBindings: Readonly<Record<Binding, WireBinding>> = {
       return restRequests[operation](base, params)
     },
     readResult(document) {
-      if (isJsonObject(document.error)) throw refuseErrorCode(document.error.code)
+      if (isJsonObject(document.error)) throw createErrorAnswer(document.error.code)
       return document
     },
   },

@@ -1,4 +1,4 @@
-// Converts texts to a form that the client can show (A2A §3.2.2, `acceptedOutputModes`).
+// Converts texts to media types that the client accepts (A2A §3.2.2, `acceptedOutputModes`).
 import { htmlToMarkdown, htmlToText } from '@postern/markup/html'
 import { markdownToMailHtml } from '@postern/markup/markdown'
 import { parseIfJson } from '@postern/message'
@@ -10,7 +10,7 @@ import type { Sink } from '../streams/sse.ts'
 import { EventStream } from '../streams/sse.ts'
 
 /** The conversion of parts to the media types that one client accepts. */
-export interface OutputForm {
+export interface OutputConversion {
   /** Returns true if the conversion changes a part. */
   changes(part: WirePart): boolean
   convertParts(parts: readonly WirePart[]): readonly WirePart[]
@@ -22,8 +22,8 @@ const toPlainText = (text: string): WirePart => ({ text, mediaType: 'text/plain'
 const markdown = (text: string): WirePart => ({ text, mediaType: 'text/markdown' })
 const html = (text: string): WirePart => ({ text, mediaType: 'text/html' })
 
-/** The forms of a text by its media type, the closest one first. */
-const forms: Readonly<Record<string, readonly (readonly [mediaType: string, convert: Convert])[]>> = {
+/** The conversions of a text by its media type, the closest one first. */
+const conversionsByType: Readonly<Record<string, readonly (readonly [mediaType: string, convert: Convert])[]>> = {
   'text/markdown': [
     ['text/html', text => html(markdownToMailHtml(text))],
     ['text/plain', text => toPlainText(htmlToText(markdownToMailHtml(text)).text)],
@@ -46,22 +46,22 @@ function readJson(text: string): WirePart | undefined {
   return data === undefined ? undefined : { data: data as never, mediaType: 'application/json' }
 }
 
-/** Chooses the form of texts for a client. Returns undefined if it accepts everything, or names no types. */
-export function chooseOutputForm(acceptedModes: readonly string[] = []): OutputForm | undefined {
+/** Chooses the conversion of texts for a client. Returns undefined if the client names no media types. */
+export function chooseOutputConversion(acceptedModes: readonly string[] = []): OutputConversion | undefined {
   const modes = acceptedModes.map(mode => mode.toLowerCase().split(';')[0]?.trim() ?? '')
   if (modes.length === 0) return undefined
   // Older clients write `text` for every text type.
   const accepts = (type: string) =>
     modes.some(mode => [type, `${type.split('/')[0]}/*`, type.split('/')[0], '*/*', '*'].includes(mode))
-  const formsOf = (part: WirePart) => {
+  const conversionsOf = (part: WirePart) => {
     if (part.text === undefined || accepts(mediaTypeOf(part))) return []
-    return (forms[mediaTypeOf(part)] ?? []).filter(([type]) => accepts(type))
+    return (conversionsByType[mediaTypeOf(part)] ?? []).filter(([type]) => accepts(type))
   }
   return {
-    changes: part => formsOf(part).length > 0,
+    changes: part => conversionsOf(part).length > 0,
     convertParts: parts =>
       parts.map(part => {
-        for (const [, convert] of formsOf(part)) {
+        for (const [, convert] of conversionsOf(part)) {
           const { text: _, mediaType: __, ...otherMembers } = part
           const convertedText = convert(part.text ?? '')
           if (convertedText) return { ...otherMembers, ...convertedText }
@@ -71,52 +71,53 @@ export function chooseOutputForm(acceptedModes: readonly string[] = []): OutputF
   }
 }
 
-export function formTask(task: WireTask, form: OutputForm | undefined): WireTask {
-  if (!form) return task
+export function convertTask(task: WireTask, conversion: OutputConversion | undefined): WireTask {
+  if (!conversion) return task
   const { status, artifacts } = task
   return {
     ...task,
-    status: status.message ? { ...status, message: formMessage(status.message, form) } : status,
+    status: status.message ? { ...status, message: convertMessage(status.message, conversion) } : status,
     ...(artifacts && {
-      artifacts: artifacts.map(artifact => ({ ...artifact, parts: form.convertParts(artifact.parts) })),
+      artifacts: artifacts.map(artifact => ({ ...artifact, parts: conversion.convertParts(artifact.parts) })),
     }),
   }
 }
 
-export function formMessage(message: WireMessage, form: OutputForm | undefined): WireMessage {
-  return form ? { ...message, parts: form.convertParts(message.parts) } : message
+export function convertMessage(message: WireMessage, conversion: OutputConversion | undefined): WireMessage {
+  return conversion ? { ...message, parts: conversion.convertParts(message.parts) } : message
 }
 
-/** Returns the same stream for a client with a form of its own. */
-export function formStream(stream: EventStream, form: OutputForm | undefined): EventStream {
-  return form ? new EventStream(sink => stream.start(createFormSink(sink, form))) : stream
+/** Returns the stream with its texts converted for the client, or the stream itself if there is no conversion. */
+export function convertStream(stream: EventStream, conversion: OutputConversion | undefined): EventStream {
+  return conversion ? new EventStream(sink => stream.start(createConvertingSink(sink, conversion))) : stream
 }
 
-/** Creates a sink that converts texts. Pieces of a text wait for its end, because only a whole text can be converted. */
-function createFormSink(sink: Sink, form: OutputForm): Sink {
+/** Creates a sink that converts texts. Chunks of a text wait for its end, because only a whole text can be converted. */
+function createConvertingSink(sink: Sink, conversion: OutputConversion): Sink {
   const pending = new Map<string, PendingArtifact>()
   const flush = (id: string) => {
     for (const { event, parts } of pending.values()) {
       const { append: _, ...update } = event.artifactUpdate
-      const artifact = { ...update.artifact, parts: form.convertParts(parts) }
+      const artifact = { ...update.artifact, parts: conversion.convertParts(parts) }
       sink.send({ artifactUpdate: { ...update, artifact, lastChunk: true } }, id)
     }
     pending.clear()
   }
-  const mustWait = (event: ArtifactEvent): boolean => {
+  /** Holds the event back if it has a text to convert. Returns true if it is held. */
+  const holdBack = (event: ArtifactEvent): boolean => {
     const { artifact, append } = event.artifactUpdate
-    const before = pending.get(artifact.artifactId)
-    if (!before && !artifact.parts.some(form.changes)) return false
-    const parts = append && before ? joinPieces(before.parts, artifact) : artifact.parts
+    const heldArtifact = pending.get(artifact.artifactId)
+    if (!heldArtifact && !artifact.parts.some(conversion.changes)) return false
+    const parts = append && heldArtifact ? joinChunks(heldArtifact.parts, artifact) : artifact.parts
     pending.set(artifact.artifactId, { event, parts })
     return true
   }
   return {
     ...sink,
     send(event, id) {
-      if ('artifactUpdate' in event && mustWait(event)) return
+      if ('artifactUpdate' in event && holdBack(event)) return
       if ('statusUpdate' in event && isWireStateAtRest(event.statusUpdate.status.state)) flush(id)
-      sink.send(formEvent(event, form), id)
+      sink.send(convertEvent(event, conversion), id)
     },
   }
 }
@@ -128,19 +129,24 @@ interface PendingArtifact {
 
 type ArtifactEvent = Extract<WireStreamEvent, { artifactUpdate: unknown }>
 
-function formEvent(event: WireStreamEvent, form: OutputForm): WireStreamEvent {
-  if ('task' in event) return { task: formTask(event.task, form) }
-  if ('message' in event) return { message: formMessage(event.message, form) }
+function convertEvent(event: WireStreamEvent, conversion: OutputConversion): WireStreamEvent {
+  if ('task' in event) return { task: convertTask(event.task, conversion) }
+  if ('message' in event) return { message: convertMessage(event.message, conversion) }
   if (!('statusUpdate' in event)) return event
   const { status } = event.statusUpdate
   if (!status.message) return event
-  return { statusUpdate: { ...event.statusUpdate, status: { ...status, message: formMessage(status.message, form) } } }
+  return {
+    statusUpdate: { ...event.statusUpdate, status: { ...status, message: convertMessage(status.message, conversion) } },
+  }
 }
 
-function joinPieces(before: readonly WirePart[], { parts: [first, ...remaining] }: WireArtifact): readonly WirePart[] {
-  const last = before.at(-1)
+function joinChunks(
+  heldParts: readonly WirePart[],
+  { parts: [first, ...remaining] }: WireArtifact,
+): readonly WirePart[] {
+  const last = heldParts.at(-1)
   if (first?.text === undefined || last?.text === undefined || first.mediaType !== last.mediaType) {
-    return first ? [...before, first, ...remaining] : before
+    return first ? [...heldParts, first, ...remaining] : heldParts
   }
-  return [...before.slice(0, -1), { ...last, text: last.text + first.text }, ...remaining]
+  return [...heldParts.slice(0, -1), { ...last, text: last.text + first.text }, ...remaining]
 }
