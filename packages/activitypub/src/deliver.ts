@@ -9,7 +9,7 @@ import type { Delivery, RelationStore, TransmitResult } from '@postern/pipeline'
 import type { KeyIntroductions, Recipient } from './actors/key-introductions.ts'
 import { introducingKey } from './actors/key-introductions.ts'
 import type { IsBlocked } from './domains/blocklist.ts'
-import { isBlockedAddress } from './domains/blocklist.ts'
+import { isBlockedUrl } from './domains/blocklist.ts'
 import { findHost } from './format/iri.ts'
 import type { JsonObject } from './format/json-object.ts'
 import { asObject, textOf } from './format/json-object.ts'
@@ -21,7 +21,7 @@ import type { DocumentKey, KeyRing, RequestKey, SigningKey } from './keys/key-ge
 import type { OutgoingRequest, RequestToSign, SendSigned } from './keys/send-signed.ts'
 import { signInThreadpool } from './keys/send-signed.ts'
 import { signRfc9421Request } from './keys/sign-rfc9421.ts'
-import type { RemoteActors } from './peers/actor-cache.ts'
+import type { ActorCache } from './peers/actor-cache.ts'
 import type { PeerLimits } from './peers/peer-limits.ts'
 import type { Inbox } from './posts/mentioned-people.ts'
 import { findMentioned, findMentionedInbox, toMentioned } from './posts/mentioned-people.ts'
@@ -40,7 +40,7 @@ interface DeliverDeps {
   readonly send: SendSigned
   readonly keys: Pick<KeyRing, 'find'>
   readonly proveOutgoing: ProveOutgoing
-  readonly actors: Pick<RemoteActors, 'find'>
+  readonly actors: Pick<ActorCache, 'find'>
   readonly handles: Pick<Handles, 'resolve'>
   readonly isBlocked: IsBlocked
   readonly origin: string
@@ -79,8 +79,7 @@ export async function deliverActivity(
   if (!host || deps.isBlocked(host))
     throw new Undeliverable('Cannot deliver: the inbox is blocked or has no https address')
   // An inbox may be on another host than the actor that owns it.
-  if (peer && isBlockedAddress(peer, deps.isBlocked))
-    throw new Undeliverable('Cannot deliver: whom it is for is blocked')
+  if (peer && isBlockedUrl(peer, deps.isBlocked)) throw new Undeliverable('Cannot deliver: whom it is for is blocked')
   const bytes = await deps.findBytes(outgoing, delivery)
   const key = await chooseKey({ inbox, host, peer, agent: delivery.agent }, delivery, deps)
   const body = { bytes, type: activityJson }

@@ -19,8 +19,8 @@ import { activityPubConfigSchema } from './config.ts'
 import { readDomainLists } from './domains/domain-files.ts'
 import { activityJson } from './format/media-types.ts'
 import { agentIris, instanceActorIri } from './format/own-iris.ts'
-import { readReplyTarget, toJson } from './format/targets.ts'
-import { createPublicProfiles, renderFediverseInvitation } from './pages/public-profile.ts'
+import { readReplyTarget, toStoredJson } from './format/targets.ts'
+import { createPublicProfileReader, renderFediverseInvitation } from './pages/public-profile.ts'
 import { createFormerAgents, createRoutes } from './routes.ts'
 import { selfTestInbox } from './self-test.ts'
 import { activityPubDescriptor } from './speaker.ts'
@@ -85,7 +85,13 @@ function openPages(
       renderInvitation: agent => renderFediverseInvitation(agent, agents.domain, follows),
       links: agent => [{ rel: 'self', type: activityJson, href: agentIris(origin, agent).actor }],
       gatewayLinks: [{ rel: 'self', type: activityJson, href: instanceActorIri(origin) }],
-      readProfile: createPublicProfiles({ store, agents, fileAddress, follows, isSignedOnly: readAccess.isSignedOnly }),
+      readProfile: createPublicProfileReader({
+        store,
+        agents,
+        fileAddress,
+        follows,
+        isSignedOnly: readAccess.isSignedOnly,
+      }),
       isFormerAgent,
     },
   }
@@ -103,5 +109,5 @@ export const activityPub: ChannelModule<ActivityPubConfig, 'activitypub'> = {
 /** Retargets an answer so that only the author of the message reads it. */
 function retargetAlone(target: Json): Json | undefined {
   const reply = readReplyTarget(target)
-  return reply?.inbox ? toJson({ ...reply, visibility: 'direct' }) : undefined
+  return reply?.inbox ? toStoredJson({ ...reply, visibility: 'direct' }) : undefined
 }

@@ -8,11 +8,11 @@ import type { JsonObject } from './format/json-object.ts'
 import { asObject, idOf, idsOf, listOf, textOf, typeOf } from './format/json-object.ts'
 import { findAgentName } from './format/own-iris.ts'
 import type { ReplyTarget } from './format/post-data.ts'
-import { readReplyTarget, toJson } from './format/targets.ts'
+import { readReplyTarget, toStoredJson } from './format/targets.ts'
 import { isOpen, narrower, readVisibility } from './format/visibility.ts'
 import { isPublic } from './format/vocabulary.ts'
-import type { NoteReading } from './html/read-note.ts'
-import { readNote } from './html/read-note.ts'
+import type { NormalizedNote } from './html/read-note.ts'
+import { normalizeNote } from './html/read-note.ts'
 import type { ActivityKind, ResolvedActivity, ResolvedInboxRequest } from './inbox/activity-kind.ts'
 import { isUnderstood } from './inbox/activity-kind.ts'
 import type { NamedActivity, ProvenActivity } from './proofs/proven-activity.ts'
@@ -73,7 +73,7 @@ export function findAudience(activity: JsonObject, post: JsonObject): readonly s
 export function readPost(resolved: ResolvedActivity, agent: string, earlierMessage?: AuthoredMessage): Intake {
   const { activity } = resolved.proven
   const post = resolved.createdPost ?? asObject(activity.json.object) ?? {}
-  const note = readNote(post, ownNamesOf(resolved))
+  const note = normalizeNote(post, ownNamesOf(resolved))
   const object = idOf(post) ?? activity.id
   const visibility = visibilityOf(resolved, post, earlierMessage)
   const flags = [
@@ -162,7 +162,7 @@ function visibilityOf(
 interface ReplyTargetSource {
   readonly resolved: ResolvedActivity
   readonly post: JsonObject
-  readonly note: NoteReading
+  readonly note: NormalizedNote
   readonly object: string
   readonly visibility: Visibility
 }
@@ -231,7 +231,7 @@ export function toIntake(resolved: ResolvedActivity, intakeDraft: IntakeDraft): 
     proofs,
     arrival,
     raw: { bytes, form: 'json' },
-    target: toJson(target),
+    target: toStoredJson(target),
     disposition: 'answer',
     quota: actor.isAutomated ? resolved.gateway.quotas.machines : resolved.gateway.quotas.people,
     ...otherFields,

@@ -18,7 +18,7 @@ import { activityStreams } from './format/vocabulary.ts'
 import type { ResolvedInboxRequest } from './inbox/activity-kind.ts'
 import type { KeyRing } from './keys/key-generations.ts'
 import { secretName } from './keys/key-generations.ts'
-import type { RecentDeps } from './pages/cards.ts'
+import type { RecentDeps } from './pages/describe-card.ts'
 import { answerPage, serveFeed, servePostPage, serveTagPage } from './pages/page-routes.ts'
 import type { PageDeps } from './pages/post-page.ts'
 import { renderMissingPage } from './pages/post-page.ts'
@@ -89,12 +89,12 @@ function addPosts(app: Hono, deps: RouteDeps): void {
   }
 
   async function servePost(context: Context, render: (answered: PublishedResponse) => Json): Promise<Response> {
-    const { answered, visibility, retractedAt } = await requirePost(context)
+    const { publishedResponse, visibility, retractedAt } = await requirePost(context)
     const audience = isOpen(visibility) ? audienceOf(readAccess) : 'signers'
-    if (!retractedAt) return answerActivity(context, render(answered), audience)
+    if (!retractedAt) return answerActivity(context, render(publishedResponse), audience)
     return answerActivity(
       context,
-      renderTombstone(idOfPiece(answered, answered.piece ?? 0), 'Note', retractedAt),
+      renderTombstone(idOfPiece(publishedResponse, publishedResponse.piece ?? 0), 'Note', retractedAt),
       audience,
       410,
     )

@@ -12,7 +12,7 @@ import type {
 import { createSyntheticMessage } from '@postern/pipeline'
 import { agentIris } from '../format/own-iris.ts'
 import type { FollowerTarget } from '../format/post-data.ts'
-import { readReplyTarget, toJson } from '../format/targets.ts'
+import { readReplyTarget, toStoredJson } from '../format/targets.ts'
 import { activityStreams, publicCollection } from '../format/vocabulary.ts'
 import { activityPubDescriptor } from '../speaker.ts'
 
@@ -54,7 +54,7 @@ export function createActorRemoval(deps: ActorRemovalDeps): NonNullable<ChannelA
       const syntheticMessage = createSyntheticMessage({ ...origin, scope: id, at, flag: 'actor_delete' })
       const deliveries = inboxes
         .slice(offset, offset + batchSize)
-        .map((inbox): PlannedDelivery => ({ to: inbox, target: toJson({ handshake, inbox, isFarewell: true }) }))
+        .map((inbox): PlannedDelivery => ({ to: inbox, target: toStoredJson({ handshake, inbox, isFarewell: true }) }))
       await store.act([{ kind: 'tell', synthetic: syntheticMessage, planned: { deliveries } }], randomHex(system, 8))
     }
   }

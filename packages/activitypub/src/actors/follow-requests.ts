@@ -4,7 +4,7 @@ import type { Json } from '@postern/message'
 import type { PlannedDelivery, RelationEffect, Store } from '@postern/pipeline'
 import { asObject, textOf } from '../format/json-object.ts'
 import { agentIris } from '../format/own-iris.ts'
-import { toJson } from '../format/targets.ts'
+import { toStoredJson } from '../format/targets.ts'
 import { activityStreams } from '../format/vocabulary.ts'
 
 /** Creates the function that accepts or rejects a pending request to follow. It returns false if the peer has no pending request. */
@@ -52,5 +52,5 @@ export function composeFollowAnswer(type: FollowAnswer, request: FollowRequest):
     to: [peer],
     object: { id: follow, type: 'Follow', actor: peer, object: actor },
   }
-  return { to: inbox, peer, target: toJson({ inbox, handshake }) }
+  return { to: inbox, peer, target: toStoredJson({ inbox, handshake }) }
 }

@@ -4,7 +4,7 @@ import { isoTime, Rejection, randomHex } from '@postern/message'
 import type { AgentDirectory, ChannelKeys, PlannedAction, PublishedKey, WorkStore } from '@postern/pipeline'
 import { createSyntheticMessage } from '@postern/pipeline'
 import { agentIris, instanceActorIri } from '../format/own-iris.ts'
-import { toJson } from '../format/targets.ts'
+import { toStoredJson } from '../format/targets.ts'
 import type { KeyPairs, KeyRing } from '../keys/key-generations.ts'
 import { activityPubDescriptor } from '../speaker.ts'
 import type { ActorDeps } from './render-actor.ts'
@@ -69,7 +69,7 @@ async function planUpdate(name: string, { agents, keys, system, gateway }: KeyRo
     threadSource: id,
   }
   const syntheticMessage = createSyntheticMessage({ ...draft, scope: id, at, flag: 'actor_update' })
-  const broadcasts = [{ relation: 'follower', target: toJson({ handshake, isIntroduction: true }) }] as const
+  const broadcasts = [{ relation: 'follower', target: toStoredJson({ handshake, isIntroduction: true }) }] as const
   return [{ kind: 'tell', synthetic: syntheticMessage, planned: { deliveries: [], broadcasts } }]
 }
 

@@ -50,7 +50,7 @@ export async function mayRead(
   post: FoundPost,
   store: Pick<RelationStore, 'findRelation'>,
 ): Promise<boolean> {
-  const key = { via: 'activitypub', agent: post.answered.agent, peer: reader.id } as const
+  const key = { via: 'activitypub', agent: post.publishedResponse.agent, peer: reader.id } as const
   if (await store.findRelation({ ...key, relation: 'blocked_by' })) return false
   if (await post.isFor(reader)) return true
   if (post.visibility !== 'followers') return false

@@ -6,7 +6,7 @@ import type { BackgroundEntry, RelationStore, Store, Turn } from '@postern/pipel
 import { findHost, findIri } from '../format/iri.ts'
 import type { ReplyTarget } from '../format/post-data.ts'
 import { readReferences } from '../format/targets.ts'
-import type { RemoteActors } from '../peers/actor-cache.ts'
+import type { ActorCache } from '../peers/actor-cache.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import { ignoreFaults } from '../peers/peer-faults.ts'
 import type { FindRemotePost, RemotePost } from './remote-posts.ts'
@@ -114,7 +114,7 @@ async function findNext(
 }
 
 interface EntryDeps {
-  readonly actors: Pick<RemoteActors, 'find'>
+  readonly actors: Pick<ActorCache, 'find'>
   readonly store: Pick<RelationStore, 'findRelation'>
   now(): number
 }

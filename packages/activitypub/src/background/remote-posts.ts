@@ -10,7 +10,7 @@ import { isOnOrigin, parseIri } from '../format/iri.ts'
 import type { JsonObject } from '../format/json-object.ts'
 import { asObject, idOf, idsOf, textOf } from '../format/json-object.ts'
 import { isOpen, readVisibility } from '../format/visibility.ts'
-import { readNote } from '../html/read-note.ts'
+import { normalizeNote } from '../html/read-note.ts'
 import { limitFetches } from '../peers/fetch-limits.ts'
 import type { FetchActorDeps } from '../peers/fetched-document.ts'
 
@@ -36,22 +36,22 @@ const hostQueue = { maxRunning: 1, maxWaiting: 15 } as const
 const neverAborted = new AbortController().signal
 const backOffStatuses: ReadonlySet<number> = new Set([429, 503])
 /** The most look-ups a minute that strangers can cause, for one host and in total. */
-const fetchLimits = { perHost: 120, total: 1_200 } as const
+const fetchesPerMinute = { perHost: 120, total: 1_200 } as const
 
 export function createPostFinder({ fetchDocument, isBlocked, now }: RemotePostDeps): FindRemotePost {
   const posts = createExpiringMap<PostLookup>(maxPosts, now)
   const failures = createExpiringMap<PostLookup>(maxHosts, now)
   const unreachableHosts = createExpiringMap<true>(maxHosts, now)
   const requestStartedAt = new Map<string, number>()
-  const share = createSingleFlight<PostLookup>()
+  const singleFlight = createSingleFlight<PostLookup>()
   const queues = createKeyedSemaphore(hostQueue)
-  const countLookUp = limitFetches(fetchLimits, now)
+  const fetchLimit = limitFetches(fetchesPerMinute, now)
 
   function fetchFrom(iri: Iri): Promise<unknown> {
     return queues.run(iri.host, neverAborted, async () => {
       // The host may have failed while this look-up was in the queue.
       if (unreachableHosts.get(iri.host)) throw new Unavailable('Cannot fetch post: its host did not answer lately')
-      countLookUp.consume(iri.host)
+      fetchLimit.consume(iri.host)
       requestStartedAt.set(iri.host, now())
       try {
         const result = await fetchDocument(iri.href)
@@ -90,7 +90,7 @@ export function createPostFinder({ fetchDocument, isBlocked, now }: RemotePostDe
     const isStuck = now() - (requestStartedAt.get(iri.host) ?? now()) >= slowHostMs
     return isStuck || unreachableHosts.get(iri.host)
       ? undefined
-      : (await share(iri.href, () => fetchAndCache(iri))).post
+      : (await singleFlight(iri.href, () => fetchAndCache(iri))).post
   }
 }
 
@@ -164,7 +164,7 @@ function readAuthor(json: JsonObject, { origin }: Iri): Iri {
 
 /** Reads the parts of a post. Hidden text is removed. Quotes, links and files stay addresses, and those on blocked hosts are left out. */
 function readParts(json: JsonObject, isBlocked: IsBlocked): readonly Part[] {
-  const [textPart, ...attachments] = readNote(json, noOwnNames).parts
+  const [textPart, ...attachments] = normalizeNote(json, noOwnNames).parts
   const keptAttachments = attachments
     .filter(part => !isBlockedPart(part, isBlocked) && JSON.stringify(part).length <= attachmentLimits.size)
     .slice(0, attachmentLimits.parts)

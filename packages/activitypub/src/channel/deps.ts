@@ -9,7 +9,7 @@ import { instanceActorIri } from '../format/own-iris.ts'
 import { createForeignInboxes } from '../inboxes/foreign-inbox.ts'
 import { createKeyRing } from '../keys/key-ring.ts'
 import { createActorCache } from '../peers/actor-cache.ts'
-import { createDocumentFetch, createKeyOwners } from '../peers/document-fetch.ts'
+import { createDocumentFetch, createKeyOwnerFinder } from '../peers/document-fetch.ts'
 import { createSignerDocuments } from '../peers/signer-documents.ts'
 import { createHandles } from '../webfinger/handles.ts'
 
@@ -43,7 +43,7 @@ export function createChannelDeps(config: ActivityPubConfig, { system, store, ag
     now,
     fetchDocument,
     actors: createActorCache({ fetchDocument, documents, now }),
-    findKeyOwner: createKeyOwners({ documents, now }),
+    findKeyOwner: createKeyOwnerFinder({ documents, now }),
     proveOutgoing: createOutgoingProof(config.object_proofs),
     handles: createHandles({ fetch: system.fetch, now, isBlocked }),
     foreignInboxes: createForeignInboxes(store, now),

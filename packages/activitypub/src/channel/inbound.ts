@@ -4,7 +4,7 @@ import type { Inbound } from '@postern/pipeline'
 import type { ActivityPubConfig } from '../config.ts'
 import type { InboxDeps, ResolvedInboxRequest } from '../inbox/activity-kind.ts'
 import { normalizeInboxRequest, readWithdrawals } from '../normalize.ts'
-import { createCreatedPosts } from '../peers/document-fetch.ts'
+import { createCreatedPostFetch } from '../peers/document-fetch.ts'
 import { createUnusedLimit, resolveInboxRequest } from '../resolve.ts'
 import type { InboxRequest } from '../verify.ts'
 import { verifyInboxRequest } from '../verify.ts'
@@ -35,7 +35,7 @@ export function createInbound(
   const resolveDeps = {
     ...deps,
     gateway,
-    fetchCreatedPost: createCreatedPosts({ fetchDocument, now }),
+    fetchCreatedPost: createCreatedPostFetch({ fetchDocument, now }),
     mayList: createUnusedLimit(now),
   }
   return {

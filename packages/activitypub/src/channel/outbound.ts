@@ -10,9 +10,9 @@ import { createKeyIntroductions } from '../actors/key-introductions.ts'
 import type { ActivityPubConfig } from '../config.ts'
 import { createFindBytes, deliverActivity } from '../deliver.ts'
 import { findHost } from '../format/iri.ts'
-import { readDeliveryTarget, toJson } from '../format/targets.ts'
+import { readDeliveryTarget, toStoredJson } from '../format/targets.ts'
 import type { ForeignDelivery } from '../inboxes/foreign-inbox.ts'
-import { createDeletedCheck, createUnreachableInboxes } from '../inboxes/unreachable-inboxes.ts'
+import { createDeletedCheck, createUnreachableInboxHandler } from '../inboxes/unreachable-inboxes.ts'
 import type { PeerLimits } from '../peers/peer-limits.ts'
 import { createPeerLimits } from '../peers/peer-limits.ts'
 import { addressAction, expandToFollowers } from '../posts/address-action.ts'
@@ -41,7 +41,7 @@ export function createOutbound(
     limits,
     introductions: createKeyIntroductions({ agents, system, send, gateway: { origin, follows: config.follows } }),
     findBytes: createFindBytes(deps),
-    onGone: createUnreachableInboxes({ store, checkDeleted, system }),
+    onGone: createUnreachableInboxHandler({ store, checkDeleted, system }),
   }
   const sender = createSender({
     descriptor: activityPubDescriptor,
@@ -90,5 +90,5 @@ function createPostLimits(isSplit: boolean, limits: PeerLimits): (inbox: string 
 function previewReplyTarget({ sender: { address } }: Pick<NormalizedMessage, 'sender'>): Json {
   const [, name = 'sender', host = 'example.org'] = /^@([^@\s]{1,200})@([\w.:-]{1,253})$/.exec(address) ?? []
   const actor = `https://${host}/@${encodeURIComponent(name)}`
-  return toJson({ actor, address: `@${name}@${host}`, inbox: `${actor}/inbox`, visibility: 'direct' })
+  return toStoredJson({ actor, address: `@${name}@${host}`, inbox: `${actor}/inbox`, visibility: 'direct' })
 }

@@ -43,15 +43,15 @@ function parentOf(host: string): string | undefined {
 }
 
 /** Returns true if a web address of any scheme is on a blocked host. Any other text is on no host. */
-export function isBlockedAddress(url: string, isBlocked: IsBlocked): boolean {
+export function isBlockedUrl(url: string, isBlocked: IsBlocked): boolean {
   const host = parseUrl(url)?.hostname
   return host !== undefined && isBlocked(host)
 }
 
 /** Returns true if a link or a file leads to a blocked host. */
 export function isBlockedPart(part: Part, isBlocked: IsBlocked): boolean {
-  if (part.kind === 'link') return isBlockedAddress(part.url, isBlocked)
-  return part.kind === 'file' && part.bytes_ref.kind === 'url' && isBlockedAddress(part.bytes_ref.url, isBlocked)
+  if (part.kind === 'link') return isBlockedUrl(part.url, isBlocked)
+  return part.kind === 'file' && part.bytes_ref.kind === 'url' && isBlockedUrl(part.bytes_ref.url, isBlocked)
 }
 
 /**
@@ -61,5 +61,5 @@ export function isBlockedPart(part: Part, isBlocked: IsBlocked): boolean {
 export function isAboutBlocked(activity: Readonly<Record<string, unknown>>, isBlocked: IsBlocked): boolean {
   const id = idOf(activity.object)
   const owners = [...(id ? [id] : []), ...idsOf(asObject(activity.object)?.attributedTo)]
-  return owners.some(iri => isBlockedAddress(iri, isBlocked))
+  return owners.some(iri => isBlockedUrl(iri, isBlocked))
 }

@@ -42,7 +42,7 @@ export function isOnOrigin(iri: string, origin: string): boolean {
 }
 
 /** Returns the normal form of an http(s) address that a reader may be sent to. */
-export function findWebAddress(text: string | undefined): string | undefined {
+export function findWebUrl(text: string | undefined): string | undefined {
   const url = text ? parseUrl(text) : undefined
   return url && /^https?:$/.test(url.protocol) ? url.href : undefined
 }

@@ -6,7 +6,7 @@ import type { DeliveryContent, DeliveryTarget, Rendering, ReplyTarget } from './
 import { replyVisibility } from './visibility.ts'
 
 /** Returns a target or rendering as JSON for the store. Only this channel writes them. */
-export function toJson(value: ReplyTarget | DeliveryTarget | DeliveryContent | Rendering): Json {
+export function toStoredJson(value: ReplyTarget | DeliveryTarget | DeliveryContent | Rendering): Json {
   return value as unknown as Json
 }
 
@@ -14,11 +14,11 @@ export function readReplyTarget(json: Json): ReplyTarget {
   return json as unknown as ReplyTarget
 }
 
-/** Returns the posts that a message answers and quotes, and its sender. */
+/** Returns the parent and the quoted post of a message, and its reply target. */
 export function readReferences({ content, target }: Pick<Turn, 'content' | 'target'>) {
-  const sender = readReplyTarget(target)
+  const replyTarget = readReplyTarget(target)
   const isMessage = content.kind === undefined || content.kind === 'message'
-  return { parent: isMessage ? content.in_reply_to : undefined, quote: sender.quote, sender }
+  return { parent: isMessage ? content.in_reply_to : undefined, quote: replyTarget.quote, sender: replyTarget }
 }
 
 /** Returns the target of a delivery, with the data that all deliveries of a broadcast share. */

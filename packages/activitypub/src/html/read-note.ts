@@ -4,13 +4,13 @@ import { afterAddress, htmlToText } from '@postern/markup/html'
 import type { Part } from '@postern/message'
 import { escapeHtml } from '@postern/message/html-characters'
 import { readVisibleText } from '@postern/message/visible-text'
-import { findWebAddress } from '../format/iri.ts'
+import { findWebUrl } from '../format/iri.ts'
 import type { JsonObject } from '../format/json-object.ts'
 import { asObject, idOf, listOf, readHref, textOf } from '../format/json-object.ts'
 import { isActivityMediaType } from '../format/media-types.ts'
 
 /** A post in the form that an agent reads. */
-export interface NoteReading {
+export interface NormalizedNote {
   readonly parts: readonly Part[]
   /** The content warning. Undefined if the post has none. */
   readonly summary: string | undefined
@@ -22,7 +22,7 @@ export interface NoteReading {
   readonly quote: string | undefined
 }
 
-interface OwnNames {
+interface OwnMentions {
   /** Returns true if a mention's link leads to an agent of this gateway. */
   isOwnMention(href: string): boolean
   /** The addresses `@agent@domain` of the mentioned agents. */
@@ -44,12 +44,12 @@ function isMessage({ type }: JsonObject): boolean {
 const externalMediaTypes: ReadonlySet<unknown> = new Set(['Audio', 'Event', 'Image', 'Video'])
 
 /** Reads a post as message parts. Nothing is fetched, so attachments stay addresses. */
-export function readNote(note: JsonObject, ownNames: OwnNames): NoteReading {
+export function normalizeNote(note: JsonObject, ownMentions: OwnMentions): NormalizedNote {
   const quote = findQuote(note)
   const { content, language } = readContent(note)
-  const { text, hasHiddenText } = readPostText(quote ? stripQuoteBlock(content) : content, ownNames)
-  const summary = cleanName(readPostText(readText(note, 'summary') ?? '').text)
-  const textWithoutAddresses = stripOwnAddresses(quote ? stripQuoteFallback(text) : text, ownNames)
+  const { text, hasHiddenText } = readPostText(quote ? stripQuoteBlock(content) : content, ownMentions)
+  const summary = toSingleLine(readPostText(readText(note, 'summary') ?? '').text)
+  const textWithoutAddresses = stripOwnAddresses(quote ? stripQuoteFallback(text) : text, ownMentions)
   const lines = [...readHeading(note, summary), textWithoutAddresses, ...readOptions(note)]
   const textPart: Part = { kind: 'text', mime: 'text/plain', content: lines.filter(Boolean).join('\n\n') }
   return {
@@ -66,12 +66,12 @@ export function readNote(note: JsonObject, ownNames: OwnNames): NoteReading {
 /** Reads `content` and the language of its text. An invalid language tag is ignored. */
 function readContent(note: JsonObject): { readonly content: string; readonly language: string | undefined } {
   const content = textOf(note.content)
-  const map = Object.entries(asObject(note.contentMap) ?? {}).filter(
+  const languageTexts = Object.entries(asObject(note.contentMap) ?? {}).filter(
     ([tag, text]) => languagePattern.test(tag) && textOf(text) !== undefined,
   )
-  const matchingText = map.find(([, candidate]) => candidate === content)
+  const matchingText = languageTexts.find(([, candidate]) => candidate === content)
   // A server that supports only one language may use other markup in this text than in `content`.
-  const [language, text] = matchingText ?? (content && map.length > 1 ? [] : (map[0] ?? []))
+  const [language, text] = matchingText ?? (content && languageTexts.length > 1 ? [] : (languageTexts[0] ?? []))
   const source = content ?? textOf(text) ?? ''
   return { content: isPlain(note) ? writePlain(source) : source, language: language ?? readLanguage(note.language) }
 }
@@ -103,13 +103,13 @@ function readLanguage(value: unknown): string | undefined {
 }
 
 function readHeading(note: JsonObject, summary: string | undefined): readonly string[] {
-  const title = cleanName(readText(note, 'name'))
+  const title = toSingleLine(readText(note, 'name'))
   const warning = summary && (isMessage(note) ? `Content warning: ${summary}` : summary)
   return [title, warning].filter(line => line !== undefined)
 }
 
 /** Removes the agent's own full addresses at the very beginning of a text, if they are written without a link. */
-function stripOwnAddresses(text: string, { addresses }: OwnNames): string {
+function stripOwnAddresses(text: string, { addresses }: OwnMentions): string {
   for (const address of addresses) {
     const head = text.slice(0, address.length).toLowerCase()
     if (head === address && !/[\w.-]/.test(text[address.length] ?? ''))
@@ -120,17 +120,17 @@ function stripOwnAddresses(text: string, { addresses }: OwnNames): string {
 
 function readOptions(note: JsonObject): readonly string[] {
   const options = [...listOf(note.oneOf), ...listOf(note.anyOf)].slice(0, maxOptions)
-  const names = options.flatMap(option => cleanName(readText(asObject(option), 'name')) ?? [])
+  const names = options.flatMap(option => toSingleLine(readText(asObject(option), 'name')) ?? [])
   return names.length > 0 ? [names.map(name => `- ${name}`).join('\n')] : []
 }
 
 /** Finds the address of the quoted post. Neither a copy of the post nor an approval stamp is trusted (FEP-044f, FEP-e232). */
 function findQuote(note: JsonObject): string | undefined {
-  const quoteAddresses = ['quote', 'quoteUrl', '_misskey_quote', 'quoteUri'].map(
+  const quoteUrls = ['quote', 'quoteUrl', '_misskey_quote', 'quoteUri'].map(
     name => readHref(note[name]) ?? idOf(note[name]),
   )
-  const linkedAddresses = listOf(note.tag).map(asObject).filter(isPostLink).map(readHref)
-  return findWebAddress([...quoteAddresses, ...linkedAddresses].find(Boolean))
+  const linkedUrls = listOf(note.tag).map(asObject).filter(isPostLink).map(readHref)
+  return findWebUrl([...quoteUrls, ...linkedUrls].find(Boolean))
 }
 
 function isPostLink(tag: JsonObject | undefined): boolean {
@@ -145,7 +145,7 @@ function toPageLink(note: JsonObject): readonly Part[] {
   if (!externalMediaTypes.has(note.type)) return []
   const links = listOf(note.url)
   const page = links.find(link => asObject(link)?.mediaType === 'text/html') ?? links[0]
-  const url = findWebAddress(readHref(page) ?? idOf(note))
+  const url = findWebUrl(readHref(page) ?? idOf(note))
   return url ? [readLink(note, url)] : []
 }
 
@@ -170,22 +170,22 @@ function stripQuoteFallback(text: string): string {
 function readAttached({ attachment, image }: JsonObject): readonly Part[] {
   const pictures = listOf(image).map(value => (typeof value === 'string' ? { url: value } : value))
   const attachments = listOf(attachment).flatMap(readAttachment)
-  const addresses = new Set(attachments.map(addressOf))
-  return [...attachments, ...pictures.flatMap(readAttachment).filter(part => !addresses.has(addressOf(part)))]
+  const addresses = new Set(attachments.map(attachedUrl))
+  return [...attachments, ...pictures.flatMap(readAttachment).filter(part => !addresses.has(attachedUrl(part)))]
 }
 
 const fileName = /^[\w.()-]{1,120}\.[a-z0-9]{2,5}$/i
 
 type Attachment = Extract<Part, { kind: 'link' | 'file' }>
 
-function addressOf(part: Attachment): string | undefined {
+function attachedUrl(part: Attachment): string | undefined {
   if (part.kind === 'link') return part.url
   return part.bytes_ref.kind === 'url' ? part.bytes_ref.url : undefined
 }
 
 function readAttachment(value: unknown): readonly Attachment[] {
   const json = asObject(value)
-  const url = findWebAddress(readHref(json?.href ?? listOf(json?.url)[0]))
+  const url = findWebUrl(readHref(json?.href ?? listOf(json?.url)[0]))
   if (!json || !url) return []
   if (json.type === 'Link' || json.type === 'Page') return [readLink(json, url)]
   const mime = textOf(json.mediaType)
@@ -204,7 +204,7 @@ function readLabel(json: JsonObject): { readonly name?: string; readonly descrip
 }
 
 function readLink(json: JsonObject, url: string): Attachment {
-  const title = cleanName(textOf(json.name))
+  const title = toSingleLine(textOf(json.name))
   return { kind: 'link', url, ...(title && { title }) }
 }
 
@@ -216,7 +216,7 @@ const hidingClasses: ReadonlySet<string> = new Set(['invisible', 'hidden', 'sr-o
  * is true.
  */
 export function readPostText(html: string, { isOwnMention }: Pick<HtmlTextOptions, 'isOwnMention'> = {}) {
-  const { text, hasHidden } = htmlToText(html, { isOwnMention, findAddress: findWebAddress, hidingClasses })
+  const { text, hasHidden } = htmlToText(html, { isOwnMention, findAddress: findWebUrl, hidingClasses })
   return { text, hasHiddenText: hasHidden }
 }
 
@@ -225,7 +225,7 @@ const maxNameLength = 200
 const maxDescriptionLength = 5_000
 
 /** Returns a display name on one line, or undefined if nothing is left after cleaning. */
-export function cleanName(name: string | undefined): string | undefined {
+export function toSingleLine(name: string | undefined): string | undefined {
   const line = name?.replace(/\s+/g, ' ').trim().slice(0, maxNameLength)
   return line || undefined
 }

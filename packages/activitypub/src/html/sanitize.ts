@@ -1,6 +1,6 @@
 // Sanitizes HTML to the elements that servers of the fediverse show.
 import { sanitizeHtml } from '@postern/markup/html'
-import { findWebAddress } from '../format/iri.ts'
+import { findWebUrl } from '../format/iri.ts'
 
 /** The elements that servers keep. They drop all others, and show no tables: Mastodon joins the cells of a table in one row. */
 const allowed: ReadonlySet<string> = new Set(
@@ -9,5 +9,5 @@ const allowed: ReadonlySet<string> = new Set(
 
 /** Returns HTML as servers show it, with known elements, http(s) links, and tables as text with even columns. */
 export function sanitizePost(html: string): string {
-  return sanitizeHtml(html, { allowed, findAddress: findWebAddress })
+  return sanitizeHtml(html, { allowed, findAddress: findWebUrl })
 }

@@ -2,23 +2,23 @@
 import { tokenizeHtml } from '@postern/markup/html'
 import { lazy } from '@postern/message/lazy'
 
-/** The characters that every address counts for, regardless of its length (Mastodon's `characters_reserved_per_url`). */
-const addressChars = 23
+/** The characters that every URL counts for, regardless of its length (Mastodon's `characters_reserved_per_url`). */
+const urlChars = 23
 /** The length of a list mark: a bullet and its space, or a number of one digit. */
 const markChars = 2
-/** The pattern of the texts that are counted separately: web addresses, as far as our HTML writers recognize them, and people with their host. */
+/** Matches text that Mastodon does not count character by character: URLs, as our HTML writers recognize them, and `@user@host`. */
 const specialTokens =
-  /(?<address>https?:\/\/[^\s<>"'`\\\][{}|^]{0,2047}[^\s<>"'`\\\][{}|^.,;:!?*_~)])|(?<![=/\w])(?<person>@\w[\w.-]{0,63})@\w(?:[\w.-]{0,252}\w)?/giu
+  /(?<url>https?:\/\/[^\s<>"'`\\\][{}|^]{0,2047}[^\s<>"'`\\\][{}|^.,;:!?*_~)])|(?<![=/\w])(?<person>@\w[\w.-]{0,63})@\w(?:[\w.-]{0,252}\w)?/giu
 
 /**
  * Counts the length of a text as Mastodon does (`StatusLengthValidator`). It counts grapheme clusters, so that a letter with its accents or a
- * family of emoji is one. An address counts as 23, and `@user@host` only as its `@user`. It stops once the count exceeds `max`.
+ * family of emoji is one. A URL counts as 23, and `@user@host` only as its `@user`. It stops once the count exceeds `max`.
  */
 export function countText(text: string, max = Number.POSITIVE_INFINITY): number {
   let count = 0
   let from = 0
   for (const { 0: match, index, groups } of text.matchAll(specialTokens)) {
-    count += countGraphemes(text.slice(from, index), max - count) + (groups?.person?.length ?? addressChars)
+    count += countGraphemes(text.slice(from, index), max - count) + (groups?.person?.length ?? urlChars)
     if (count > max) return count
     from = index + match.length
   }
@@ -38,15 +38,15 @@ export function countVisible(html: string, max = Number.POSITIVE_INFINITY): numb
   return count
 }
 
-/** Yields the addresses of a text and the texts between them, in order. */
-export function* readAddresses(text: string): Generator<{ readonly text: string; readonly isWhole: boolean }> {
+/** Yields the URLs and `@user@host` of a text, and the texts between them, in order. Only the texts between them may be cut. */
+export function* splitUnbreakable(text: string): Generator<{ readonly text: string; readonly isUnbreakable: boolean }> {
   let from = 0
   for (const { 0: match, index } of text.matchAll(specialTokens)) {
-    if (index > from) yield { text: text.slice(from, index), isWhole: false }
-    yield { text: match, isWhole: true }
+    if (index > from) yield { text: text.slice(from, index), isUnbreakable: false }
+    yield { text: match, isUnbreakable: true }
     from = index + match.length
   }
-  if (from < text.length) yield { text: text.slice(from), isWhole: false }
+  if (from < text.length) yield { text: text.slice(from), isUnbreakable: false }
 }
 
 /** A line of text as a reader sees it. */
@@ -118,8 +118,8 @@ function addBreak(name: string, isStart: boolean, pending: PendingBreaks): void 
 
 const segmenter = lazy(() => new Intl.Segmenter('und', { granularity: 'grapheme' }))
 /**
- * The pattern of text that needs segmenting. No character below U+0300 joins the one before it, and only one right before a higher character can
- * be part of a longer cluster.
+ * Matches text that needs segmenting. Below U+0300 only CR LF forms a cluster of several characters, and it counts as two here. Any other such
+ * character can only join a higher one right after it.
  */
 const needsSegmenting = /[\0-\u02ff]?[^\0-\u02ff]+/g
 

@@ -17,7 +17,7 @@ import { parsePieceId, parsePostIri, postIri } from '../format/own-iris.ts'
 import { readRendering } from '../format/targets.ts'
 import { isOpen } from '../format/visibility.ts'
 import type { ForeignInboxes } from '../inboxes/foreign-inbox.ts'
-import type { RemoteActors } from '../peers/actor-cache.ts'
+import type { ActorCache } from '../peers/actor-cache.ts'
 import type { FetchCreatedPost } from '../peers/document-fetch.ts'
 import type { NamedActivity, ProvenActivity } from '../proofs/proven-activity.ts'
 
@@ -66,7 +66,7 @@ export interface InboxDeps {
 
 export interface InboxLookups {
   readonly agents: AgentDirectory
-  readonly actors: Pick<RemoteActors, 'find' | 'refresh'>
+  readonly actors: Pick<ActorCache, 'find' | 'refresh'>
   readonly store: Pick<Store, 'findAuthored' | 'findResponse' | 'findRelation' | 'listPeerRelations'>
   readonly fetchCreatedPost: FetchCreatedPost
   readonly foreignInboxes: Pick<ForeignInboxes, 'admitFollower'>

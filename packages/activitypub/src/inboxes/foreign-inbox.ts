@@ -29,14 +29,14 @@ const noInboxStatuses: ReadonlySet<number | undefined> = new Set([404, 405, 410]
  * that invents such actors must not flood a host with an agent's posts. Nor may it stop the deliveries that others have for that host.
  */
 export function createForeignInboxes(store: Pick<WithdrawalStore, 'withdraw'>, now: () => number) {
-  const limit = createRateLimit(newFollowerRate, now)
-  const deliveries = createRateLimit({ perMinute: deliveriesPerMinute }, now)
+  const newFollowerLimit = createRateLimit(newFollowerRate, now)
+  const deliveryLimit = createRateLimit({ perMinute: deliveriesPerMinute }, now)
 
   /** Counts a delivery. A delivery for many is dropped and not postponed, because all others with this inbox would wait for it. */
   function countDelivery({ host, isForMany }: ForeignDelivery): void {
     const problem = 'Cannot deliver: too much lately for inboxes that others named on this host'
     try {
-      deliveries.consume(host)
+      deliveryLimit.consume(host)
     } catch (cause) {
       if (isForMany) throw new Undeliverable(problem, { cause })
       const { retryAfter = 60 } = cause as Rejection
@@ -51,7 +51,7 @@ export function createForeignInboxes(store: Pick<WithdrawalStore, 'withdraw'>, n
      */
     admitFollower({ host, inbox }: Pick<RemoteActor, 'host' | 'inbox'>): void {
       const inboxHost = findHost(inbox ?? '')
-      if (inboxHost && inboxHost !== host) limit.consume(inboxHost)
+      if (inboxHost && inboxHost !== host) newFollowerLimit.consume(inboxHost)
     },
     /**
      * Runs `deliver`, and ends the relations of an actor that named an address that is not an inbox.

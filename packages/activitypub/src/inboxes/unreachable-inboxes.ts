@@ -21,15 +21,15 @@ interface UnreachableInboxDeps {
 }
 
 /**
- * Creates the function that handles an inbox that does not exist (any more). It checks the actor of the inbox, or all followers who share it. It
+ * Creates the handler for an inbox that answers 404 or 410. It checks the actor of the inbox, or all followers who share it. It
  * never throws.
  */
-export function createUnreachableInboxes({
+export function createUnreachableInboxHandler({
   store,
   checkDeleted,
   system,
 }: UnreachableInboxDeps): (agent: string, target: DeliveryTarget) => void {
-  const checked = createExpiringMap<true>(maxInboxes, () => system.now())
+  const checkedInboxes = createExpiringMap<true>(maxInboxes, () => system.now())
   /**
    * The inboxes to check, by agent. They are checked together, because strangers can invent any number of inboxes and each check reads all
    * followers.
@@ -65,8 +65,8 @@ export function createUnreachableInboxes({
 
   function scheduleCheck(agent: string, inbox: string): void {
     const name = `${agent} ${inbox}`
-    if (checked.get(name)) return
-    checked.set(name, true, checkedTtlMs)
+    if (checkedInboxes.get(name)) return
+    checkedInboxes.set(name, true, checkedTtlMs)
     const pending = pendingInboxes.get(agent)
     if (pending) {
       pending.add(inbox)
@@ -104,7 +104,7 @@ const checksPerHost = 60
 /** The time during which an actor is not checked again, ms. */
 const actorCheckedTtlMs = 3_600_000
 const dayMs = 24 * 3_600_000
-const missingMs = 30 * dayMs
+const missingTtlMs = 30 * dayMs
 
 /**
  * Creates the check that forgets actors whose own servers say that they are deleted. Its cache only saves requests: without it, the check asks
@@ -114,9 +114,9 @@ export function createDeletedCheck({ fetchDocument, store, system }: DeletedActo
   const now = () => system.now()
   const checkedPeers = createExpiringMap<true>(maxPeers, now)
   /** The time of the first 404 for each missing actor, in ms since the epoch. */
-  const missing = createExpiringMap<number>(maxPeers, now)
+  const missingSinceByPeer = createExpiringMap<number>(maxPeers, now)
   const perHost = createRateLimit({ perMinute: checksPerHost, maxKeys: maxPeers }, now)
-  const share = createSingleFlight<void>()
+  const singleFlight = createSingleFlight<void>()
 
   async function check(peer: string): Promise<void> {
     if (checkedPeers.get(peer)) return
@@ -126,21 +126,21 @@ export function createDeletedCheck({ fetchDocument, store, system }: DeletedActo
   }
 
   const outcomes = {
-    found: async (peer: string) => missing.delete(peer),
+    found: async (peer: string) => missingSinceByPeer.delete(peer),
     async gone(peer: string) {
       await store.withdraw('activitypub', [{ kind: 'forget_peer', peer }])
       system.log.info({ peer }, 'peer forgotten: its server says that it is gone')
     },
     async missing(peer: string) {
-      const missingSince = missing.get(peer) ?? now()
-      missing.set(peer, missingSince, missingMs)
+      const missingSince = missingSinceByPeer.get(peer) ?? now()
+      missingSinceByPeer.set(peer, missingSince, missingTtlMs)
       if (now() - missingSince < dayMs) return
       await store.withdraw('activitypub', [{ kind: 'end_relations', peer }])
       system.log.info({ peer }, 'relations ended: for a day there has been no such peer')
     },
   } as const
 
-  return peer => share(peer, () => check(peer).catch(error => logFailure(system.log, peer, error)))
+  return peer => singleFlight(peer, () => check(peer).catch(error => logFailure(system.log, peer, error)))
 }
 
 /** Logs a check that failed. The next failed delivery repeats it. */

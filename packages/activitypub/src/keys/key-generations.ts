@@ -16,8 +16,8 @@ export function secretName(path: string, name: SecretName, generation = 1): stri
 }
 
 /**
- * Creates the access to the generations of keys. Generations are only added, never changed. Each has three secrets and takes effect with the last
- * of them, its time. A generation that revokes those before it has a further secret, and so has one whose keys have an ending in their names.
+ * Creates the access to the generations of keys. Generations are only added, never changed. Each has three secrets. The last one, its creation
+ * time, makes it effective. A generation that revokes its predecessors, or whose key ids have a suffix, has one more.
  */
 export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSecret'>, now: () => number) {
   const makeTime = async () => isoTime(now())
@@ -121,7 +121,7 @@ export interface SigningKey {
 }
 
 export interface ActorKeys extends KeyPairs {
-  /** The keys that the actor lists, newest first: the current keys, and those that signed until lately. */
+  /** The keys in the actor document, newest first: the current ones and recently replaced ones. */
   readonly listedKeys: readonly KeyPairs[]
   /** The time at which the first keys were made, and with them the actor; ISO 8601 UTC. */
   readonly actorCreatedAt: string

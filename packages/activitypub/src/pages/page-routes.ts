@@ -10,23 +10,23 @@ import { isOpen } from '../format/visibility.ts'
 import type { PostsDeps } from '../posts/posts.ts'
 import { findPost } from '../posts/posts.ts'
 import { tagKey } from '../text/hashtags.ts'
-import type { PageAgent, RecentDeps } from './cards.ts'
-import { describeAgent, listRecentPosts } from './cards.ts'
-import type { PostCard } from './post-card.ts'
-import { describePost } from './post-card.ts'
+import type { PageAgent, RecentDeps } from './describe-card.ts'
+import { describeAgent, listRecentPosts } from './describe-card.ts'
 import type { PageDeps } from './post-page.ts'
 import { renderMissingPage, renderPostPage, renderTagPage, viewPost } from './post-page.ts'
+import type { PostCard } from './render-card.ts'
+import { describePost } from './render-card.ts'
 
 const feedType = 'application/atom+xml'
 
-export function feedAddress(origin: string, agent: string): string {
+export function feedUrl(origin: string, agent: string): string {
   return `${origin}/agents/${agent}/feed.atom`
 }
 
 /** Renders an agent's public posts as an Atom feed (RFC 4287). `madeAt` (ISO 8601 UTC) is the date of a feed that has no posts. */
 function renderFeed(agent: PageAgent, posts: readonly PostCard[], madeAt: string): string {
   const { name, url = '', icon } = describeAgent(agent)
-  const self = feedAddress(agent.origin, agent.profile.name)
+  const self = feedUrl(agent.origin, agent.profile.name)
   const updated = posts.map(changedAt).sort().at(-1) ?? madeAt
   return `<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
@@ -121,7 +121,7 @@ export function answerPage(
   return context.html(page, status, { ...htmlPageHeaders([icon]), ...publicPageHeaders })
 }
 
-/** Serves the Atom feed of an agent. @throws Rejection `no_recipient`, and like `Readers.admit` */
+/** Serves the Atom feed of an agent. @throws Rejection `no_recipient`, and like `ReadAccess.admit` */
 export async function serveFeed(
   context: Context,
   agent: AgentProfile | undefined,

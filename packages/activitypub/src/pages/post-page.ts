@@ -4,13 +4,13 @@ import { renderHtmlPage } from '@postern/http'
 import type { AgentProfile, LookupStore, ResponseContext } from '@postern/pipeline'
 import { html } from 'hono/html'
 import type { IsBlocked } from '../domains/blocklist.ts'
-import { findWebAddress } from '../format/iri.ts'
+import { findWebUrl } from '../format/iri.ts'
 import { postIri } from '../format/own-iris.ts'
 import type { FoundPost } from '../posts/posts.ts'
 import { idOfPiece } from '../posts/render-post.ts'
-import { describeOwnPost, describePeerPost } from './cards.ts'
-import type { Author, PostCard } from './post-card.ts'
-import { describePost, renderCard } from './post-card.ts'
+import { describeOwnPost, describePeerPost } from './describe-card.ts'
+import type { Author, PostCard } from './render-card.ts'
+import { describePost, renderCard } from './render-card.ts'
 
 /** A public post and its position in the thread. */
 interface PostView {
@@ -97,25 +97,25 @@ const maxReplies = 50
 
 /** Collects a post with its neighbours in the thread, as far as they are public. */
 export async function viewPost(post: FoundPost, profile: AgentProfile, deps: PageDeps): Promise<PostView> {
-  const { answered, visibility } = post
-  const { response, rendering, piece = 0 } = answered
+  const { publishedResponse, visibility } = post
+  const { response, rendering, piece = 0 } = publishedResponse
   const { domain, origin, isBlocked } = deps
-  const names = [idOfPiece(answered, piece)]
+  const names = [idOfPiece(publishedResponse, piece)]
   const context = await deps.store.readResponseContext(response.id, { names, limit: maxReplies })
   const parent = piece === 0 && context.answered ? describePeerPost(context.answered, isBlocked) : undefined
   return {
-    post: describeOwnPost(answered, { profile, domain, origin }),
+    post: describeOwnPost(publishedResponse, { profile, domain, origin }),
     siteName: domain,
     parent,
-    parentUrl: piece > 0 ? idOfPiece(answered, piece - 1) : findParentUrl(post, isBlocked),
-    next: piece + 1 < rendering.pieces ? idOfPiece(answered, piece + 1) : undefined,
+    parentUrl: piece > 0 ? idOfPiece(publishedResponse, piece - 1) : findParentUrl(post, isBlocked),
+    next: piece + 1 < rendering.pieces ? idOfPiece(publishedResponse, piece + 1) : undefined,
     replies: listReplies(context, profile.name, deps),
     isIndexable: visibility === 'public' && profile.isIndexable === true,
   }
 }
 
-function findParentUrl({ answered: { rendering } }: FoundPost, isBlocked: IsBlocked): string | undefined {
-  const address = findWebAddress(rendering.reply?.object)
+function findParentUrl({ publishedResponse: { rendering } }: FoundPost, isBlocked: IsBlocked): string | undefined {
+  const address = findWebUrl(rendering.reply?.object)
   return address && !isBlocked(new URL(address).hostname) ? address : undefined
 }
 

@@ -4,23 +4,23 @@ import type { AgentDirectory, PublicProfile, RelationStore } from '@postern/pipe
 import { html } from 'hono/html'
 import type { ActivityPubConfig } from '../config.ts'
 import { describeInHtml } from '../text/post-html.ts'
-import type { RecentDeps } from './cards.ts'
-import { listRecentPosts } from './cards.ts'
-import { feedAddress } from './page-routes.ts'
-import { renderCard } from './post-card.ts'
+import type { RecentDeps } from './describe-card.ts'
+import { listRecentPosts } from './describe-card.ts'
+import { feedUrl } from './page-routes.ts'
+import { renderCard } from './render-card.ts'
 
 interface ProfileDeps extends RecentDeps {
   readonly store: RecentDeps['store'] & Pick<RelationStore, 'countRelations'>
   readonly agents: Pick<AgentDirectory, 'origin' | 'domain' | 'find'>
   readonly follows: ActivityPubConfig['follows']
-  /** True if agents show their posts to signed requests only, and so to no browser. */
+  /** True if posts require signed requests, so that browsers cannot read them. */
   readonly isSignedOnly: boolean
 }
 
 const maxPosts = 10
 
 /** Creates the reader of an agent's public fediverse profile, for the agent's page. @throws Rejection `no_recipient` */
-export function createPublicProfiles(deps: ProfileDeps): (agent: string) => Promise<PublicProfile> {
+export function createPublicProfileReader(deps: ProfileDeps): (agent: string) => Promise<PublicProfile> {
   const { agents, store, follows, isSignedOnly } = deps
   return async name => {
     const profile = agents.find(name)
@@ -31,7 +31,7 @@ export function createPublicProfiles(deps: ProfileDeps): (agent: string) => Prom
       followers: await store.countRelations({ agent: name, via: 'activitypub', relation: 'follower' }),
       follows,
       posts: posts.map(post => String(html`${renderCard(post, 'listed')}`)),
-      ...(!isSignedOnly && { feed: feedAddress(agents.origin, name) }),
+      ...(!isSignedOnly && { feed: feedUrl(agents.origin, name) }),
     }
   }
 }

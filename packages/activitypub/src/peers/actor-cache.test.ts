@@ -13,7 +13,7 @@ test('createActorCache() keeps known actors despite many unknown names', async (
       asked.push(iri)
       return iri === alice ? { state: 'found', document: { id: alice } } : { state: 'missing' }
     },
-    documents: { fetch: async () => ({ state: 'missing' }), isOpen: () => false, learn: () => {} },
+    documents: { fetch: async () => ({ state: 'missing' }), showsEverything: () => false, recordHostMode: () => {} },
     now: () => time,
   })
   await actors.find(parseIri(alice, 'alice'))
@@ -33,7 +33,7 @@ test('createActorCache() refuses unknown keys when it cannot fetch, and returns 
   const actors = createActorCache({
     fetchDocument: async (iri): Promise<FetchedDocument> =>
       iri === alice ? { state: 'found', document } : { state: 'missing' },
-    documents: { fetch: async () => ({ state: 'missing' }), isOpen: () => false, learn: () => {} },
+    documents: { fetch: async () => ({ state: 'missing' }), showsEverything: () => false, recordHostMode: () => {} },
     now: () => time,
   })
   await actors.find(parseIri(alice, 'alice'))

@@ -11,7 +11,7 @@ import { failureKindOf, fetchActor, isFullActor } from './fetch-actor.ts'
 import { limitFetches } from './fetch-limits.ts'
 import type { FetchActorDeps, SignerDocuments } from './fetched-document.ts'
 
-export type RemoteActors = ReturnType<typeof createActorCache>
+export type ActorCache = ReturnType<typeof createActorCache>
 
 interface ActorCacheDeps extends FetchActorDeps {
   readonly documents: SignerDocuments
@@ -22,39 +22,39 @@ const maxActors = 5_000
 const cacheMs = { result: 86_400_000, refused: 5 * 60_000, unavailable: 30_000, refetched: 60_000 } as const
 
 /** The most fetches a minute that strangers can cause. Each may cost a signature, so the number that start at once is limited too. */
-const fetchLimits = { perHost: 600, total: 6_000, burst: 300 } as const
+const fetchesPerMinute = { perHost: 600, total: 6_000, burst: 300 } as const
 
 export function createActorCache({ fetchDocument, documents, now }: ActorCacheDeps) {
   const { actorsByUrl, store, findCached, knowsKey } = createActorMemory(now)
   const refetched = createExpiringMap<true>(maxActors, now)
   const publicActors = new WeakSet<RemoteActor>()
-  const share = createSingleFlight<ActorLookup>()
-  const shareClaimed = createSingleFlight<ActorLookup>()
-  const countLookUp = limitFetches(fetchLimits, now)
+  const singleFlight = createSingleFlight<ActorLookup>()
+  const claimedSingleFlight = createSingleFlight<ActorLookup>()
+  const fetchLimit = limitFetches(fetchesPerMinute, now)
 
   async function fetchAndCache(iri: Iri): Promise<ActorLookup> {
-    countLookUp.consume(iri.host)
+    fetchLimit.consume(iri.host)
     const cachedActor = actorsByUrl.get(iri.href)
     const result = await fetchActor(iri, fetchDocument)
-    if (cachedActor && publicActors.has(cachedActor)) compare(cachedActor, result)
+    if (cachedActor && publicActors.has(cachedActor)) recordIfPublic(cachedActor, result)
     return store(iri.href, result)
   }
 
   async function fetchClaimed(iri: Iri): Promise<ActorLookup> {
-    countLookUp.consume(iri.host)
+    fetchLimit.consume(iri.host)
     const result = await fetchActor(iri, documents.fetch, actor => publicActors.add(actor))
     return store(iri.href, result)
   }
 
   /** Compares the public version of an actor with the one for signed requests. A host that shows both the same needs no second fetch. */
-  function compare(provisional: RemoteActor, { actor }: ActorLookup): void {
-    if (actor) documents.learn(provisional.host, isDeepStrictEqual(actor, provisional))
+  function recordIfPublic(provisional: RemoteActor, { actor }: ActorLookup): void {
+    if (actor) documents.recordHostMode(provisional.host, isDeepStrictEqual(actor, provisional))
     else actorsByUrl.delete(provisional.id)
   }
 
   /** Returns true if the host showed the actor without our signature, and may show a signed request more or nothing. */
   const isProvisional = (actor: RemoteActor) =>
-    publicActors.has(actor) && !(documents.isOpen(actor.host) && isFullActor(actor))
+    publicActors.has(actor) && !(documents.showsEverything(actor.host) && isFullActor(actor))
 
   return {
     /**
@@ -64,21 +64,21 @@ export function createActorCache({ fetchDocument, documents, now }: ActorCacheDe
     async find(iri: Iri): Promise<RemoteActor | undefined> {
       const result = findCached(iri.href)
       const isEnough = result && !(result.actor && isProvisional(result.actor))
-      return actorOrThrow(isEnough ? result : await share(iri.href, () => fetchAndCache(iri)))
+      return actorOrThrow(isEnough ? result : await singleFlight(iri.href, () => fetchAndCache(iri)))
     },
     /** Finds the actor whom a signer claims to be. A provisional actor is enough to reject the claim. @throws like `find` */
     async findClaimed(iri: Iri): Promise<RemoteActor | undefined> {
-      return actorOrThrow(findCached(iri.href) ?? (await shareClaimed(iri.href, () => fetchClaimed(iri))))
+      return actorOrThrow(findCached(iri.href) ?? (await claimedSingleFlight(iri.href, () => fetchClaimed(iri))))
     },
     isProvisional,
     /** Returns true if the cache has a result for this IRI, which may be a provisional actor or a failure. */
     knows: (iri: Iri) => findCached(iri.href) !== undefined,
-    checkKey: createKeyCheck(knowsKey, countLookUp),
+    checkKey: createKeyCheck(knowsKey, fetchLimit),
     /** Fetches an actor again, unless its last fetch was recent or it is deleted. @throws like `find` */
     async refresh(iri: Iri): Promise<RemoteActor | undefined> {
       if (refetched.get(iri.href)) return undefined
       refetched.set(iri.href, true, cacheMs.refetched)
-      return actorOrThrow(await share(iri.href, () => fetchAndCache(iri)))
+      return actorOrThrow(await singleFlight(iri.href, () => fetchAndCache(iri)))
     },
     /** Returns true if the origin of an actor recently answered that it is deleted (410). */
     isGone: (iri: Iri) => findCached(iri.href)?.state === 'gone',
@@ -86,12 +86,12 @@ export function createActorCache({ fetchDocument, documents, now }: ActorCacheDe
 }
 
 /**
- * Creates a check that refuses an unknown key while no fetch is free. The body of its request is then not worth reading, because its signer cannot be
- * found. The check throws a Rejection `rate_limited`.
+ * Creates a check that refuses unknown keys while the fetch limit is exhausted. Without a fetch the signer cannot be found, so reading the body would
+ * be wasted. The check throws a Rejection `rate_limited`.
  */
-function createKeyCheck(knowsKey: (keyId: string) => boolean, countLookUp: Pick<RateLimit, 'check'>) {
+function createKeyCheck(knowsKey: (keyId: string) => boolean, fetchLimit: Pick<RateLimit, 'check'>) {
   return (keyId: string): void => {
-    if (!knowsKey(keyId)) countLookUp.check(findHost(keyId) ?? '')
+    if (!knowsKey(keyId)) fetchLimit.check(findHost(keyId) ?? '')
   }
 }
 

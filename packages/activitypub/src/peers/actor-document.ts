@@ -2,10 +2,10 @@
 import type { KeyObject } from 'node:crypto'
 import { Undeliverable } from '@postern/message'
 import type { Iri } from '../format/iri.ts'
-import { findWebAddress, isOnOrigin } from '../format/iri.ts'
+import { findWebUrl, isOnOrigin } from '../format/iri.ts'
 import type { JsonObject } from '../format/json-object.ts'
 import { asObject, idOf, idsOf, listOf, readHref, textOf, typeOf } from '../format/json-object.ts'
-import { cleanName } from '../html/read-note.ts'
+import { toSingleLine } from '../html/read-note.ts'
 import { parseMultikey, parsePublicKeyPem } from '../signature/public-keys.ts'
 
 /** The actor of a peer, as its own document describes it. */
@@ -54,8 +54,8 @@ export function parseActor(document: unknown, iri: Iri): RemoteActor {
     sharedInbox: readSharedInbox(json, iri),
     followers: idOf(json.followers),
     username: username && isPlainUsername(username) ? username : undefined,
-    name: cleanName(textOf(json.name)),
-    url: findWebAddress(idOf(listOf(json.url).map(readHref).find(Boolean))),
+    name: toSingleLine(textOf(json.name)),
+    url: findWebUrl(idOf(listOf(json.url).map(readHref).find(Boolean))),
     isAutomated: automatedTypes.has(typeOf(json)),
     aliases: new Set(idsOf(json.alsoKnownAs).filter(isShort).slice(0, maxAliases)),
     icon: readIcon(json.icon),
@@ -102,7 +102,7 @@ function readSharedInbox(json: JsonObject, { origin }: Iri): string | undefined 
 
 function readIcon(value: unknown): RemoteActor['icon'] {
   const [icon] = listOf(value)
-  const url = findWebAddress(idOf(readHref(asObject(icon)?.url ?? icon)))
-  const mediaType = cleanName(textOf(asObject(icon)?.mediaType))
+  const url = findWebUrl(idOf(readHref(asObject(icon)?.url ?? icon)))
+  const mediaType = toSingleLine(textOf(asObject(icon)?.mediaType))
   return url ? { url, ...(mediaType && { mediaType }) } : undefined
 }

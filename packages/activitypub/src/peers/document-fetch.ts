@@ -4,7 +4,7 @@ import { createExpiringMap } from '@postern/limits'
 import type { FetchAnswer, System } from '@postern/message'
 import { parseUrl, Unavailable, Undeliverable } from '@postern/message'
 import type { IsBlocked } from '../domains/blocklist.ts'
-import { isBlockedAddress } from '../domains/blocklist.ts'
+import { isBlockedUrl } from '../domains/blocklist.ts'
 import type { Activity } from '../format/activity.ts'
 import { checkPost, isReadablePost } from '../format/check-post.ts'
 import type { Iri } from '../format/iri.ts'
@@ -37,7 +37,7 @@ const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 
 /** Fetches like `FetchDocument`, until `deadline`, in ms since the epoch. Default: ten seconds from now. */
-export type FetchDocumentBefore = (iri: string, deadlineAt?: number) => Promise<FetchedDocument>
+export type FetchDocumentByDeadline = (iri: string, deadlineAt?: number) => Promise<FetchedDocument>
 
 export function createDocumentFetch({
   system,
@@ -45,7 +45,7 @@ export function createDocumentFetch({
   keys,
   isBlocked,
   instanceActor,
-}: DocumentFetchDeps): FetchDocumentBefore {
+}: DocumentFetchDeps): FetchDocumentByDeadline {
   const now = () => system.now()
   const sendWithKnownKey = createKnownKeySend(send, now)
 
@@ -67,7 +67,7 @@ export function createDocumentFetch({
 
 /** Refuses an IRI on a blocked host. @throws Undeliverable */
 export function refuseBlocked(iri: string, isBlocked: IsBlocked): void {
-  if (isBlockedAddress(iri, isBlocked)) throw new Undeliverable('Cannot fetch document: its host is blocked')
+  if (isBlockedUrl(iri, isBlocked)) throw new Undeliverable('Cannot fetch document: its host is blocked')
 }
 
 interface RedirectDeps {
@@ -149,7 +149,7 @@ const ownerCacheMs = 86_400_000
 /** The most look-ups of keys a minute that strangers can cause. */
 const keyFetchLimits = { perHost: 120, total: 1_200 } as const
 
-export function createKeyOwners({ documents, now }: KeyOwnerDeps): FindKeyOwner {
+export function createKeyOwnerFinder({ documents, now }: KeyOwnerDeps): FindKeyOwner {
   const owners = createExpiringMap<Iri>(maxKeys, now)
   const countFetch = limitFetches(keyFetchLimits, now)
 
@@ -187,7 +187,7 @@ export type FetchCreatedPost = (activity: Activity) => Promise<JsonObject | unde
 /** The most posts a minute that strangers can make us fetch. */
 const postFetchLimits = { perHost: 60, total: 600 } as const
 
-export function createCreatedPosts({ fetchDocument, now }: FetchActorDeps): FetchCreatedPost {
+export function createCreatedPostFetch({ fetchDocument, now }: FetchActorDeps): FetchCreatedPost {
   const countFetch = limitFetches(postFetchLimits, now)
   return async function fetchCreatedPost({ json, actor }) {
     const id = textOf(json.object)

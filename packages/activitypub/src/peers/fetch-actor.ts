@@ -22,7 +22,7 @@ export async function fetchActor(
     const result = await fetchDocument(iri.href)
     if (result.state !== 'found') return { state: result.state }
     const actor = parseActor(result.document, iri)
-    if (result.isForAll) onPublicActor?.(actor)
+    if (result.isPublic) onPublicActor?.(actor)
     return { actor }
   } catch (error) {
     if (error instanceof Unavailable || error instanceof Undeliverable) return { error }

@@ -1,8 +1,8 @@
 // Defines the outcome of fetching a document from another server.
 
 /**
- * A document, or the statement of its origin that there is none: `gone` for one that was there (410), `missing` for one
- * that is not (404).
+ * A fetched document, or the origin's answer that it does not exist: `gone` if it was deleted (410), `missing` if it is
+ * unknown (404).
  */
 export type FetchedDocument =
   | { readonly state: 'found'; readonly document: unknown }
@@ -24,16 +24,16 @@ export interface SignerDocuments {
   /** Fetches a document, first without a signature. @throws like `FetchDocument` */
   fetch(iri: string): Promise<SignerDocument>
   /**
-   * Returns true if a host has lately shown everybody the same as us. Otherwise, a document that it shows to everybody is not enough to admit
-   * anybody.
+   * Returns true if a host recently showed the same documents with and without our signature. Otherwise its unsigned documents are not enough to
+   * admit a sender.
    */
-  isOpen(host: string): boolean
-  /** Stores the result of the comparison for a host. */
-  learn(host: string, isOpen: boolean): void
+  showsEverything(host: string): boolean
+  /** Records whether a host shows everything without our signature. */
+  recordHostMode(host: string, showsEverything: boolean): void
 }
 
-/** A document of a possible signer. `isForAll` means that the host showed it without our signature. */
-export type SignerDocument = FetchedDocument & { readonly isForAll?: true }
+/** A document of a possible signer. `isPublic` means that the host showed it without our signature. */
+export type SignerDocument = FetchedDocument & { readonly isPublic?: true }
 
 export interface FetchActorDeps {
   readonly fetchDocument: FetchDocument

@@ -1,9 +1,9 @@
-// Ignores the faults of a peer.
+// Turns a peer's faults into `undefined`.
 import type { Rejection, Unavailable, Undeliverable } from '@postern/message'
 
 type PeerFault = typeof Unavailable | typeof Undeliverable | typeof Rejection
 
-/** Returns the result of `query`, or undefined if it throws one of these faults, which are a peer's. */
+/** Returns the result of `query`, or undefined if it throws one of `faults`. */
 export async function ignoreFaults<Found>(
   faults: readonly PeerFault[],
   query: () => Promise<Found>,

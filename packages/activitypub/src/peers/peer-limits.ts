@@ -13,7 +13,7 @@ const maxHosts = 5_000
 /** Creates the cache. The length is only a hint for splitting long responses. */
 export function createPeerLimits({ fetch, now }: Pick<System, 'fetch' | 'now'>) {
   const lengths = createExpiringMap<number>(maxHosts, now)
-  const share = createSingleFlight<void>()
+  const singleFlight = createSingleFlight<void>()
 
   async function fetchLimits(host: string): Promise<void> {
     const { length, isKnown } = await fetchPostLength(host, { fetch, now })
@@ -25,7 +25,7 @@ export function createPeerLimits({ fetch, now }: Pick<System, 'fetch' | 'now'>) 
     findPostLength: (host: string) => lengths.get(host) ?? defaultPostChars,
     /** Asks the host unless it was asked lately. Concurrent calls share one request. It never throws. */
     async refresh(host: string): Promise<void> {
-      if (lengths.get(host) === undefined) await share(host, () => fetchLimits(host))
+      if (lengths.get(host) === undefined) await singleFlight(host, () => fetchLimits(host))
     },
   }
 }

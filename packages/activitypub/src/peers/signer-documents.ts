@@ -5,7 +5,7 @@ import { Rejection } from '@postern/message'
 import type { IsBlocked } from '../domains/blocklist.ts'
 import { findHost } from '../format/iri.ts'
 import { activityAccept } from '../format/media-types.ts'
-import type { FetchDocumentBefore } from './document-fetch.ts'
+import type { FetchDocumentByDeadline } from './document-fetch.ts'
 import {
   DocumentRefused,
   documentTimeoutMs,
@@ -19,7 +19,7 @@ import type { FetchedDocument, SignerDocuments } from './fetched-document.ts'
 
 interface SignerDocumentDeps {
   readonly system: Pick<System, 'now' | 'fetch'>
-  readonly fetchSigned: FetchDocumentBefore
+  readonly fetchSigned: FetchDocumentByDeadline
   readonly isBlocked: IsBlocked
 }
 
@@ -28,35 +28,35 @@ const hostModeTtlMs = 86_400_000
 /** The statuses that request a signature (GoToSocial, Mastodon's secure mode, Akkoma, Sharkey: 401). */
 const signatureRequiredStatuses: ReadonlySet<number> = new Set([401, 403])
 /**
- * The most checks a minute whether a host hides from everybody what it shows to us. No host is known to do so, and forged names must not make us
+ * The limits, per minute, of the checks for hosts that show a document only to us. No host is known to do so, and forged names must not make us
  * sign.
  */
-const recheckLimits = { perHost: 3, total: 30 } as const
+const rechecksPerMinute = { perHost: 3, total: 30 } as const
 
 export function createSignerDocuments({ system, fetchSigned, isBlocked }: SignerDocumentDeps): SignerDocuments {
   const now = () => system.now()
-  const fetchOpenly = createOpenFetch(system)
+  const fetchUnsigned = createUnsignedFetch(system)
   const signedOnlyHosts = createExpiringMap<true>(maxHosts, now)
-  const openHosts = createExpiringMap<true>(maxHosts, now)
-  const countRecheck = limitFetches(recheckLimits, now)
+  const publicHosts = createExpiringMap<true>(maxHosts, now)
+  const recheckLimit = limitFetches(rechecksPerMinute, now)
 
-  function learn(host: string, isOpen: boolean): void {
-    const [currentHosts, otherHosts] = isOpen ? [openHosts, signedOnlyHosts] : [signedOnlyHosts, openHosts]
+  function recordHostMode(host: string, showsEverything: boolean): void {
+    const [currentHosts, otherHosts] = showsEverything ? [publicHosts, signedOnlyHosts] : [signedOnlyHosts, publicHosts]
     currentHosts.set(host, true, hostModeTtlMs)
     otherHosts.delete(host)
   }
 
-  /** Fetches a document with our signature. A host that shows something only to us is strict, regardless of its response to others. */
-  async function fetchSignedAndCompare(iri: string, host: string, deadlineAt: number): Promise<FetchedDocument> {
+  /** Fetches a document with our signature. A host that shows it only with the signature counts as strict, whatever status it sends without one. */
+  async function fetchSignedAndRecord(iri: string, host: string, deadlineAt: number): Promise<FetchedDocument> {
     const result = await fetchSigned(iri, deadlineAt)
-    if (result.state === 'found') learn(host, false)
+    if (result.state === 'found') recordHostMode(host, false)
     return result
   }
 
   function mayRecheck(host: string): boolean {
-    if (openHosts.get(host)) return false
+    if (publicHosts.get(host)) return false
     try {
-      countRecheck.consume(host)
+      recheckLimit.consume(host)
       return true
     } catch (error) {
       if (error instanceof Rejection) return false
@@ -70,23 +70,23 @@ export function createSignerDocuments({ system, fetchSigned, isBlocked }: Signer
       const host = findHost(iri) ?? ''
       const deadlineAt = now() + documentTimeoutMs
       if (signedOnlyHosts.get(host)) return fetchSigned(iri, deadlineAt)
-      const result = await fetchOpenly(iri, deadlineAt)
+      const result = await fetchUnsigned(iri, deadlineAt)
       if (result === undefined) {
-        learn(host, false)
+        recordHostMode(host, false)
         return fetchSigned(iri, deadlineAt)
       }
-      if (!(result instanceof DocumentRefused) && result.state !== 'missing') return { ...result, isForAll: true }
-      if (mayRecheck(host)) return fetchSignedAndCompare(iri, host, deadlineAt)
+      if (!(result instanceof DocumentRefused) && result.state !== 'missing') return { ...result, isPublic: true }
+      if (mayRecheck(host)) return fetchSignedAndRecord(iri, host, deadlineAt)
       if (result instanceof DocumentRefused) throw result
       return result
     },
-    isOpen: host => openHosts.get(host) === true,
-    learn,
+    showsEverything: host => publicHosts.get(host) === true,
+    recordHostMode,
   }
 }
 
 /** Creates the fetch of documents that a host shows to everybody. It returns undefined if the host requires a signature. */
-function createOpenFetch(system: SignerDocumentDeps['system']) {
+function createUnsignedFetch(system: SignerDocumentDeps['system']) {
   function get(url: string, timeoutMs: number): Promise<FetchAnswer> {
     return system.fetch(url, { headers: { accept: activityAccept }, timeoutMs, maxBytes: maxDocumentBytes })
   }

@@ -2,7 +2,7 @@
 import { Rejection, Unavailable, Undeliverable } from '@postern/message'
 import type { Iri } from '../format/iri.ts'
 import type { RequestSignature } from '../signature/request-signature.ts'
-import type { RemoteActors } from './actor-cache.ts'
+import type { ActorCache } from './actor-cache.ts'
 import type { RemoteActor } from './actor-document.ts'
 import { signatureRefusedStatus } from './known-key.ts'
 
@@ -39,7 +39,7 @@ interface SignerClaim {
 }
 
 /** Finds the actor whom a signer claims to be. It returns undefined if the actor is deleted. @throws Rejection, Unavailable */
-export function findSigner(iri: Iri, actors: Pick<RemoteActors, 'findClaimed'>): Promise<RemoteActor | undefined> {
+export function findSigner(iri: Iri, actors: Pick<ActorCache, 'findClaimed'>): Promise<RemoteActor | undefined> {
   return toPeerFault(() => actors.findClaimed(iri))
 }
 
@@ -50,7 +50,7 @@ export function findSigner(iri: Iri, actors: Pick<RemoteActors, 'findClaimed'>):
  */
 export async function proveSigner(
   claim: SignerClaim,
-  actors: Pick<RemoteActors, 'find' | 'refresh' | 'isProvisional'>,
+  actors: Pick<ActorCache, 'find' | 'refresh' | 'isProvisional'>,
 ): Promise<RemoteActor> {
   const { iri, actor } = claim
   const fault = findFault(claim)
@@ -59,7 +59,7 @@ export async function proveSigner(
   return fault ? proveBy((await toPeerFault(() => actors.refresh(iri))) ?? actor, claim) : actor
 }
 
-async function requireActorShownToUs(iri: Iri, actors: Pick<RemoteActors, 'find'>): Promise<RemoteActor> {
+async function requireActorShownToUs(iri: Iri, actors: Pick<ActorCache, 'find'>): Promise<RemoteActor> {
   const actor = await toPeerFault(() => actors.find(iri))
   if (!actor) throw new Rejection('signature_invalid', 'Cannot verify activity: its host does not show us its actor')
   return actor

@@ -20,7 +20,7 @@ import type {
   ReplyTarget,
   Revision,
 } from '../format/post-data.ts'
-import { readRendering, readReplyTarget, toJson } from '../format/targets.ts'
+import { readRendering, readReplyTarget, toStoredJson } from '../format/targets.ts'
 import { isOpen } from '../format/visibility.ts'
 import { activityStreams, publicCollection } from '../format/vocabulary.ts'
 import { mentionLength } from '../text/mention.ts'
@@ -71,7 +71,7 @@ function addressPost(
     broadcasts: broadcastPieces(rendering),
     aliases: aliasesOf(postIri(origin, agent, response.id), pieces),
     isListed: isOpen(visibility),
-    rendering: toJson(rendering),
+    rendering: toStoredJson(rendering),
   }
 }
 
@@ -101,14 +101,14 @@ function destinationsOf(
 ): readonly Destination[] {
   const { reply, visibility } = rendering
   const mentions = selectMentions(response, rendering, { ownAddresses, author: reply?.address })
-  return reply ? replyDestinations(reply, mentions, isOpen(visibility)) : mentionDestinations(mentions)
+  return reply ? replyDestinations(reply, mentions, { isPublic: isOpen(visibility) }) : mentionDestinations(mentions)
 }
 
 function broadcastPieces({ visibility, pieces }: Rendering, revision?: Revision): readonly PlannedBroadcast[] {
   if (visibility === 'direct') return []
   return Array.from({ length: pieces }, (_, piece) => {
     const target = { ...(piece > 0 && { piece }), ...(revision && { revision }) }
-    return { relation: 'follower', target: toJson(target) }
+    return { relation: 'follower', target: toStoredJson(target) }
   })
 }
 
@@ -130,7 +130,7 @@ function addressReaction(
   if (!isBoost) return { deliveries: [deliverTo({ inbox, peer: actor }, handshake)], aliases: [], broadcasts: [] }
   // A boost is public, so one copy is enough for the author and all followers on the author's server.
   const destination = sharedInbox ? { inbox: sharedInbox } : { inbox, peer: actor }
-  const broadcast = { relation: 'follower', target: toJson({ handshake, except: destination.inbox }) } as const
+  const broadcast = { relation: 'follower', target: toStoredJson({ handshake, except: destination.inbox }) } as const
   return { deliveries: [deliverTo(destination, handshake)], aliases: [], broadcasts: [broadcast] }
 }
 
@@ -139,7 +139,7 @@ function deliverTo(
   handshake: Json,
 ): PlannedDelivery {
   const { inbox, peer } = destination
-  return { to: inbox, ...(peer && { peer }), target: toJson({ handshake, ...destination }) }
+  return { to: inbox, ...(peer && { peer }), target: toStoredJson({ handshake, ...destination }) }
 }
 
 /**
@@ -157,7 +157,7 @@ export function expandToFollowers(
     const to = sharedInbox ?? inbox
     // A delivery for many belongs to no peer: one peer that blocks the agent must not stop it for the others.
     const peerMember = sharedInbox ? {} : { peer }
-    return to && to !== excludedInbox ? [{ to, target: toJson({ inbox: to, ...peerMember }), ...peerMember }] : []
+    return to && to !== excludedInbox ? [{ to, target: toStoredJson({ inbox: to, ...peerMember }), ...peerMember }] : []
   })
 }
 

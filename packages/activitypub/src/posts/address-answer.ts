@@ -3,7 +3,7 @@ import type { ShowRequirement } from '@postern/message'
 import type { Addressing, AnsweredTurn } from '@postern/pipeline'
 import { postIri } from '../format/own-iris.ts'
 import type { Rendering } from '../format/post-data.ts'
-import { readReplyTarget, toJson } from '../format/targets.ts'
+import { readReplyTarget, toStoredJson } from '../format/targets.ts'
 import { isOpen, replyVisibility } from '../format/visibility.ts'
 import { mentionLength } from '../text/mention.ts'
 import { countAllowedTextMentions, listOwnAddresses, selectMentions } from '../text/select-mentions.ts'
@@ -44,10 +44,10 @@ export function addressAnswer(
     ...(maxTextMentions > 0 && { callable: maxTextMentions }),
   }
   return {
-    deliveries: addressPieces(pieces, replyDestinations(reply, mentions, isListed)),
+    deliveries: addressPieces(pieces, replyDestinations(reply, mentions, { isPublic: isListed })),
     aliases: aliasesOf(postIri(origin, turn.agent, response.id), pieces),
     isListed,
-    rendering: toJson(rendering),
+    rendering: toStoredJson(rendering),
   }
 }
 

@@ -3,7 +3,7 @@
 import type { PlannedDelivery } from '@postern/pipeline'
 import { activityIri, pieceId } from '../format/own-iris.ts'
 import type { DeliveryDestination, DeliveryTarget, ReplyTarget } from '../format/post-data.ts'
-import { toJson } from '../format/targets.ts'
+import { toStoredJson } from '../format/targets.ts'
 import type { ChosenMentions } from '../text/select-mentions.ts'
 
 /** The destination of one post. */
@@ -17,10 +17,10 @@ export interface Destination {
 export function replyDestinations(
   reply: ReplyTarget,
   mentions: ChosenMentions,
-  isForAll: boolean,
+  { isPublic }: { readonly isPublic: boolean },
 ): readonly Destination[] {
   // The shared inbox is for posts that everyone on that server may see.
-  const inbox = (isForAll ? reply.sharedInbox : undefined) ?? reply.inbox
+  const inbox = (isPublic ? reply.sharedInbox : undefined) ?? reply.inbox
   const author: Destination[] = inbox ? [{ to: inbox, peer: reply.actor, target: { inbox, peer: reply.actor } }] : []
   return [...author, ...mentionDestinations(mentions)]
 }
@@ -43,7 +43,7 @@ export function addressPieces(
 ): readonly PlannedDelivery[] {
   return Array.from({ length: pieces }, (_, piece) =>
     destinations.map(({ to, peer, target }) => {
-      const json = toJson({ ...target, ...(piece > 0 && { piece }), ...overrides } as DeliveryTarget)
+      const json = toStoredJson({ ...target, ...(piece > 0 && { piece }), ...overrides } as DeliveryTarget)
       return { to, ...(peer && { peer }), target: json }
     }),
   ).flat()

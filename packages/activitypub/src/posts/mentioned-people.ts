@@ -3,14 +3,14 @@ import { Rejection, Unavailable, Undeliverable } from '@postern/message'
 import type { Delivery, RelationStore } from '@postern/pipeline'
 import { parseIri } from '../format/iri.ts'
 import type { DeliveryDestination } from '../format/post-data.ts'
-import type { RemoteActors } from '../peers/actor-cache.ts'
+import type { ActorCache } from '../peers/actor-cache.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import type { MentionedPerson } from '../text/mention.ts'
 import type { Handles } from '../webfinger/handles.ts'
 
 interface MentionDeps {
   readonly handles: Pick<Handles, 'resolve'>
-  readonly actors: Pick<RemoteActors, 'find'>
+  readonly actors: Pick<ActorCache, 'find'>
   readonly store: Pick<RelationStore, 'findRelation'>
 }
 
@@ -41,7 +41,7 @@ export async function findMentioned(
 ): Promise<RemoteActor> {
   try {
     const actor = await actors.find(
-      parseIri(await handles.resolve(mention, { isCounted: isNamed }), 'the one mentioned'),
+      parseIri(await handles.resolve(mention, { isRateLimited: isNamed }), 'the one mentioned'),
     )
     if (actor) return actor
   } catch (error) {

@@ -1,27 +1,30 @@
 // Splits a long response into several posts.
 import type { Part } from '@postern/message'
 import type { Rendering } from '../format/post-data.ts'
-import { splitOnce } from '../split/split-parts.ts'
-import { partsToHtmlOnce } from '../text/post-html.ts'
+import { splitPartsCached } from '../split/split-parts.ts'
+import { partsToHtmlCached } from '../text/post-html.ts'
 
 /** Returns the number of posts that parts need. Most responses are short and need no split. */
-export function countPieces(parts: readonly Part[], limit: number): number {
-  const isShort = isBrief(parts) && maxVisible(partsToHtmlOnce({ parts, status: 'completed' })) <= limit
-  return isShort ? 1 : splitOnce(parts, limit).length
+export function countPieces(parts: readonly Part[], limitChars: number): number {
+  const fitsOnePost =
+    isCheapToMeasure(parts) && boundVisibleLength(partsToHtmlCached({ parts, status: 'completed' })) <= limitChars
+  return fitsOnePost ? 1 : splitPartsCached(parts, limitChars).length
 }
 
-/** The most characters of a text that is rendered as HTML to measure it. A longer text needs several posts anyway. */
-const briefChars = 32_768
+/** The longest text that is rendered as HTML to be measured. A longer text needs several posts anyway. */
+const maxMeasuredChars = 32_768
 
-function isBrief(parts: readonly Part[]): boolean {
-  return parts.reduce((length, part) => length + (part.kind === 'text' ? part.content.length : 0), 0) <= briefChars
+function isCheapToMeasure(parts: readonly Part[]): boolean {
+  return (
+    parts.reduce((length, part) => length + (part.kind === 'text' ? part.content.length : 0), 0) <= maxMeasuredChars
+  )
 }
 
 /**
- * Returns an upper bound of the visible characters of our own HTML. A tag counts as at most 3, and an address as 15 more than its shortest form
- * has.
+ * Returns an upper bound of the visible characters of our own HTML. Each tag counts as 3 characters, and each colon adds 15, because a URL
+ * counts as 23 and has at least 8 characters (`https://`).
  */
-function maxVisible(html: string): number {
+function boundVisibleLength(html: string): number {
   return html.replace(/<[^>]*>/g, '   ').length + 15 * (html.split(':').length - 1)
 }
 
@@ -32,7 +35,7 @@ export function partsOfPiece(
   piece: number,
 ): readonly Part[] | undefined {
   if (pieces === 1 || limit === undefined) return piece === 0 ? parts : undefined
-  const split = splitOnce(parts, limit)
+  const split = splitPartsCached(parts, limit)
   // The number of posts of a sent thread does not grow, so its last post contains all further text.
   return piece === pieces - 1 && split.length > pieces ? split.slice(piece).flat() : split[piece]
 }

@@ -14,7 +14,7 @@ import type { PublishedResponse } from './render-post.ts'
 
 export interface PostsDeps {
   readonly store: Pick<LookupStore, 'findResponse'>
-  readonly handles: Pick<Handles, 'recall' | 'confirm'>
+  readonly handles: Pick<Handles, 'findResolved' | 'confirm'>
   readonly origin: string
   readonly fileAddress: PublishedResponse['fileAddress']
   readonly showRequirement?: ShowRequirement | undefined
@@ -22,7 +22,7 @@ export interface PostsDeps {
 
 /** An own post and the check of its readers. */
 export interface FoundPost {
-  readonly answered: PublishedResponse
+  readonly publishedResponse: PublishedResponse
   readonly visibility: Visibility
   /** The time at which the post was withdrawn, ISO 8601 UTC. Undefined if it was not. */
   readonly retractedAt: string | undefined
@@ -50,12 +50,12 @@ export async function findPost(
   const { chosen, named } = selectMentions(response, rendering, reachedPeople)
   const recipients = [...chosen, ...named]
   const mentions = recipients.flatMap(name => {
-    const href = handles.recall(name)
+    const href = handles.findResolved(name)
     return href ? [{ href, name, url: href }] : []
   })
   const pieceExists = partsOfPiece(response.parts, rendering, piece) !== undefined
   return {
-    answered: { ...answered, piece, mentions },
+    publishedResponse: { ...answered, piece, mentions },
     visibility,
     retractedAt: retractedAt ?? (pieceExists ? undefined : editedAt),
     async isFor(reader) {

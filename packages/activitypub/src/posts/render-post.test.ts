@@ -1,7 +1,7 @@
 import type { NormalizedResponse, Part, Visibility } from '@postern/message'
 import { expect, test } from 'vitest'
 import type { ReplyTarget } from '../format/post-data.ts'
-import { readRendering, toJson } from '../format/targets.ts'
+import { readRendering, toStoredJson } from '../format/targets.ts'
 import type { PublishedResponse } from './render-post.ts'
 import { renderCreate, renderNote } from './render-post.ts'
 
@@ -32,7 +32,7 @@ const response: NormalizedResponse = {
 
 /** Returns an answer to `reply` in the form that is rendered. */
 function answerTo(reply: ReplyTarget = target, said: NormalizedResponse = response): PublishedResponse {
-  return { origin, agent: 'echo', response: said, rendering: readRendering(undefined, toJson(reply), said) }
+  return { origin, agent: 'echo', response: said, rendering: readRendering(undefined, toStoredJson(reply), said) }
 }
 
 function renderParts(...parts: Part[]): string {

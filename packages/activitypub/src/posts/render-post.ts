@@ -5,12 +5,12 @@ import type { Rendering, ReplyTarget, Revision } from '../format/post-data.ts'
 import { activityStreams, publicCollection } from '../format/vocabulary.ts'
 import { tagKey } from '../text/hashtags.ts'
 import type { LinkedHtml } from '../text/link-mentions.ts'
-import { linkInline } from '../text/link-mentions.ts'
+import { linkMentionsAndHashtags } from '../text/link-mentions.ts'
 import type { MentionedPerson } from '../text/mention.ts'
 import { renderMention } from '../text/mention.ts'
-import { partsToHtmlOnce } from '../text/post-html.ts'
+import { partsToHtmlCached } from '../text/post-html.ts'
 import { normalizeMentions } from '../text/select-mentions.ts'
-import type { AttachedPart, StoredAddress } from './attachments.ts'
+import type { AttachedPart, StoredFileUrl } from './attachments.ts'
 import { isShown, toDocument } from './attachments.ts'
 import { partsOfPiece } from './pieces.ts'
 
@@ -27,7 +27,7 @@ export interface PublishedResponse {
   readonly mentions?: readonly MentionedPerson[] | undefined
   /** The time of the last edit, ISO 8601 UTC. Absent if there was none. */
   readonly editedAt?: string | undefined
-  readonly fileAddress?: StoredAddress
+  readonly fileAddress?: StoredFileUrl
 }
 
 export type JsonMembers = { readonly [name: string]: Json | undefined }
@@ -130,11 +130,11 @@ function renderText(
   const { origin, agent, response, fileAddress } = published
   const shownParts = parts.filter(part => !(isFile(part) && isShown(part, fileAddress)))
   const status = parts.length > shownParts.length ? 'completed' : response.status
-  const html = partsToHtmlOnce({ parts: shownParts, status })
-  return linkInline(html, {
+  const html = partsToHtmlCached({ parts: shownParts, status })
+  return linkMentionsAndHashtags(html, {
     mentions: mentioned,
     tagIri: tag => tagIri(origin, agent, tag),
-    memoKey: `${origin} ${agent}`,
+    tagIriKey: `${origin} ${agent}`,
   })
 }
 

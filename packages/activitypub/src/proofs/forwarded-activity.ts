@@ -6,7 +6,7 @@ import type { IsBlocked } from '../domains/blocklist.ts'
 import type { Activity } from '../format/activity.ts'
 import { parseIri } from '../format/iri.ts'
 import { idOf } from '../format/json-object.ts'
-import type { RemoteActors } from '../peers/actor-cache.ts'
+import type { ActorCache } from '../peers/actor-cache.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import type { FindKeyOwner } from '../peers/document-fetch.ts'
 import { findProofKey } from '../peers/proof-key.ts'
@@ -18,7 +18,7 @@ import { createProvenActivity } from './proven-activity.ts'
 
 /** The dependencies for finding out who has signed a request. */
 export interface SignerDeps {
-  readonly actors: RemoteActors
+  readonly actors: ActorCache
   readonly findKeyOwner: FindKeyOwner
   readonly isBlocked: IsBlocked
   /** The configured origin that peers sign for. */
@@ -89,7 +89,7 @@ export const digestProof: Proof = { kind: 'digest', verdict: 'pass' }
  * would repeat it after a 401.
  * @throws Rejection `signature_invalid` for any other activity
  */
-export function acceptOnlyDeletion({ type, json, actor }: Activity, actors: RemoteActors): DeletedActor | 'ignored' {
+export function acceptOnlyDeletion({ type, json, actor }: Activity, actors: ActorCache): DeletedActor | 'ignored' {
   if (type === 'Delete' && idOf(json.object) === actor.href)
     return actors.isGone(actor) ? { gone: actor.href } : 'ignored'
   throw new Rejection('signature_invalid', 'Cannot verify activity: its actor is gone')

@@ -15,7 +15,7 @@ import type { Activity } from '../format/activity.ts'
 import { isOnOrigin } from '../format/iri.ts'
 import type { JsonObject } from '../format/json-object.ts'
 import { asObject, listOf, textOf } from '../format/json-object.ts'
-import type { RemoteActors } from '../peers/actor-cache.ts'
+import type { ActorCache } from '../peers/actor-cache.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import { ignoreFaults } from '../peers/peer-faults.ts'
 import { isAhead } from '../signature/signature-checks.ts'
@@ -31,7 +31,7 @@ interface IntegrityClaim {
 }
 
 interface IntegrityDeps {
-  readonly actors: Pick<RemoteActors, 'refresh'>
+  readonly actors: Pick<ActorCache, 'refresh'>
   now(): number
 }
 

@@ -1,8 +1,8 @@
 // Cuts long Markdown into fragments that render correctly on their own.
 import { markdownToPostHtml } from '@postern/markup/markdown'
 import { countText, countVisible } from '../html/visible-length.ts'
-import { countBeginning } from './count-beginning.ts'
-import type { Cut, Fragment, PieceLimits } from './cut-text.ts'
+import { countPrefix } from './count-prefix.ts'
+import type { Cut, Fragment, MaxCharsOfPiece } from './cut-text.ts'
 import { createCut, cutParagraph, cutPlain } from './cut-text.ts'
 import type { BlockKind, SourceBlock } from './source-blocks.ts'
 import {
@@ -26,7 +26,7 @@ export const cutMarkdown: Cut = (markdown, limits) => {
   return carryHeadings(fragments, limits)
 }
 
-type BlockCut = (source: string, limits: PieceLimits, depth: number) => readonly Fragment[]
+type BlockCut = (source: string, limits: MaxCharsOfPiece, depth: number) => readonly Fragment[]
 
 const blockCuts: Readonly<Record<BlockKind, BlockCut>> = {
   blank: cutLines,
@@ -43,13 +43,13 @@ function createBlockCut(depth: number): Cut {
     split: section => readGroups(section, depth, ({ kind }) => kind !== 'blank'),
     measure: countMarkdown,
     separatorLength: gaps.block,
-    cutSmaller: (source, limits) => cutBlock(source, limits, depth),
+    cutOversized: (source, limits) => cutBlock(source, limits, depth),
   })
   return createCut({
     split: source => readGroups(source, depth, createSectionStartCheck()),
     measure: countMarkdown,
     separatorLength: gaps.block,
-    cutSmaller: cutSection,
+    cutOversized: cutSection,
   })
 }
 
@@ -78,14 +78,14 @@ function createSectionStartCheck(): (block: SourceBlock) => boolean {
 }
 
 /** Cuts one block, with the blank lines around it. */
-function cutBlock(source: string, limits: PieceLimits, depth: number): readonly Fragment[] {
+function cutBlock(source: string, limits: MaxCharsOfPiece, depth: number): readonly Fragment[] {
   const block = [...readSourceBlocks(source, depth)].find(({ kind }) => kind !== 'blank')
   const fragments = block ? blockCuts[block.kind](block.source, limits, depth) : []
   return fragments.map(({ text, length }) => ({ text: text && `${text.trimEnd()}\n\n`, length }))
 }
 
 /** Cuts a paragraph. The new beginning of a line must not look like the beginning of a block. */
-function cutLines(source: string, limits: PieceLimits): readonly Fragment[] {
+function cutLines(source: string, limits: MaxCharsOfPiece): readonly Fragment[] {
   const fragments = carryEmphasis(cutParagraph(source, limits))
   const firstIndex = fragments.findIndex(({ text }) => text)
   return fragments.map(({ text, length }, index) => ({
@@ -98,7 +98,7 @@ function escapeBlockStart(text: string): string {
   return isParagraph(text) ? text : text.replace(/^(\s*)(\d*)/, '$1$2\\')
 }
 
-function cutQuote(source: string, limits: PieceLimits, depth: number): readonly Fragment[] {
+function cutQuote(source: string, limits: MaxCharsOfPiece, depth: number): readonly Fragment[] {
   const innerLines = readLines(source).map(line => line.replace(quotePattern, ''))
   return createBlockCut(depth + 1)(innerLines.join(''), limits).map(fragment =>
     wrapLines(fragment, line => `> ${line}`),
@@ -106,9 +106,9 @@ function cutQuote(source: string, limits: PieceLimits, depth: number): readonly 
 }
 
 /** Cuts a list. Items keep their mark, and so their number. The rest of a cut item continues without a mark. */
-function cutList(source: string, limits: PieceLimits, depth: number): readonly Fragment[] {
+function cutList(source: string, limits: MaxCharsOfPiece, depth: number): readonly Fragment[] {
   const cutSmaller: Cut = (item, itemLimits) => cutItem(item, itemLimits, depth)
-  return createCut({ split: readItems, measure: countMarkdown, separatorLength: gaps.line, cutSmaller })(
+  return createCut({ split: readItems, measure: countMarkdown, separatorLength: gaps.line, cutOversized: cutSmaller })(
     numberItems(source),
     limits,
   )
@@ -137,7 +137,7 @@ function beginsItem(line: string): boolean {
   return bulletPattern.test(line) && !indentedPattern.test(line)
 }
 
-function cutItem(item: string, limits: PieceLimits, depth: number): readonly Fragment[] {
+function cutItem(item: string, limits: MaxCharsOfPiece, depth: number): readonly Fragment[] {
   const mark = bulletPattern.exec(item)?.[0] ?? ''
   const [first = '', ...otherLines] = readLines(item)
   const innerText = first.slice(mark.length) + otherLines.map(line => line.replace(indentPattern, '')).join('')
@@ -161,7 +161,7 @@ function wrapLines({ text, length }: Fragment, wrap: (line: string) => string): 
 }
 
 /** Cuts fenced code. Each piece has the same fence as the whole. */
-function cutFence(source: string, limits: PieceLimits): readonly Fragment[] {
+function cutFence(source: string, limits: MaxCharsOfPiece): readonly Fragment[] {
   const [opening = '', ...lines] = readLines(source)
   const mark = fencePattern.exec(opening)?.[1] ?? ''
   const isClosed = lines.length > 0 && (lines.at(-1) ?? '').trim().startsWith(mark)
@@ -174,7 +174,7 @@ function cutFence(source: string, limits: PieceLimits): readonly Fragment[] {
   })
 }
 
-const cutCode = createCut({ split: readLines, measure: countText, separatorLength: 0, cutSmaller: cutPlain })
+const cutCode = createCut({ split: readLines, measure: countText, separatorLength: 0, cutOversized: cutPlain })
 
 /** Lengthens the fence if the code contains it, because a line that was cut may begin with the end of a fence. */
 function lengthenMark(mark: string, code: string): string {
@@ -209,7 +209,7 @@ function isBoldAfter(text: string, wasBold: boolean): boolean {
 }
 
 /** Moves a heading at the end of a piece to the text below it, if that piece has a limit. */
-function carryHeadings(fragments: readonly Fragment[], limits: PieceLimits): readonly Fragment[] {
+function carryHeadings(fragments: readonly Fragment[], limits: MaxCharsOfPiece): readonly Fragment[] {
   const movedFragments = fragments.map(fragment => ({ ...fragment }))
   for (const [index, fragment] of movedFragments.entries()) {
     const nextFragment = movedFragments[index + 1]
@@ -232,5 +232,5 @@ function lastLineOf(text: string): string {
 const gaps = { block: 2, line: 1 } as const
 
 function countMarkdown(source: string, max: number): number {
-  return countBeginning(source, max, (text, maxLength) => countVisible(markdownToPostHtml(text), maxLength))
+  return countPrefix(source, max, (text, maxLength) => countVisible(markdownToPostHtml(text), maxLength))
 }

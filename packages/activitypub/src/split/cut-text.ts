@@ -1,18 +1,18 @@
 // Cuts a text into fragments of limited length, at the coarsest boundaries that fit.
 import { inlineToPostHtml } from '@postern/markup/markdown'
-import { countText, countVisible, readAddresses, readGraphemes } from '../html/visible-length.ts'
-import { countBeginning } from './count-beginning.ts'
+import { countText, countVisible, readGraphemes, splitUnbreakable } from '../html/visible-length.ts'
+import { countPrefix } from './count-prefix.ts'
 
-/** Returns the most characters of the piece with this number. Piece 0 is the one already begun. The last piece has the limit `Infinity`. */
-export type PieceLimits = (piece: number) => number
+/** A function that returns the most characters of a piece. Piece 0 already has some text. The last piece has no maximum (`Infinity`). */
+export type MaxCharsOfPiece = (piece: number) => number
 
 export interface Fragment {
   readonly text: string
   readonly length: number
 }
 
-/** Cuts a text into one fragment for each piece. The first fragment is empty if nothing fits the rest of the first piece. */
-export type Cut = (text: string, limits: PieceLimits) => readonly Fragment[]
+/** A function that cuts a text into one fragment for each piece. The first fragment is empty if nothing fits into the remaining space of piece 0. */
+export type Cut = (text: string, limits: MaxCharsOfPiece) => readonly Fragment[]
 
 /** The units into which texts of one kind are divided, and their lengths. */
 interface CutOptions {
@@ -23,7 +23,7 @@ interface CutOptions {
   /** The length of a separator between two units, which is part of neither. */
   readonly separatorLength: number
   /** The cut for a unit that fits no piece. If it is absent, such a unit is a fragment of its own. */
-  readonly cutSmaller?: Cut | undefined
+  readonly cutOversized?: Cut | undefined
 }
 
 interface GrowingFragment {
@@ -31,8 +31,8 @@ interface GrowingFragment {
   length: number
 }
 
-/** Creates a cut. It adds units to the current piece while they fit, else to the next one. A unit that fits neither is cut by `cutSmaller`. */
-export function createCut({ split, measure, separatorLength, cutSmaller }: CutOptions): Cut {
+/** Creates a cut. It adds units to the current piece while they fit, else to the next one. A unit that fits neither is cut by `cutOversized`. */
+export function createCut({ split, measure, separatorLength, cutOversized }: CutOptions): Cut {
   return function cut(text, limits) {
     const fragments: GrowingFragment[] = [{ text: '', length: 0 }]
     let from = 0
@@ -40,12 +40,12 @@ export function createCut({ split, measure, separatorLength, cutSmaller }: CutOp
       const last = fragments.at(-1) as GrowingFragment
       const lastIndex = fragments.length - 1
       const usedLength = last.text ? last.length + separatorLength : 0
-      const remainingLimits: PieceLimits = piece => limits(lastIndex + piece) - (piece === 0 ? usedLength : 0)
+      const remainingLimits: MaxCharsOfPiece = piece => limits(lastIndex + piece) - (piece === 0 ? usedLength : 0)
       if (remainingLimits(0) === Number.POSITIVE_INFINITY) {
         grow(last, text.slice(from), 0)
         break
       }
-      const [fittingPart, ...otherFragments] = fitUnit(unit, remainingLimits, { measure, cutSmaller })
+      const [fittingPart, ...otherFragments] = fitUnit(unit, remainingLimits, { measure, cutOversized })
       if (fittingPart?.text) grow(last, fittingPart.text, usedLength + fittingPart.length)
       fragments.push(...otherFragments.map(fragment => ({ ...fragment })))
       from += unit.length
@@ -56,8 +56,8 @@ export function createCut({ split, measure, separatorLength, cutSmaller }: CutOp
 
 function fitUnit(
   text: string,
-  limits: PieceLimits,
-  { measure, cutSmaller }: Pick<CutOptions, 'measure' | 'cutSmaller'>,
+  limits: MaxCharsOfPiece,
+  { measure, cutOversized }: Pick<CutOptions, 'measure' | 'cutOversized'>,
 ) {
   const [currentLimit, nextLimit] = [limits(0), limits(1)]
   // The text for the last piece need not be counted in full.
@@ -67,7 +67,7 @@ function fitUnit(
   )
   const fragment: Fragment = { text, length }
   if (length <= currentLimit) return [fragment]
-  return length <= nextLimit || !cutSmaller ? [{ text: '', length: 0 }, fragment] : cutSmaller(text, limits)
+  return length <= nextLimit || !cutOversized ? [{ text: '', length: 0 }, fragment] : cutOversized(text, limits)
 }
 
 function grow(fragment: GrowingFragment, text: string, length: number): void {
@@ -90,31 +90,31 @@ const wordEnd = /(?:\s|[。！？])$/u
 const sentenceEnd = /(?:[.!?…][\p{Pe}\p{Pf}"'*_~`]*\s+|[。！？][\p{Pe}\p{Pf}]*\s*|\n\s*)$/u
 
 /** Yields paragraphs with the blank lines after them. Joined, they are the text again. */
-function readParagraphs(text: string): Generator<string> {
-  return readUntil(blankLine, readMatches(text, linePattern))
+function splitParagraphs(text: string): Generator<string> {
+  return joinUntil(blankLine, listMatches(text, linePattern))
 }
 
 /** Yields words with the space after them. Joined, they are the text again. */
-function readPlainWords(text: string): Generator<string> {
-  return readUntil(wordEnd, readMatches(text, plainToken))
+function splitPlainWords(text: string): Generator<string> {
+  return joinUntil(wordEnd, listMatches(text, plainToken))
 }
 
 /** Yields words of Markdown. A link or emphasized text that is one token is part of one word. */
-function readInlineWords(text: string): Generator<string> {
-  return readUntil(wordEnd, readMatches(text, inlineToken))
+function splitInlineWords(text: string): Generator<string> {
+  return joinUntil(wordEnd, listMatches(text, inlineToken))
 }
 
 /** Yields sentences, joined from words. */
-function readSentences(words: Iterable<string>): Generator<string> {
-  return readUntil(sentenceEnd, words)
+function joinSentences(words: Iterable<string>): Generator<string> {
+  return joinUntil(sentenceEnd, words)
 }
 
-function* readMatches(text: string, pattern: RegExp): Generator<string> {
+function* listMatches(text: string, pattern: RegExp): Generator<string> {
   for (const [piece] of text.matchAll(pattern)) yield piece
 }
 
 /** Joins pieces up to one whose end matches `end`. */
-function* readUntil(end: RegExp, pieces: Iterable<string>): Generator<string> {
+function* joinUntil(end: RegExp, pieces: Iterable<string>): Generator<string> {
   const collected: string[] = []
   for (const piece of pieces) {
     collected.push(piece)
@@ -123,43 +123,43 @@ function* readUntil(end: RegExp, pieces: Iterable<string>): Generator<string> {
   if (collected.length > 0) yield collected.join('')
 }
 
-/** Cuts an overlong word. Addresses in it stay whole, and the rest is cut between grapheme clusters. */
-const cutWord = createCut({ split: readWordPieces, measure: countText, separatorLength: 0 })
-const cutWords = createCut({ split: readPlainWords, measure: countText, separatorLength: 0, cutSmaller: cutWord })
+/** Cuts an overlong word. URLs and `@user@host` in it stay whole, and the rest is cut between grapheme clusters. */
+const cutWord = createCut({ split: splitWord, measure: countText, separatorLength: 0 })
+const cutWords = createCut({ split: splitPlainWords, measure: countText, separatorLength: 0, cutOversized: cutWord })
 
 const cutSentences = createCut({
-  split: text => readSentences(readPlainWords(text)),
+  split: text => joinSentences(splitPlainWords(text)),
   measure: countText,
   separatorLength: 0,
-  cutSmaller: cutWords,
+  cutOversized: cutWords,
 })
 
 const cutInlineWords = createCut({
-  split: readInlineWords,
+  split: splitInlineWords,
   measure: countInline,
   separatorLength: 0,
-  cutSmaller: cutSentences,
+  cutOversized: cutSentences,
 })
 
 /** Cuts plain text: between paragraphs first, then between sentences and lines, then between words. */
 export const cutPlain = createCut({
-  split: readParagraphs,
+  split: splitParagraphs,
   measure: countText,
   separatorLength: 0,
-  cutSmaller: cutSentences,
+  cutOversized: cutSentences,
 })
 
 /** Cuts a paragraph of Markdown. */
 export const cutParagraph = createCut({
-  split: text => readSentences(readInlineWords(text)),
+  split: text => joinSentences(splitInlineWords(text)),
   measure: countInline,
   separatorLength: 0,
-  cutSmaller: cutInlineWords,
+  cutOversized: cutInlineWords,
 })
 
-function* readWordPieces(word: string): Generator<string> {
-  for (const { text, isWhole } of readAddresses(word)) {
-    if (isWhole) yield text
+function* splitWord(word: string): Generator<string> {
+  for (const { text, isUnbreakable } of splitUnbreakable(word)) {
+    if (isUnbreakable) yield text
     else yield* readGraphemes(text)
   }
 }
@@ -168,5 +168,5 @@ function* readWordPieces(word: string): Generator<string> {
 function countInline(text: string, max: number): number {
   const trimmedText = text.trim()
   const count = (beginning: string, maxLength: number) => countVisible(inlineToPostHtml(beginning), maxLength)
-  return countBeginning(trimmedText, max, count) + text.length - trimmedText.length
+  return countPrefix(trimmedText, max, count) + text.length - trimmedText.length
 }

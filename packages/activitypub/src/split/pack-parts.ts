@@ -1,7 +1,7 @@
 // Distributes message parts over pieces of limited length.
 import type { Part, TextPart } from '@postern/message'
 import { readPostText } from '../html/read-note.ts'
-import type { Cut, PieceLimits } from './cut-text.ts'
+import type { Cut, MaxCharsOfPiece } from './cut-text.ts'
 import { cutPlain } from './cut-text.ts'
 
 interface PackOptions {
@@ -25,7 +25,7 @@ export function packParts(parts: readonly Part[], options: PackOptions): readonl
   let usedChars = 0
 
   /** Returns the limits of the pieces from piece `at`, of which `used` characters are in use. */
-  function limitsFrom(pieceIndex: number): PieceLimits {
+  function limitsFrom(pieceIndex: number): MaxCharsOfPiece {
     const remainingChars = maxChars - usedChars - (usedChars > 0 ? gap : 0)
     return piece =>
       pieceIndex + piece >= maxPieces - 1 ? Number.POSITIVE_INFINITY : piece === 0 ? remainingChars : maxChars
@@ -42,7 +42,7 @@ export function packParts(parts: readonly Part[], options: PackOptions): readonl
     usedChars = length
   }
 
-  function addText(part: TextPart, limits: PieceLimits): void {
+  function addText(part: TextPart, limits: MaxCharsOfPiece): void {
     const [firstFragment, ...otherFragments] = cutTextPart(part, limits, options.cutMarkdown)
     if (firstFragment?.part.content) append(firstFragment.part, firstFragment.length)
     for (const { part: nextPart, length } of otherFragments) {
@@ -62,7 +62,7 @@ export function packParts(parts: readonly Part[], options: PackOptions): readonl
 }
 
 /** Cuts a text part. HTML is cut as the text that it displays. */
-function cutTextPart(part: TextPart, limits: PieceLimits, cutMarkdown: Cut | undefined) {
+function cutTextPart(part: TextPart, limits: MaxCharsOfPiece, cutMarkdown: Cut | undefined) {
   const { mime, content } = part
   if (mime === 'text/markdown' && cutMarkdown) {
     const trim = (text: string) => text.replace(/^(?:[ \t]*\n)+/, '').trimEnd()

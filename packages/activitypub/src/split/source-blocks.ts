@@ -3,15 +3,15 @@
 /** The depth at which blocks contain no further blocks, so that everything is a paragraph. */
 const maxDepth = 6
 
-/** The patterns of the first lines of blocks in the source: fenced code here, then list items, quotes, headings and rules. */
+/** Patterns for the first line of each kind of block. */
 export const fencePattern = /^ {0,3}(```+|~~~+)/
 export const bulletPattern = /^( {0,3})([-*+]|\d{1,9}[.)])( +|$)/
 export const quotePattern = /^ {0,3}> ?/
 export const headingPattern = /^ {0,3}#{1,6} +/
 const rulePattern = /^ {0,3}([-*_])( *\1){2,} *$/
-/** The form of a line that belongs to the list item above. */
+/** Matches a line that continues the list item above it. */
 export const indentedPattern = /^ {2,}\S/
-/** The part that is removed from such a line. */
+/** Matches the indent that is removed from such a line. */
 export const indentPattern = /^ {2,4}/
 
 function isOrderedItem(line: string): boolean {
@@ -26,16 +26,16 @@ export interface SourceBlock {
   readonly source: string
 }
 
-/** Finds the end of the block that begins with line `at`. */
+/** A function that finds the end of the block that begins with line `index`. */
 type EndFinder = (lines: readonly string[], index: number) => number
 
 /** The kinds of blocks, in the order in which the HTML writer tries them. */
 const kinds: readonly (readonly [kind: BlockKind, begins: RegExp, end: EndFinder])[] = [
-  ['blank', /^\s*$/, (_, at) => at + 1],
+  ['blank', /^\s*$/, (_, index) => index + 1],
   ['fence', fencePattern, endOfFence],
-  ['heading', headingPattern, (_, at) => at + 1],
-  ['rule', rulePattern, (_, at) => at + 1],
-  ['quote', quotePattern, (lines, at) => endOfRun(lines, at, line => quotePattern.test(line))],
+  ['heading', headingPattern, (_, index) => index + 1],
+  ['rule', rulePattern, (_, index) => index + 1],
+  ['quote', quotePattern, (lines, index) => endOfRun(lines, index, line => quotePattern.test(line))],
   ['list', bulletPattern, endOfList],
 ]
 
@@ -66,7 +66,7 @@ function findKind(line: string, depth: number): (typeof kinds)[number] | undefin
 }
 
 function endOfParagraph(depth: number): EndFinder {
-  return (lines, at) => endOfRun(lines, at, line => findKind(line, depth) === undefined)
+  return (lines, index) => endOfRun(lines, index, line => findKind(line, depth) === undefined)
 }
 
 function endOfFence(lines: readonly string[], index: number): number {
@@ -82,7 +82,7 @@ function endOfList(lines: readonly string[], index: number): number {
   return endOfRun(lines, index, belongs)
 }
 
-/** Finds the first line after `at` that does not continue the block. */
+/** Finds the first line after line `index` that does not continue the block. */
 function endOfRun(lines: readonly string[], index: number, continues: (line: string) => boolean): number {
   let end = index + 1
   while (end < lines.length && continues(withoutEnd(lines[end] ?? ''))) end += 1

@@ -3,18 +3,18 @@ import { memoize } from '@postern/limits'
 import type { Part } from '@postern/message'
 import { countVisible } from '../html/visible-length.ts'
 import { partsToHtml } from '../text/post-html.ts'
-import { countBeginning } from './count-beginning.ts'
+import { countPrefix } from './count-prefix.ts'
 import { cutMarkdown } from './cut-markdown.ts'
 import type { Cut } from './cut-text.ts'
 import { packParts } from './pack-parts.ts'
 
 const maxPieces = 20
-/** The lowest limit of a post. An address and a few words have to fit. */
-const minLimit = 40
+/** The lowest limit of a post. A URL and a few words have to fit. */
+const minChars = 40
 
 /**
- * The shares of the limit that pieces may fill. The second share is used if a piece turns out longer than the sum of its parts, because marks of
- * emphasis or code can change their meaning beside others.
+ * The shares of the limit that pieces may fill. The second share is the fallback for pieces that render longer than the sum of their fragments,
+ * because Markdown marks can change meaning next to others.
  */
 const limitShares = [1, 0.9]
 
@@ -32,7 +32,7 @@ const memoizePieces = memoize<Pieces>({
  * one contains the rest regardless of its length. It is pure.
  */
 export function splitParts(parts: readonly Part[], limit: number): Pieces {
-  const maxChars = Math.max(limit, minLimit)
+  const maxChars = Math.max(limit, minChars)
   if (countParts(parts, maxChars) <= maxChars) return [parts]
   const fits = (candidate: readonly Part[]) => countParts(candidate, maxChars) <= maxChars
   const isAcceptable = (piece: readonly Part[], index: number) =>
@@ -51,7 +51,7 @@ export function splitParts(parts: readonly Part[], limit: number): Pieces {
  * Splits like `splitParts` and caches the result. Each post of a thread is rendered from its piece whenever it is sent or read, and a text that
  * strangers choose may need a second to split.
  */
-export function splitOnce(parts: readonly Part[], limit: number): Pieces {
+export function splitPartsCached(parts: readonly Part[], limit: number): Pieces {
   return memoizePieces(JSON.stringify([limit, parts]), () => splitParts(parts, limit))
 }
 
@@ -61,7 +61,7 @@ function countParts(parts: readonly Part[], max: number): number {
     countVisible(partsToHtml({ parts: candidate, status: 'completed' }), maxLength)
   if (firstPart?.kind !== 'text') return count(parts, max)
   // If the beginning of one long text does not fit, the other parts need not be counted.
-  const beginning = countBeginning(firstPart.content, max, (content, maxLength) =>
+  const beginning = countPrefix(firstPart.content, max, (content, maxLength) =>
     count([{ ...firstPart, content }], maxLength),
   )
   return beginning > max || otherParts.length === 0 ? beginning : count(parts, max)

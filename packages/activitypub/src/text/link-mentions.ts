@@ -1,4 +1,4 @@
-// Writes names and hashtags in the HTML of a post as links.
+// Links mentions and hashtags in the HTML of a post.
 
 import { memoize } from '@postern/limits'
 import { escapeHtml } from '@postern/message'
@@ -7,7 +7,7 @@ import type { MentionedPerson } from './mention.ts'
 import { renderMention } from './mention.ts'
 import { replaceMentionsAndHashtags } from './replace-mentions.ts'
 
-/** The HTML with its names and tags as links, and the names and tags that it has. */
+/** The HTML with its mentions and hashtags as links, and those that it has. */
 export interface LinkedHtml {
   readonly html: string
   /** The tags in order, each once, without `#`. */
@@ -21,14 +21,14 @@ interface LinkOptions {
   readonly mentions: readonly MentionedPerson[]
   tagIri(tag: string): string
   /** The cache key that distinguishes different `tagIri` functions. */
-  readonly memoKey: string
+  readonly tagIriKey: string
 }
 
 const memoizeLinked = memoize<LinkedHtml>({ sizeOf: ({ html }) => html.length })
 
-/** Links the names and tags in HTML. A long text is linked once, however often it is read. It is pure. */
-export function linkInline(html: string, options: LinkOptions): LinkedHtml {
-  return memoizeLinked(JSON.stringify([options.memoKey, options.mentions, html]), () => link(html, options))
+/** Links the mentions and hashtags in HTML. A long text is linked once, however often it is read. It is pure. */
+export function linkMentionsAndHashtags(html: string, options: LinkOptions): LinkedHtml {
+  return memoizeLinked(JSON.stringify([options.tagIriKey, options.mentions, html]), () => link(html, options))
 }
 
 function link(html: string, { mentions, tagIri }: LinkOptions): LinkedHtml {
@@ -51,7 +51,7 @@ function link(html: string, { mentions, tagIri }: LinkOptions): LinkedHtml {
   return { html: unescapeMarkers(linkedHtml), tags: [...tags.values()], mentionedNames: occurringNames }
 }
 
-/** Restores characters that were escaped as character references so that they begin no name and no tag. */
+/** Unescapes `@` and `#` that were escaped so that they start no mention or hashtag. */
 function unescapeMarkers(html: string): string {
   return html.replace(/&#(?:35|64);/g, sign => (sign === '&#35;' ? '#' : '@'))
 }

@@ -4,7 +4,7 @@ import { memoize } from '@postern/limits'
 import { markdownToPostHtml } from '@postern/markup/markdown'
 import type { NormalizedResponse, Part, ResponseStatus, TextPart } from '@postern/message'
 import { escapeHtml } from '@postern/message'
-import { findWebAddress } from '../format/iri.ts'
+import { findWebUrl } from '../format/iri.ts'
 import { sanitizePost } from '../html/sanitize.ts'
 
 type PartWriters = { readonly [Kind in Part['kind']]: (part: Extract<Part, { kind: Kind }>) => string }
@@ -28,7 +28,7 @@ const partWriters: PartWriters = {
 }
 
 /** The text of a response without text, by its status. */
-const stateTexts: Readonly<Record<ResponseStatus, string>> = {
+const placeholderByStatus: Readonly<Record<ResponseStatus, string>> = {
   completed: '',
   input_required: 'More is needed to go on.',
   auth_required: 'Who you are has to be known first.',
@@ -44,18 +44,18 @@ interface PostContent extends Pick<NormalizedResponse, 'status'> {
   readonly parts: readonly Part[]
 }
 
-/** Writes parts like `partsToHtml`, once for posts that are sent and read many times. */
-export function partsToHtmlOnce({ parts, status }: PostContent): string {
+/** Writes parts like `partsToHtml`, and caches the HTML of posts that are sent and read many times. */
+export function partsToHtmlCached({ parts, status }: PostContent): string {
   return memoizeHtml(JSON.stringify([status, parts]), () => partsToHtml({ parts, status }))
 }
 
 /** Writes the parts of a response as HTML. It is pure. */
 export function partsToHtml({ parts, status }: PostContent): string {
   const html = parts.map(renderPart).join('')
-  return html || paragraph(escapeHtml(stateTexts[status]))
+  return html || paragraph(escapeHtml(placeholderByStatus[status]))
 }
 
-/** Writes an agent's description with paragraphs, and with addresses as links. It is pure. */
+/** Writes an agent's description with paragraphs, and with URLs as links. It is pure. */
 export function describeInHtml(description: string): string {
   return partsToHtml({ status: 'completed', parts: [{ kind: 'text', mime: 'text/plain', content: description }] })
 }
@@ -70,24 +70,24 @@ function plainToHtml(text: string): string {
   return text
     .trim()
     .split(/\n{2,}/)
-    .map(block => paragraph(withAddresses(block).replaceAll('\n', '<br>')))
+    .map(block => paragraph(linkUrls(block).replaceAll('\n', '<br>')))
     .join('')
 }
 
-function withAddresses(text: string): string {
+function linkUrls(text: string): string {
   return text
     .split(/(https?:\/\/[^\s<>"']{1,2048})/)
-    .map((piece, index) => (index % 2 === 1 ? linkAddress(piece) : escapeHtml(piece)))
+    .map((segment, index) => (index % 2 === 1 ? linkUrl(segment) : escapeHtml(segment)))
     .join('')
 }
 
-function linkAddress(match: string): string {
-  const address = trimAddress(match)
+function linkUrl(match: string): string {
+  const address = trimUrl(match)
   return linkTo(address, address) + escapeHtml(match.slice(address.length))
 }
 
 /** Removes the end of a sentence from the address in it. */
-function trimAddress(address: string): string {
+function trimUrl(address: string): string {
   const trimmed = address.replace(/[.,;:!?*_~]{1,16}$/, '')
   return trimmed.endsWith(')') && !trimmed.includes('(') ? trimmed.slice(0, -1) : trimmed
 }
@@ -97,7 +97,7 @@ function paragraph(html: string, note?: string, suffix = ''): string {
 }
 
 function linkTo(url: string, label: string): string {
-  const href = findWebAddress(url)
+  const href = findWebUrl(url)
   return href
     ? `<a href="${escapeHtml(href)}" rel="nofollow noopener noreferrer">${escapeHtml(label)}</a>`
     : escapeHtml(label)

@@ -3,8 +3,8 @@ import type { AgentChain, NormalizedResponse } from '@postern/message'
 import { isFinalHop } from '@postern/message'
 import type { Rendering } from '../format/post-data.ts'
 import { isOpen } from '../format/visibility.ts'
-import { readInlineMentions } from './inline-mentions.ts'
 import { normalizeAddress } from './replace-mentions.ts'
+import { readTextReferences } from './text-references.ts'
 
 const maxMentions = 20
 
@@ -18,7 +18,7 @@ export interface ChosenMentions {
 
 /** The people whom a response reaches even without a mention. */
 interface ReachedPeople {
-  /** The names of the agent itself, as `ownNames` returns them. */
+  /** The names of the agent itself, as `listOwnAddresses` returns them. */
   readonly ownAddresses: readonly string[]
   /** The author of the answered post. */
   readonly author?: string | undefined
@@ -41,7 +41,7 @@ export function selectMentions(
   const hosts = new Set(ownAddresses.map(hostOfName))
   if (textMentions?.length === 0) return { chosen, named: [] }
   const allowedNames = textMentions && new Set(textMentions)
-  const peerNames = readInlineMentions(parts).mentions.filter(
+  const peerNames = readTextReferences(parts).mentions.filter(
     name => !hosts.has(hostOfName(name)) && allowedNames?.has(name) !== false,
   )
   return { chosen, named: normalizeMentions(peerNames, [...excluded, ...chosen]).slice(0, remainingMentions) }

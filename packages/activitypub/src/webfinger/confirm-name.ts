@@ -12,7 +12,7 @@ export interface ConfirmedName {
 }
 
 interface ConfirmDeps {
-  readonly lookup: WebFinger
+  readonly webFinger: WebFinger
   isBlocked(host: string): boolean
 }
 
@@ -21,17 +21,17 @@ const unconfirmed: ConfirmedName = { address: undefined }
 /** Confirms the name of an actor. The domain of the name may differ from the actor's host. In that case, the domain must give the same answer. */
 export async function confirmName(
   { id, host, username }: RemoteActor,
-  { lookup, isBlocked }: ConfirmDeps,
+  { webFinger, isBlocked }: ConfirmDeps,
 ): Promise<ConfirmedName> {
   const claimedAddress = username ? parseIfAddress(`${username}@${host}`) : undefined
   if (!claimedAddress) return unconfirmed
-  const response = await lookup.find(claimedAddress)
+  const response = await webFinger.find(claimedAddress)
   const confirmedAddress = parseIfAddress(response.subject ?? '')
   if (response.actor !== id || confirmedAddress?.local !== claimedAddress.local) return unconfirmed
   if (confirmedAddress.domain === claimedAddress.domain) return { address: formatAddress(confirmedAddress) }
   if (isBlocked(confirmedAddress.domain)) return { ...unconfirmed, isBlocked: true }
-  lookup.countElsewhere(host, confirmedAddress.domain)
-  const domainResponse = await lookup.find(confirmedAddress)
+  webFinger.limitRequest(host, confirmedAddress.domain)
+  const domainResponse = await webFinger.find(confirmedAddress)
   const repeatedAddress = parseIfAddress(domainResponse.subject ?? '')
   const isSame =
     domainResponse.actor === id &&
@@ -46,9 +46,9 @@ export function toUnconfirmed(error: unknown): ConfirmedName {
   throw error
 }
 
-export async function findActorIri(address: Address, lookup: WebFinger): Promise<string | undefined> {
+export async function findActorIri(address: Address, webFinger: WebFinger): Promise<string | undefined> {
   try {
-    return (await lookup.find(address)).actor
+    return (await webFinger.find(address)).actor
   } catch (error) {
     if (!(error instanceof Rejection) || error.code === 'rate_limited') throw error
     throw new Undeliverable('Cannot look up address: the answer cannot be read', { cause: error })

@@ -4,7 +4,7 @@ import { createExpiringMap, createSingleFlight } from '@postern/limits'
 import type { System } from '@postern/message'
 import { parseIfAddress, Rejection, Undeliverable } from '@postern/message'
 import type { IsBlocked } from '../domains/blocklist.ts'
-import { isBlockedAddress } from '../domains/blocklist.ts'
+import { isBlockedUrl } from '../domains/blocklist.ts'
 import type { RemoteActor } from '../peers/actor-document.ts'
 import type { ConfirmedName } from './confirm-name.ts'
 import { confirmName, findActorIri, toUnconfirmed } from './confirm-name.ts'
@@ -21,15 +21,17 @@ interface HandleDeps extends Pick<System, 'fetch' | 'now'> {
 }
 
 export function createHandles({ fetch, now, isBlocked }: HandleDeps) {
-  const lookup = createWebFinger({ fetch, now, isBlockedAddress: url => isBlockedAddress(url, isBlocked) })
+  const webFinger = createWebFinger({ fetch, now, isBlockedUrl: url => isBlockedUrl(url, isBlocked) })
   const confirmedNames = createExpiringMap<ConfirmedName>(maxNames, now)
-  const actorsByName = createExpiringMap<string>(maxNames, now)
-  const share = createSingleFlight<ConfirmedName>()
+  const irisByHandle = createExpiringMap<string>(maxNames, now)
+  const singleFlight = createSingleFlight<ConfirmedName>()
 
   async function findConfirmedName(actor: RemoteActor): Promise<ConfirmedName> {
     const cachedName = confirmedNames.get(actor.id)
     if (cachedName) return cachedName
-    const confirmedName = await share(actor.id, () => confirmName(actor, { lookup, isBlocked }).catch(toUnconfirmed))
+    const confirmedName = await singleFlight(actor.id, () =>
+      confirmName(actor, { webFinger, isBlocked }).catch(toUnconfirmed),
+    )
     confirmedNames.set(actor.id, confirmedName, confirmedName.address ? nameCacheMs.confirmed : nameCacheMs.unconfirmed)
     return confirmedName
   }
@@ -46,21 +48,24 @@ export function createHandles({ fetch, now, isBlocked }: HandleDeps) {
       return confirmedName.address
     },
     /**
-     * Returns the IRI of the actor with an address. With `isCounted`, strangers may have chosen the address, so requests to its domain are
+     * Returns the IRI of the actor with this handle. Set `isRateLimited` if a stranger chose the handle, so that requests to its domain are
      * limited.
      * @throws Unavailable, Undeliverable, Rejection `rate_limited`
      */
-    async resolve(text: string, { isCounted }: { readonly isCounted?: boolean | undefined } = {}): Promise<string> {
-      const handle = actorsByName.get(text)
-      if (handle) return handle
-      const address = parseIfAddress(text)
-      if (address && isCounted) lookup.countElsewhere('', address.domain)
-      const actor = address && (await findActorIri(address, lookup))
+    async resolve(
+      handle: string,
+      { isRateLimited }: { readonly isRateLimited?: boolean | undefined } = {},
+    ): Promise<string> {
+      const cachedIri = irisByHandle.get(handle)
+      if (cachedIri) return cachedIri
+      const address = parseIfAddress(handle)
+      if (address && isRateLimited) webFinger.limitRequest('', address.domain)
+      const actor = address && (await findActorIri(address, webFinger))
       if (!actor) throw new Undeliverable('Cannot look up address: it names no actor')
-      actorsByName.set(text, actor, nameCacheMs.confirmed)
+      irisByHandle.set(handle, actor, nameCacheMs.confirmed)
       return actor
     },
-    /** Returns the IRI of the actor with an address, if the address was resolved lately. */
-    recall: (text: string) => actorsByName.get(text),
+    /** Returns the IRI of the actor with this handle, if the handle was resolved lately. */
+    findResolved: (handle: string) => irisByHandle.get(handle),
   }
 }

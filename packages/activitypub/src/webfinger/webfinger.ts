@@ -10,13 +10,13 @@ import { activityJson } from '../format/media-types.ts'
 export type WebFinger = ReturnType<typeof createWebFinger>
 
 interface WebFingerDeps extends Pick<System, 'fetch' | 'now'> {
-  isBlockedAddress(url: string): boolean
+  isBlockedUrl(url: string): boolean
 }
 
-/** The most requests a minute that strangers can cause on a domain that is not theirs: by one host, and by all together. */
-const ceilings = { ofHost: 60, ofAll: 600 } as const
+/** The most requests a minute that strangers can cause to another domain: from one host, and in total. */
+const requestsPerMinute = { perPair: 60, perDomain: 600 } as const
 
-const nameTotalMs = 5_000
+const lookupTimeoutMs = 5_000
 
 const accept = 'application/jrd+json, application/json'
 
@@ -27,33 +27,34 @@ const jrdTypes: ReadonlySet<string | undefined> = new Set(['application/jrd+json
 const actorTypes: ReadonlySet<string | undefined> = new Set([activityJson, 'application/ld+json'])
 
 /** Creates the client of WebFinger. Strangers choose the names, so requests to other domains are limited. */
-export function createWebFinger({ fetch, now, isBlockedAddress }: WebFingerDeps) {
-  const ofHost = createRateLimit({ perMinute: ceilings.ofHost }, now)
-  const ofAll = createRateLimit({ perMinute: ceilings.ofAll }, now)
+export function createWebFinger({ fetch, now, isBlockedUrl }: WebFingerDeps) {
+  const pairLimit = createRateLimit({ perMinute: requestsPerMinute.perPair }, now)
+  const domainLimit = createRateLimit({ perMinute: requestsPerMinute.perDomain }, now)
 
   /**
-   * Fetches a name and follows one redirect, from the domain of the handles to the server (Mastodon's split domain).
+   * Fetches a descriptor. It follows one redirect, because handles may be on another domain than the server (Mastodon's `LOCAL_DOMAIN` and
+   * `WEB_DOMAIN`).
    */
-  async function ask(url: string): Promise<FetchAnswer> {
-    const deadline = now() + nameTotalMs
-    const first = await get(url, deadline)
-    const location = redirectStatuses.has(first.status) ? first.headers.get('location') : null
-    if (location === null) return first
-    const next = parseUrl(location, url)
-    countElsewhere(new URL(url).hostname, next?.hostname ?? '')
-    return get(next?.href ?? '', deadline)
+  async function fetchFollowingRedirect(url: string): Promise<FetchAnswer> {
+    const deadlineAt = now() + lookupTimeoutMs
+    const firstResponse = await get(url, deadlineAt)
+    const location = redirectStatuses.has(firstResponse.status) ? firstResponse.headers.get('location') : null
+    if (location === null) return firstResponse
+    const redirectUrl = parseUrl(location, url)
+    limitRequest(new URL(url).hostname, redirectUrl?.hostname ?? '')
+    return get(redirectUrl?.href ?? '', deadlineAt)
   }
 
-  /** Counts a request to `other` that a name on `host` causes. @throws Rejection `rate_limited` */
-  function countElsewhere(host: string, other: string): void {
-    if (other === host) return
-    ofHost.consume(`${host} ${other}`)
-    ofAll.consume(other)
+  /** Limits the requests to one host that handles on another host cause. @throws Rejection `rate_limited` */
+  function limitRequest(fromHost: string, toHost: string): void {
+    if (toHost === fromHost) return
+    pairLimit.consume(`${fromHost} ${toHost}`)
+    domainLimit.consume(toHost)
   }
 
-  async function get(url: string, deadline: number): Promise<FetchAnswer> {
-    if (isBlockedAddress(url)) throw new Undeliverable('Cannot look up address: its host is blocked')
-    return fetch(url, { headers: { accept }, maxBytes: 64 * 1024, timeoutMs: Math.max(1, deadline - now()) })
+  async function get(url: string, deadlineAt: number): Promise<FetchAnswer> {
+    if (isBlockedUrl(url)) throw new Undeliverable('Cannot look up address: its host is blocked')
+    return fetch(url, { headers: { accept }, maxBytes: 64 * 1024, timeoutMs: Math.max(1, deadlineAt - now()) })
   }
 
   /**
@@ -63,19 +64,20 @@ export function createWebFinger({ fetch, now, isBlockedAddress }: WebFingerDeps)
   async function find(address: Address) {
     const name = `acct:${address.local}@${address.domain}`
     const url = `https://${address.domain}/.well-known/webfinger?resource=${encodeURIComponent(name)}`
-    const answer = await ask(url)
-    if (answer.status >= 500 || answer.status === 429) {
-      throw new Unavailable(`Cannot look up address: the answer is ${answer.status}`)
+    const response = await fetchFollowingRedirect(url)
+    if (response.status >= 500 || response.status === 429) {
+      throw new Unavailable(`Cannot look up address: the answer is ${response.status}`)
     }
-    const type = parseMediaType(answer.headers.get('content-type') ?? '')?.type
-    if (answer.status !== 200 || !jrdTypes.has(type)) throw new Undeliverable('Cannot look up address: it is not known')
-    return readDescriptor(parseBoundedJson(answer.body, { maxDepth: 8, what: 'JRD' }))
+    const type = parseMediaType(response.headers.get('content-type') ?? '')?.type
+    if (response.status !== 200 || !jrdTypes.has(type))
+      throw new Undeliverable('Cannot look up address: it is not known')
+    return readDescriptor(parseBoundedJson(response.body, { maxDepth: 8, what: 'JRD' }))
   }
 
-  return { find, countElsewhere }
+  return { find, limitRequest }
 }
 
-/** Reads the answer about a name (RFC 7033): its canonical form, and its actor. */
+/** Reads a descriptor (RFC 7033): the canonical form of the name, and its actor. */
 function readDescriptor(document: unknown) {
   const json = asObject(document)
   const link = listOf(json?.links)

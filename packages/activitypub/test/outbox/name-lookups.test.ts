@@ -52,11 +52,13 @@ test('a redirect counts like a name (AP-44)', async () => {
 
 test('the gateway resolves at most sixty names a minute on one domain from the text of answers', async () => {
   const { asked, resolve } = openHandles()
-  for (let at = 0; at < 60; at += 1) await resolve(`@u${at}@victim.test`, { isCounted: true })
-  await expect(resolve('@one-more@victim.test', { isCounted: true })).rejects.toMatchObject({ code: 'rate_limited' })
+  for (let at = 0; at < 60; at += 1) await resolve(`@u${at}@victim.test`, { isRateLimited: true })
+  await expect(resolve('@one-more@victim.test', { isRateLimited: true })).rejects.toMatchObject({
+    code: 'rate_limited',
+  })
   expect(asked.get('victim.test')).toBe(60)
   // The limit does not apply to names that an agent chose itself, or to known ones.
   await resolve('@chosen@victim.test')
-  await resolve('@u1@victim.test', { isCounted: true })
+  await resolve('@u1@victim.test', { isRateLimited: true })
   expect(asked.get('victim.test')).toBe(61)
 })

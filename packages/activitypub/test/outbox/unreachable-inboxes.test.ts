@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { createUnreachableInboxes } from '../../src/inboxes/unreachable-inboxes.ts'
+import { createUnreachableInboxHandler } from '../../src/inboxes/unreachable-inboxes.ts'
 
 function openUnreachableInboxes(followers: number) {
   const queries: number[] = []
@@ -14,7 +14,7 @@ function openUnreachableInboxes(followers: number) {
     target: { inbox: '', sharedInbox: `https://evil.test/inbox/${at}` },
     since: 0,
   }))
-  const onGone = createUnreachableInboxes({
+  const onGone = createUnreachableInboxHandler({
     store: {
       async listRelations({ after = 0, limit }) {
         queries.push(after)

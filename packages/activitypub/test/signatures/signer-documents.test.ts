@@ -238,9 +238,9 @@ test('the gateway fetches an actor again with its signature before any use other
   const actors = createActorCache({
     fetchDocument: async id => ({ state: 'found', document: { id, name: 'Ann', inbox: `${id}/inbox` } }),
     documents: {
-      fetch: async id => ({ state: 'found', document: { id }, isForAll: true }),
-      isOpen: host => open.includes(host),
-      learn: (host, isOpen) => void (isOpen && open.push(host)),
+      fetch: async id => ({ state: 'found', document: { id }, isPublic: true }),
+      showsEverything: host => open.includes(host),
+      recordHostMode: (host, isOpen) => void (isOpen && open.push(host)),
     },
     now: () => 0,
   })

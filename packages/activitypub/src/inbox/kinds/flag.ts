@@ -1,6 +1,6 @@
 // Handles `Flag`, by which another server reports an agent or its posts.
 import type { Part } from '@postern/message'
-import { findWebAddress } from '../../format/iri.ts'
+import { findWebUrl } from '../../format/iri.ts'
 import { idsOf, textOf } from '../../format/json-object.ts'
 import { findAgentName, parsePostIri } from '../../format/own-iris.ts'
 import { readPostText } from '../../html/read-note.ts'
@@ -25,7 +25,7 @@ export const flag: ActivityKind = {
 
 function readReport({ proven: { activity } }: ResolvedActivity): readonly Part[] {
   const { text } = readPostText(textOf(activity.json.content) ?? '')
-  const links = idsOf(activity.json.object).flatMap(iri => findWebAddress(iri) ?? [])
+  const links = idsOf(activity.json.object).flatMap(iri => findWebUrl(iri) ?? [])
   return [
     ...eventParts(text ? `Report: ${text}` : 'Report'),
     ...links.map((url): Part => ({ kind: 'link', url, title: 'Reported' })),

@@ -1,12 +1,12 @@
 // Handles reactions to an agent's post: `Like`, `EmojiReact` and `Announce`.
 import type { JsonObject } from '../../format/json-object.ts'
 import { idOf, textOf } from '../../format/json-object.ts'
-import { cleanName } from '../../html/read-note.ts'
+import { toSingleLine } from '../../html/read-note.ts'
 import { eventParts, inThreadOf, targetActor, toIntake } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 import { findOwnPost } from '../activity-kind.ts'
 
-/** Creates the handler of a reaction to a post of this gateway, which the activity names by its id. An embedded copy of the post is never read. */
+/** Creates the handler for reactions to a post of this gateway. The post is found by its id. An embedded copy of it is never read. */
 function reactionTo(describe: (json: JsonObject) => string): ActivityKind {
   return {
     async find({ activity, actor }, lookups) {
@@ -47,6 +47,6 @@ export const announce = reactionTo(() => 'Boosted the post')
 const maxEmoji = 64
 
 function readEmoji({ content, _misskey_reaction }: JsonObject): string | undefined {
-  const emoji = cleanName(textOf(content) ?? textOf(_misskey_reaction))
+  const emoji = toSingleLine(textOf(content) ?? textOf(_misskey_reaction))
   return emoji && emoji.length <= maxEmoji ? emoji : undefined
 }

@@ -71,7 +71,7 @@ const relationsBy: ReadonlyMap<string, readonly RelationKind[]> = new Map([
   ['Block', ['blocked_by']],
 ])
 
-type ToUndoIntake = (resolved: ResolvedActivity, agent: string, earlier: AuthoredMessage | undefined) => Intake
+type ToUndoIntake = (resolved: ResolvedActivity, agent: string, earlierMessage: AuthoredMessage | undefined) => Intake
 
 const undoIntakes: ReadonlyMap<string, ToUndoIntake> = new Map([
   ['Follow', toUnfollowIntake],

@@ -38,7 +38,7 @@ export interface PostCard {
   readonly media: readonly Media[]
 }
 
-/** The most UTF-16 code units of HTML of a post in a list. Of a longer post, a list shows the beginning. */
+/** The longest HTML, in UTF-16 code units, that a list shows in full. A list shows only the beginning of a longer post. */
 const maxListedHtmlChars = 6_000
 
 /** Renders a card. `focus` is the post that the page is about, `near` a neighbour in its thread, and `listed` a post in a list. */
@@ -97,7 +97,7 @@ const maxReadHtmlChars = 4_000
 /** The inline elements, at which a word does not end. */
 const inlineElements: ReadonlySet<string> = new Set('a span strong b em i u del s code'.split(' '))
 
-/** Describes a post in one line of plain text, without the addresses of its links. `words` is sanitized HTML. */
+/** Describes a post in one line of plain text, without the URLs of its links. `contentHtml` is sanitized. */
 export function describePost({
   contentHtml,
   warning,

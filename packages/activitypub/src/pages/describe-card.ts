@@ -3,8 +3,8 @@ import { memoize } from '@postern/limits'
 import type { Part, ShowRequirement } from '@postern/message'
 import type { AgentDirectory, AgentProfile, LookupStore, MessageView } from '@postern/pipeline'
 import type { IsBlocked } from '../domains/blocklist.ts'
-import { isBlockedAddress } from '../domains/blocklist.ts'
-import { findWebAddress } from '../format/iri.ts'
+import { isBlockedUrl } from '../domains/blocklist.ts'
+import { findWebUrl } from '../format/iri.ts'
 import type { JsonObject } from '../format/json-object.ts'
 import { asObject, listOf, textOf } from '../format/json-object.ts'
 import { readReplyTarget } from '../format/targets.ts'
@@ -13,9 +13,9 @@ import { sanitizePost } from '../html/sanitize.ts'
 import { toAnswered } from '../posts/posts.ts'
 import type { PublishedResponse } from '../posts/render-post.ts'
 import { renderNote } from '../posts/render-post.ts'
-import { readInlineMentions } from '../text/inline-mentions.ts'
 import { partsToHtml } from '../text/post-html.ts'
-import type { Author, Media, PostCard } from './post-card.ts'
+import { readTextReferences } from '../text/text-references.ts'
+import type { Author, Media, PostCard } from './render-card.ts'
 
 /** The agent that the pages belong to. */
 export interface PageAgent {
@@ -27,7 +27,7 @@ export interface PageAgent {
 const memoizeSanitized = memoize<string>({ sizeOf: html => html.length })
 
 /** Sanitizes a post once and remembers the result, because people read long answers many times. */
-function sanitizeOnce(content: string): string {
+function sanitizeCached(content: string): string {
   return memoizeSanitized(content, () => sanitizePost(content))
 }
 
@@ -48,8 +48,8 @@ export function describeOwnPost(answered: PublishedResponse, agent: PageAgent): 
     editedAt,
     language: rendering.reply?.language,
     ...(warning !== undefined && { warning }),
-    contentHtml: sanitizeOnce(String(note.content)),
-    tags: readInlineMentions(response.parts).hashtags,
+    contentHtml: sanitizeCached(String(note.content)),
+    tags: readTextReferences(response.parts).hashtags,
     media: listOf(note.attachment)
       .map(asObject)
       .flatMap(json => readMedia(json, agent.origin)),
@@ -64,7 +64,7 @@ function readMedia(json: JsonObject | undefined, origin: string): readonly Media
   return [{ url, mediaType, name: textOf(json?.name) ?? '' }]
 }
 
-/** The most UTF-16 code units that a page shows of one part of a peer's post. The post itself has the rest. */
+/** The most UTF-16 code units that a page shows of each part of a peer's post. It links to the post for the rest. */
 const maxPeerTextChars = 2_000
 
 /**
@@ -74,16 +74,15 @@ const maxPeerTextChars = 2_000
 export function describePeerPost({ message, target }: MessageView, isBlocked: IsBlocked): PostCard | undefined {
   const reply = readReplyTarget(target)
   const isPost = message.kind === undefined || message.kind === 'message' || message.kind === 'edit'
-  if (!isPost || !reply.object || !isOpen(reply.visibility) || isBlockedAddress(reply.actor, isBlocked))
-    return undefined
+  if (!isPost || !reply.object || !isOpen(reply.visibility) || isBlockedUrl(reply.actor, isBlocked)) return undefined
   const handle = reply.address ?? reply.actor
   return {
     author: {
       name: message.sender.display_name ?? handle,
       handle,
-      url: findWebAddress(reply.url ?? reply.actor),
+      url: findWebUrl(reply.url ?? reply.actor),
     },
-    url: findWebAddress(reply.object),
+    url: findWebUrl(reply.object),
     publishedAt: message.received_at,
     language: reply.language,
     ...(reply.summary !== undefined && { warning: reply.summary }),

@@ -1,31 +1,31 @@
-// Lists the names and hashtags in the text of a response.
+// Lists the mentions and hashtags in the text of a response.
 import { memoize } from '@postern/limits'
 import type { Part } from '@postern/message'
 import { maxTags, tagKey } from './hashtags.ts'
-import { partsToHtmlOnce } from './post-html.ts'
+import { partsToHtmlCached } from './post-html.ts'
 import { replaceMentionsAndHashtags } from './replace-mentions.ts'
 
-/** The names and tags in the text of a response, in order, each once. */
-interface InlineMentions {
-  /** The names in the form `@user@host`. */
+/** The mentions and hashtags in the text of a response, in order, each once. */
+interface TextReferences {
+  /** The mentioned people as `@user@host`. */
   readonly mentions: readonly string[]
-  /** The tags without `#`. */
+  /** The hashtags without `#`. */
   readonly hashtags: readonly string[]
 }
 
-const memoizeInlineMentions = memoize<InlineMentions>({
+const memoizeReferences = memoize<TextReferences>({
   sizeOf: ({ mentions, hashtags }) => mentions.join().length + hashtags.join().length,
 })
 
-/** Returns the names and tags in the text of a response, for all of its posts together. It is pure. */
-export function readInlineMentions(parts: readonly Part[]): InlineMentions {
+/** Returns the mentions and hashtags in the text of a response, for all of its posts together. It is pure. */
+export function readTextReferences(parts: readonly Part[]): TextReferences {
   const textParts = parts.filter(part => part.kind === 'text')
-  return memoizeInlineMentions(JSON.stringify(textParts), () =>
-    collectMentions(partsToHtmlOnce({ parts: textParts, status: 'completed' })),
+  return memoizeReferences(JSON.stringify(textParts), () =>
+    collectReferences(partsToHtmlCached({ parts: textParts, status: 'completed' })),
   )
 }
 
-function collectMentions(html: string): InlineMentions {
+function collectReferences(html: string): TextReferences {
   const mentions = new Set<string>()
   const hashtags = new Map<string, string>()
   replaceMentionsAndHashtags(html, {
