@@ -8,6 +8,7 @@ export {
   InvalidAnswer,
   KeyNotMade,
   LeaseLost,
+  maxRetryAfterSeconds,
   Rejection,
   rejectionCodes,
   StateChanged,

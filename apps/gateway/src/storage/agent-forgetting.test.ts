@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { noLog } from '@postern/message'
+import { noLog, Unavailable } from '@postern/message'
 import { openSqliteStore } from '@postern/store'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { parseConfig } from '../config/read-config.ts'
@@ -27,7 +27,7 @@ async function openWatch(forgets: Readonly<Record<string, () => Promise<void>>>)
     return store.records.insert({ kind: 'agent-forgetting', owner: 'gateway', key }, planned)
   }
   return {
-    ...{ plan, forgetting },
+    ...{ plan, forgetting, leave: () => leaving.abort() },
     begin() {
       const watching = forgetting.watch(leaving.signal)
       onTestFinished(async () => {
@@ -71,3 +71,36 @@ test('failed calls wait with their reason', async () => {
   const failed = { agent: 'desk', failures: 1, error: 'no disk', againAt: expect.any(Number) }
   await vi.waitFor(async () => expect(await forgetting.listWaiting()).toEqual([failed]))
 })
+
+test('a forget() that throws at once leaves no promise without a handler', async () => {
+  const unhandled = vi.fn()
+  process.on('unhandledRejection', unhandled)
+  onTestFinished(() => void process.off('unhandledRejection', unhandled))
+  const { plan, begin, forgetting, leave } = await openWatch({
+    desk() {
+      throw new Error('no disk')
+    },
+  })
+  await plan('desk', 'a')
+  begin()
+  await vi.waitFor(async () => expect(await forgetting.listWaiting()).toMatchObject([{ error: 'no disk' }]))
+  leave()
+  await sleep(50)
+  expect(unhandled).not.toHaveBeenCalled()
+})
+
+test.each([1e14, 3 * 86_400, Number.NaN])(
+  'a call is repeated within six hours, although forget() asks for %d s',
+  async retryAfter => {
+    const forget = vi.fn(() => Promise.reject(new Unavailable('later', { retryAfter })))
+    const { plan, begin, forgetting } = await openWatch({ desk: forget })
+    await plan('desk', 'a')
+    begin()
+    await vi.waitFor(async () => expect(await forgetting.listWaiting()).toMatchObject([{ failures: 1 }]))
+    const [{ againAt = 0 } = {}] = await forgetting.listWaiting()
+    expect(againAt - Date.now()).toBeGreaterThan(10_000)
+    expect(againAt - Date.now()).toBeLessThanOrEqual(6 * 3_600_000)
+    await sleep(700)
+    expect(forget).toHaveBeenCalledOnce()
+  },
+)

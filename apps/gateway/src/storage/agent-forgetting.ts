@@ -215,7 +215,9 @@ async function forget({ agent, forgotten }: PlannedCall, { id, signal, log, agen
   const aborted = new Promise<never>((_, reject) =>
     signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
   )
-  await Promise.race([running.forget(forgotten, { id, signal, log }), aborted])
+  // An error that is thrown at once rejects, too, so that the race handles both promises.
+  const forgetting = Promise.try(() => running.forget?.(forgotten, { id, signal, log }))
+  await Promise.race([forgetting, aborted])
 }
 
 function describeFailed(planned: PlannedCall, error: unknown, now: number): PlannedCall {
@@ -225,7 +227,7 @@ function describeFailed(planned: PlannedCall, error: unknown, now: number): Plan
   const reason = error instanceof Error ? error.message : String(error)
   return {
     ...planned,
-    due_at: Math.ceil(now + Math.max(1_000, askedMs ?? pauseMs)),
+    due_at: Math.ceil(now + Math.min(maxRetryMs, Math.max(1_000, askedMs ?? pauseMs))),
     failures,
     error: reason.slice(0, 300).toWellFormed(),
   }

@@ -72,12 +72,12 @@ export async function runTool(tool: Tool, args: unknown, context: ToolTurnContex
 
 /** Ends the wait for a tool with the turn, so that a tool that ignores its signal does not block the turn. */
 async function endWithTurn(runningTool: unknown, signal: AbortSignal): Promise<unknown> {
-  signal.throwIfAborted()
   const { promise, reject } = Promise.withResolvers<never>()
   const abort = () => reject(signal.reason)
+  if (signal.aborted) abort()
   signal.addEventListener('abort', abort, { once: true })
   try {
-    return await Promise.race([runningTool, promise])
+    return await Promise.race([promise, runningTool])
   } finally {
     signal.removeEventListener('abort', abort)
   }

@@ -1,7 +1,5 @@
 // Parses the Retry-After header (RFC 9110 §10.2.3).
-
-/** The longest wait, in seconds. */
-const maxSeconds = 7 * 86_400
+import { maxRetryAfterSeconds } from '@postern/message'
 
 /**
  * Returns the seconds in a `Retry-After` header, from a number or a date (RFC 9110 §10.2.3), at most a week; undefined if it is invalid. `now` is in
@@ -9,8 +7,8 @@ const maxSeconds = 7 * 86_400
  */
 export function parseRetryAfter(header: string | null, now: number): number | undefined {
   if (!header) return undefined
-  if (/^\s*\d{1,9}\s*$/.test(header)) return Math.min(Number(header), maxSeconds)
+  if (/^\s*\d{1,9}\s*$/.test(header)) return Math.min(Number(header), maxRetryAfterSeconds)
   // `Date.parse` accepts nearly anything. An HTTP-date begins with the name of a day.
   const date = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(header) ? Date.parse(header) : Number.NaN
-  return Number.isNaN(date) ? undefined : Math.min(Math.max(0, Math.ceil((date - now) / 1_000)), maxSeconds)
+  return Number.isNaN(date) ? undefined : Math.min(Math.max(0, Math.ceil((date - now) / 1_000)), maxRetryAfterSeconds)
 }

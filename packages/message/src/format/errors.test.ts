@@ -1,6 +1,21 @@
 import { expect, test } from 'vitest'
 import { Rejection, Unavailable } from './errors.ts'
 
+test.each([
+  [30, 30],
+  [0.5, 0.5],
+  [0, 0],
+  [1e14, 604_800],
+  [Number.POSITIVE_INFINITY, undefined],
+  [Number.NaN, undefined],
+  [-1, undefined],
+  ['30', undefined],
+])('errors with the wait %j ask for a wait of %j seconds', (asked, retryAfter) => {
+  const options = { retryAfter: asked as number }
+  expect(new Unavailable('Cannot reach it', options).retryAfter).toBe(retryAfter)
+  expect(new Rejection('rate_limited', 'Cannot take it', options).retryAfter).toBe(retryAfter)
+})
+
 test('a Rejection has no stack, which would slow down floods of refusals, unlike other errors', () => {
   const cause = new Error('why')
   const rejection = new Rejection('malformed', 'Cannot read it: it is empty', { cause })

@@ -17,6 +17,15 @@ export const rejectionCodes = [
 
 export type RejectionCode = (typeof rejectionCodes)[number]
 
+/** The longest wait that anybody may ask for, seconds. */
+export const maxRetryAfterSeconds = 7 * 86_400
+
+/** Returns a wait that can be kept, seconds: at most a week, and undefined if it is no time. Authors of agents and other servers name it. */
+function boundRetryAfter(seconds: unknown): number | undefined {
+  if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds < 0) return undefined
+  return Math.min(seconds, maxRetryAfterSeconds)
+}
+
 /** One faulty member of the peer's document, with its fault. */
 export interface FieldViolation {
   readonly field: string
@@ -26,7 +35,7 @@ export interface FieldViolation {
 export interface RejectionOptions extends ErrorOptions {
   /** The faulty members; safe to show the peer. */
   readonly violations?: readonly FieldViolation[]
-  /** The seconds after which a retry makes sense. */
+  /** The seconds after which a retry makes sense, at most a week. */
   readonly retryAfter?: number
 }
 
@@ -47,7 +56,7 @@ export class Rejection extends Error {
     Error.stackTraceLimit = stackTraceLimit
     this.code = code
     this.violations = options.violations ?? []
-    this.retryAfter = options.retryAfter
+    this.retryAfter = boundRetryAfter(options.retryAfter)
   }
 }
 
@@ -59,7 +68,7 @@ interface FarSideOptions extends ErrorOptions {
 }
 
 interface UnavailableOptions extends FarSideOptions {
-  /** The seconds after which the other server asked us to retry. */
+  /** The seconds after which the other server asked us to retry, at most a week. */
   readonly retryAfter?: number | undefined
   /** True if a party other than the host named the address, so that the answer proves nothing about the host. */
   readonly isHearsay?: boolean
@@ -76,7 +85,7 @@ export class Unavailable extends Error {
 
   constructor(message: string, options: UnavailableOptions = {}) {
     super(message, options)
-    this.retryAfter = options.retryAfter
+    this.retryAfter = boundRetryAfter(options.retryAfter)
     this.status = options.status
     this.replyLine = options.replyLine
     this.isHearsay = options.isHearsay === true
