@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { NormalizedResponse } from '@postern/message'
+import { noLog } from '@postern/message'
 import type { TurnNote } from '../src/ports/records/note.ts'
 import type { Answer } from '../src/ports/records/work/answer.ts'
 import type { Delivery } from '../src/ports/records/work/delivery.ts'
@@ -136,15 +137,13 @@ export function delivery(id: string): Delivery {
   }
 }
 
-export const quietLog = { debug() {}, info() {}, warn() {}, error() {} }
-
 /** Creates a system whose clock stands still unless `now` is given, and whose random bytes are constant. */
 export function createQuietSystem(members: Partial<WorkerSystem> = {}): WorkerSystem {
   return {
     now: () => 0,
     randomBytes: count => new Uint8Array(count),
     sleep: waitReally,
-    log: quietLog,
+    log: noLog,
     ...members,
   }
 }

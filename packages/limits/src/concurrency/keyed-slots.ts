@@ -1,9 +1,9 @@
 // Counts the running tasks of each key, and queues a limited number of others.
 
 export interface SemaphoreOptions {
-  /** The most running tasks for each key. */
+  /** The maximum number of running tasks for each key. */
   readonly maxRunning: number
-  /** The most waiting tasks for each key; a further one is refused. */
+  /** The maximum number of waiting tasks for each key; a further one is refused. */
   readonly maxWaiting: number
 }
 

@@ -2,7 +2,7 @@
 
 import { base58 } from '@scure/base'
 
-/** The most bytes that are decoded. Keys and signatures are short, and decoding takes quadratic time. */
+/** The maximum number of bytes that are decoded. Keys and signatures are short, and decoding takes quadratic time. */
 const maxBytes = 128
 
 /** Returns bytes as base58btc; each leading zero byte becomes a `1`. */

@@ -17,13 +17,13 @@ export type StopFlag = (typeof stopFlags)[number]
 
 /** The limits that stop agents from talking to each other forever. All of them count per thread, except `pairTurns`. */
 export interface LoopLimits {
-  /** The most turns of agents in an hour. */
+  /** The maximum number of turns of agents in an hour. */
   readonly agentTurns: number
-  /** The most turns of one agent with another in an hour, in all threads, because each post may begin a new thread. */
+  /** The maximum number of turns of one agent with another in an hour, in all threads, because each post may begin a new thread. */
   readonly pairTurns: number
-  /** The most turns of agents in a row without a message from a person. */
+  /** The maximum number of turns of agents in a row without a message from a person. */
   readonly turnsWithoutPerson: number
-  /** The most turns in a row with nearly the same text from an agent; other senders may have twice as many. */
+  /** The maximum number of turns in a row with nearly the same text from an agent; other senders may have twice as many. */
   readonly similarTurns: number
 }
 

@@ -96,7 +96,7 @@ export const mentionRelaySchema = z.discriminatedUnion('kind', [
 const agentChainSchema = z.object({
   /** Number of agents that have passed the message on. */
   hop: z.number().int().positive(),
-  /** The most agents that may pass it on; never more than `limits.loop.max_hops`. */
+  /** The maximum number of agents that may pass it on; never more than `limits.loop.max_hops`. */
   max_hops: z.number().int().positive(),
   /** True if the agent must conclude, and must not call another agent. */
   is_final: z.boolean(),

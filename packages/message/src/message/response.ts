@@ -13,7 +13,7 @@ export function isStageName(name: unknown): name is string {
 
 const stageNamePattern = /^[\p{L}\p{N}_.-](?:[\p{L}\p{N}_. -]{0,62}[\p{L}\p{N}_.-])?$/u
 
-/** The most bytes of one answer: its text and its other parts, without the bytes of files. */
+/** The maximum number of bytes of one answer: its text and its other parts, without the bytes of files. */
 export const maxAnswerBytes = 4 * 1024 * 1024
 
 export const responseStatuses = [

@@ -8,7 +8,7 @@ export interface FetchRequest {
   readonly signal?: AbortSignal
   /** The longest time from the first byte sent to the last byte read, in ms; default: 10 000. */
   readonly timeoutMs?: number
-  /** The most decoded bytes of the body that are read; default: 1 MiB. */
+  /** The maximum number of decoded bytes of the body that are read; default: 1 MiB. */
   readonly maxBytes?: number
   /** The maximum number of redirects that are followed, each checked like the first address; default: 0. */
   readonly redirects?: number

@@ -1,7 +1,7 @@
-import { LeaseLost } from '@postern/message'
+import { LeaseLost, noLog } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
 import { sketchChannel } from '../../test/channels.ts'
-import { quietLog } from '../../test/memory-store.ts'
+
 import type { Broadcast, PlannedBroadcast } from '../index.ts'
 import type { Channel } from '../ports/channel/channel.ts'
 import type { Relation } from '../ports/records/relation.ts'
@@ -55,7 +55,7 @@ async function expandTo(listed: readonly Relation[], broadcast: Partial<Broadcas
       },
       channels: [sketchChannel('activitypub', channel)],
       isClosed: () => pages.length >= stopAfter,
-      system: { log: quietLog },
+      system: { log: noLog },
     },
   )
   return { pages, asked, sizes: pages.map(({ to }) => to.length) }
@@ -118,7 +118,7 @@ describe('expandBroadcast()', () => {
       },
       channels: [sketchChannel('activitypub', { actions: { expand: () => [] } })],
       isClosed: () => false,
-      system: { log: quietLog },
+      system: { log: noLog },
     })
     await expect(lost).rejects.toThrow(LeaseLost)
   })
@@ -138,7 +138,7 @@ describe('expandBroadcast()', () => {
       },
       channels: [sketchChannel(held.via, channel)],
       isClosed: () => false,
-      system: { log: { ...quietLog, error } },
+      system: { log: { ...noLog, error } },
     })
     expect(ends).toEqual([true])
     expect(error).toHaveBeenCalledWith(expect.objectContaining({ agent: held.agent }), text)

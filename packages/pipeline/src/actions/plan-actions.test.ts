@@ -1,9 +1,9 @@
 import type { AgentAction, AgentReply, OutgoingAction, Part } from '@postern/message'
-import { Unavailable } from '@postern/message'
+import { noLog, Unavailable } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
 import { ableChannel, acting, addressed, foundMessage, foundResponse, openActBench } from '../../test/act-bench.ts'
 import { describeChannel, sketchChannel } from '../../test/channels.ts'
-import { createQuietSystem, quietLog, turn } from '../../test/memory-store.ts'
+import { createQuietSystem, turn } from '../../test/memory-store.ts'
 import type { AgentActions } from '../ports/agent/agent-context.ts'
 import type { StoredFiles } from '../ports/turn/action-deps.ts'
 import { createActionList, planActions } from './plan-actions.ts'
@@ -19,7 +19,7 @@ const planned = { deliveries: addressed.deliveries, broadcasts: addressed.broadc
 async function planOne(act: AgentAction, sketch: Parameters<typeof openActBench>[0] = {}, via?: 'a2a' | 'email') {
   const warn = vi.fn()
   const error = vi.fn()
-  const bench = openActBench({ ...sketch, log: { ...quietLog, warn, error } })
+  const bench = openActBench({ ...sketch, log: { ...noLog, warn, error } })
   const [plan] = await planActions([act], { ...acting, via, message: 'm1' }, bench.gateway)
   return { ...bench, plan, warn, error }
 }
@@ -202,7 +202,7 @@ describe('planActions() for an unsupported action', () => {
         },
       ],
       messages: { m1: foundMessage(1) },
-      log: { ...quietLog, error },
+      log: { ...noLog, error },
     })
     const plans = await planActions(
       [

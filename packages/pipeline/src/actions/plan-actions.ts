@@ -293,7 +293,7 @@ export interface ActionList extends AgentActions {
   readonly plans?: ActionChecker['plans'] | undefined
 }
 
-/** The most actions in one turn. An agent that does more has a bug. */
+/** The maximum number of actions in one turn. An agent that does more has a bug. */
 const maxActionsPerTurn = 50
 
 /** Creates the list of a turn's actions. With `judge`, the agent learns at once of an impossible action; an impossible post is not collected. */
@@ -369,7 +369,7 @@ async function resolveReference(part: Reference, store: Pick<LookupStore, 'findB
   return { kind: 'text', mime: 'text/plain', content: `\n\n${name}: this file is not stored here.` }
 }
 
-/** The most files that are fetched for one message. */
+/** The maximum number of files that are fetched for one message. */
 const maxFiles = 4
 
 /**

@@ -1,9 +1,9 @@
 import type { AgentAction, Part } from '@postern/message'
-import { refuseAct } from '@postern/message'
+import { noLog, refuseAct } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { acting, addressed, foundMessage, foundResponse, openActBench } from '../../test/act-bench.ts'
 import { sketchChannel } from '../../test/channels.ts'
-import { quietLog, turn } from '../../test/memory-store.ts'
+import { turn } from '../../test/memory-store.ts'
 import { createPublisher, performActions } from './publisher.ts'
 
 const words: Part = { kind: 'text', mime: 'text/markdown', content: 'news' }
@@ -14,7 +14,7 @@ function openPublisher(sketch: Parameters<typeof openActBench>[0] = {}) {
   const { signal } = new AbortController()
   return {
     ...bench,
-    publisher: createPublisher({ actingAgent: acting, gateway: bench.gateway, signal, log: quietLog }),
+    publisher: createPublisher({ actingAgent: acting, gateway: bench.gateway, signal, log: noLog }),
   }
 }
 

@@ -11,9 +11,9 @@ import { quoteNames } from './speaker-names.ts'
 export interface SlidingWindowOptions {
   /** The number of turns at the start of the thread that stay byte for byte the same while it grows, at most half of `maxTurns`; default 2. */
   readonly keepHead?: number
-  /** The most turns; default 40. */
+  /** The maximum number of turns; default 40. */
   readonly maxTurns?: number
-  /** The most UTF-16 code units of text and tool calls; default 48 000. */
+  /** The maximum number of UTF-16 code units of text and tool calls; default 48 000. */
   readonly maxChars?: number
 }
 

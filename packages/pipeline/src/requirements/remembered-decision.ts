@@ -14,7 +14,7 @@ import type { RequirementDecision, RequirementRecord } from '../ports/records/re
 import type { RememberedDecision } from '../ports/store/remembered-store.ts'
 import { rememberedKind } from '../ports/store/remembered-store.ts'
 
-/** The most remembered decisions of one person with one agent. One more replaces the oldest. */
+/** The maximum number of remembered decisions of one person with one agent. One more replaces the oldest. */
 export const maxRememberedDecisions = 50
 
 /** The subject of a remembered decision. Each subject has one decision at most. */

@@ -33,7 +33,7 @@ import type { Turn } from '../ports/records/work/turn.ts'
 import type { RequirementDeps } from '../ports/requirement-claims.ts'
 import type { TurnContext } from '../ports/turn/turn-context.ts'
 
-/** The most requirements in one answer. An agent that makes more of them has a bug. */
+/** The maximum number of requirements in one answer. An agent that makes more of them has a bug. */
 const maxRequirements = 5
 const maxDurationMs = 30 * 86_400_000
 

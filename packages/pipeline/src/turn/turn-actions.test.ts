@@ -1,8 +1,8 @@
 import type { OutgoingAction } from '@postern/message'
-import { Unavailable } from '@postern/message'
+import { noLog, Unavailable } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
 import { addressed } from '../../test/act-bench.ts'
-import { createGate, createQuietSystem, quietLog, turn } from '../../test/memory-store.ts'
+import { createGate, createQuietSystem, turn } from '../../test/memory-store.ts'
 import { channel, expectNeutral, openBench, receivedAt, running } from '../../test/turn-bench.ts'
 import type { Agent, AgentChunk } from '../ports/agent/agent.ts'
 import type { Channel } from '../ports/channel/channel.ts'
@@ -298,7 +298,7 @@ describe('the earlier messages of a thread', () => {
     const warn = vi.fn()
     const { memory, turnContext } = openBench(() => 'hi', {
       channels: [{ ...channel, ...(fetchBackground && { conversations: { fetchBackground } }) } as Channel],
-      system: createQuietSystem({ now: () => receivedAt, log: { ...quietLog, warn } }),
+      system: createQuietSystem({ now: () => receivedAt, log: { ...noLog, warn } }),
     })
     const addBackground = vi.fn(async () => {})
     Object.assign(memory.store, { addBackground })

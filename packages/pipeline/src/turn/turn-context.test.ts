@@ -1,7 +1,7 @@
 import type { EntryChange, NormalizedMessage, Part } from '@postern/message'
-import { plainTextOf } from '@postern/message'
+import { noLog, plainTextOf } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
-import { createGate, createQuietSystem, quietLog, turn } from '../../test/memory-store.ts'
+import { createGate, createQuietSystem, turn } from '../../test/memory-store.ts'
 import { answerTo, expectNeutral, openBench, running } from '../../test/turn-bench.ts'
 import type { AgentChunk } from '../ports/agent/agent.ts'
 import type { Turn } from '../ports/records/work/turn.ts'
@@ -107,7 +107,7 @@ describe('workTurn(), for its agent,', () => {
     const asked = turn(1)
     const file = { kind: 'file', bytes_ref: { kind: 'url', url: 'https://peer.test/a.png' } } as const
     const withFile = { ...asked, content: { ...asked.content, parts: [...asked.content.parts, file] } }
-    await workTurn(withFile, { ...turnContext, system: createQuietSystem({ log: { ...quietLog, info } }) }, running)
+    await workTurn(withFile, { ...turnContext, system: createQuietSystem({ log: { ...noLog, info } }) }, running)
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: '["c1",4,1,1]' }])
     expect(seen?.history).toHaveLength(4)
     expect(seen?.parts).toEqual([{ kind: 'link', url: 'https://agents.test/signed' }])

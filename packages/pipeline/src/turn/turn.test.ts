@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
-import { LeaseLost, Unavailable } from '@postern/message'
+import { LeaseLost, noLog, Unavailable } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
-import { createGate, createQuietSystem, quietLog, turn } from '../../test/memory-store.ts'
+import { createGate, createQuietSystem, turn } from '../../test/memory-store.ts'
 import { answerTo, channel, expectNeutral, openBench, receivedAt, running } from '../../test/turn-bench.ts'
 import type { Agent } from '../ports/agent/agent.ts'
 import type { Channel } from '../ports/channel/channel.ts'
@@ -66,7 +66,7 @@ describe('workTurn()', () => {
 
   test('logs the agent’s error with the correlation id', async () => {
     const error = vi.fn()
-    const system = createQuietSystem({ log: { ...quietLog, error } })
+    const system = createQuietSystem({ log: { ...noLog, error } })
     const broken = new Error('broken')
     await answerTo(() => Promise.reject(broken), { system })
     expect(error).toHaveBeenCalledWith({ correlation_id: 'c1', agent: 'echo', err: broken }, 'agent failed')

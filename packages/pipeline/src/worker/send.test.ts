@@ -1,7 +1,7 @@
-import { Unavailable, Undeliverable } from '@postern/message'
+import { noLog, Unavailable, Undeliverable } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
 import { describeChannel, sketchChannel } from '../../test/channels.ts'
-import { createMemoryStore, createQuietSystem, delivery, quietLog } from '../../test/memory-store.ts'
+import { createMemoryStore, createQuietSystem, delivery } from '../../test/memory-store.ts'
 import type { PreparedDelivery } from '../ports/channel/addressing.ts'
 import { createSender } from '../ports/channel/outbound.ts'
 import { createBreaker } from './hosts/breaker.ts'
@@ -13,7 +13,7 @@ function sendBy(prepare: (() => PreparedDelivery) | undefined) {
   const warn = vi.fn()
   const sending: Sending = {
     results: store,
-    system: createQuietSystem({ log: { ...quietLog, warn } }),
+    system: createQuietSystem({ log: { ...noLog, warn } }),
     retry: { initialDelayMs: 1_000, maxDelayMs: 60_000, giveUpAfterMs: 3_600_000 },
     channels: prepare ? [sketchChannel(delivery('d1').via, { prepare })] : [],
   }

@@ -11,7 +11,7 @@ import type { RetryPolicy } from '../ports/turn/retry-policy.ts'
 import { settleFailedAttempt, settlePostponed } from '../retry/retry.ts'
 import type { Breaker } from './hosts/breaker.ts'
 import { readHealth } from './hosts/breaker.ts'
-import type { HostReason, Tried } from './hosts/host-health.ts'
+import type { AttemptHealth, HostReason } from './hosts/host-health.ts'
 
 export interface Sending {
   readonly results: Pick<ResultStore, 'settle'>
@@ -53,7 +53,7 @@ async function trySend(delivery: Delivery, sending: Sending): Promise<Settlement
   const host = findDeliveryGroup(delivery.to)
   const admission = host === undefined ? undefined : await sending.breaker?.admit(host)
   if (admission?.waitUntil !== undefined) return postpone(delivery, admission, sending)
-  let outcome: Tried = { health: 'unknown' }
+  let outcome: AttemptHealth = { health: 'unknown' }
   try {
     const { settlement, error } = await attemptDelivery(delivery, channel, sending)
     outcome = readHealth(error)

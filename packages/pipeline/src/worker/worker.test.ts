@@ -1,8 +1,8 @@
-import { LeaseLost, Unavailable } from '@postern/message'
+import { LeaseLost, noLog, Unavailable } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
 import { sketchChannel } from '../../test/channels.ts'
 import type { MemoryStore, MemoryStoreOptions } from '../../test/memory-store.ts'
-import { createGate, createMemoryStore, createQuietSystem, delivery, quietLog, turn } from '../../test/memory-store.ts'
+import { createGate, createMemoryStore, createQuietSystem, delivery, turn } from '../../test/memory-store.ts'
 import { createSlidingWindowPolicy } from '../history/sliding-window.ts'
 import type { Agent } from '../ports/agent/agent.ts'
 import type { LeaseRequest } from '../ports/records/work/lease-request.ts'
@@ -213,7 +213,7 @@ describe('startWorker()', () => {
   })
 
   test('continues after failed work or a lost result', async () => {
-    const log = { ...quietLog, warn: vi.fn(), error: vi.fn() }
+    const log = { ...noLog, warn: vi.fn(), error: vi.fn() }
     const { memory, worker } = openShop({ system: { log } })
     vi.spyOn(memory.store, 'commit')
       .mockRejectedValueOnce(new LeaseLost('lost'))

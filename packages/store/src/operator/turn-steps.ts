@@ -27,7 +27,8 @@ interface NotedBody {
 }
 
 /**
- * The maximum number of notes of one turn, and the most rows after a message among which its calls are looked for. A turn makes its calls soon after its message.
+ * The maximum number of notes of one turn, and of rows after a message in which its calls are looked for. A turn makes its calls soon after its
+ * message.
  */
 const [maxNotes, maxScanned] = [500, 2_000]
 

@@ -24,7 +24,7 @@ import { createWaitingTaskFinder } from './waiting-task.ts'
 
 /** The time for which a requirement is kept after it has expired, ms. So long its decider can learn that it is over. */
 const remembranceMs = 30 * 86_400_000
-/** The most old requirements that the issue of new ones deletes. */
+/** The maximum number of old requirements that the issue of new ones deletes. */
 const maxForgotten = 50
 
 interface RequirementDeps {

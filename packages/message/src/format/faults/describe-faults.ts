@@ -4,7 +4,7 @@ import { InvalidAnswer } from '../errors.ts'
 
 /** The maximum number of faults that one sentence names. */
 const maxFaults = 3
-/** The most characters of a value that a sentence quotes. */
+/** The maximum number of characters of a value that a sentence quotes. */
 const maxQuotedChars = 40
 
 /** Parses a value that an agent gave. @throws `Fault`, which names the wrong members with their values and rules */

@@ -1,7 +1,7 @@
 // Makes file names safe on every system, for incoming and outgoing files.
 import type { Part } from '../part.ts'
 
-/** The most characters of a name, and the most bytes in UTF-8. File systems allow 255 (ext4, APFS, NTFS in UTF-16 code units). */
+/** The maximum length of a name, in characters and in bytes of UTF-8. File systems allow 255 (ext4, APFS, NTFS in UTF-16 code units). */
 const nameLimits = { characters: 120, bytes: 240 } as const
 
 /** Matches the names of Windows devices, with any extension and with blanks before it (as `os.path.isreserved` of Python does). */

@@ -24,7 +24,7 @@ export interface ChannelContext {
   readonly fileAddress?: ((digest: string) => string) | undefined
   /** The limit on the length of agent chains; default: `defaultMaxHops`. */
   readonly maxHops?: number | undefined
-  /** The most people and agents that one answer may mention; default: `defaultMaxMentions`. */
+  /** The maximum number of people and agents that one answer may mention; default: `defaultMaxMentions`. */
   readonly maxMentions?: number | undefined
   /** Renders a requirement for its addressee. Absent if requirements cannot be decided. */
   readonly showRequirement?: ShowRequirement | undefined

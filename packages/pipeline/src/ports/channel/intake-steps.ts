@@ -3,7 +3,7 @@
 import type { IntakeTrace, KeyOrigin, Proof, ProofKey, System, VerifyStep } from '@postern/message'
 import type { RefusalClaims } from '../records/operator/refusal.ts'
 
-/** The most checks that are recorded. A limit is needed because the sender chooses the number of signatures. */
+/** The maximum number of checks that are recorded. A limit is needed because the sender chooses the number of signatures. */
 const maxSteps = 24
 const maxKeyIdChars = 512
 /** Matches a `traceparent` of W3C Trace Context §3.2.2, version 00. */

@@ -85,7 +85,7 @@ interface JoinedThread {
   readonly key: string
 }
 
-/** The most turns of one thread within a period. With `automatedReplyMs`, each author has a quota of their own. */
+/** The maximum number of turns of one thread within a period. With `automatedReplyMs`, each author has a quota of their own. */
 export interface TurnQuota {
   readonly turns: number
   readonly withinMs: number
@@ -98,13 +98,13 @@ export interface StorageQuota {
   /** Names the sender without their address. */
   readonly sender: string
   readonly isProven: boolean
-  /** The most bytes of this sender. */
+  /** The maximum number of bytes of this sender. */
   readonly maxBytes?: number | undefined
-  /** The most bytes of all unproven senders together. */
+  /** The maximum number of bytes of all unproven senders together. */
   readonly maxUnprovenBytes?: number | undefined
 }
 
-/** The most turns within a period for all messages of a channel that name the same key. */
+/** The maximum number of turns within a period for all messages of a channel that name the same key. */
 export interface TurnBudget extends Omit<TurnQuota, 'automatedReplyMs'> {
   readonly key: string
   /** True if the key is valid only within the message's thread. */

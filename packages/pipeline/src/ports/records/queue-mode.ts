@@ -16,11 +16,11 @@ export interface QueueMode {
   readonly windowMs?: number | undefined
 }
 
-/** The most messages, and the most bytes of their parts, that one turn answers. The next turn answers the rest. */
+/** The maximum number of messages, and the maximum number of bytes of their parts, that one turn answers. The next turn answers the rest. */
 export const mergeBounds = { messages: 50, bytes: 256 * 1024 } as const
 
 /**
- * The most consecutive runs that newer messages or edits may abort before a run is left to finish, so that a flood of messages cannot restart an
- * agent endlessly.
+ * The maximum number of consecutive runs that newer messages or edits may abort. The next run is left to finish, so that a flood of messages cannot
+ * restart an agent endlessly.
  */
 export const maxAborts = 5

@@ -10,7 +10,7 @@ import type {
 } from '@postern/message'
 import type { TaskIntake } from './task.ts'
 
-/** The most open requirements in one thread. One more makes the oldest expire. */
+/** The maximum number of open requirements in one thread. One more makes the oldest expire. */
 export const maxOpenRequirements = 20
 
 /** A requirement of an agent, ready to be made durable with its answer. */

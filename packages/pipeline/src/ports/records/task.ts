@@ -16,9 +16,9 @@ export interface TaskIntake extends TaskKey {
   readonly context: string
   /** The watch that begins now. It is ignored if the task already has `maxWatches`. */
   readonly watch?: TaskWatch | undefined
-  /** The most open tasks of its owner. One more is refused. */
+  /** The maximum number of open tasks of its owner. One more is refused. */
   readonly maxOpenTasks?: number | undefined
-  /** The most open tasks of one of the callers who share an owner. */
+  /** The maximum number of open tasks of one of the callers who share an owner. */
   readonly share?: { readonly name: string; readonly maxOpenTasks: number } | undefined
   /** True if this message opens the task; it is refused if a task with this id exists already. */
   readonly isNew?: true | undefined
@@ -45,7 +45,7 @@ export interface WatchTarget extends TaskKey {
   readonly at: number
 }
 
-/** The most watches on one task. */
+/** The maximum number of watches on one task. */
 export const maxWatches = 10
 
 export type TaskState = 'submitted' | ResponseStatus | 'canceled'

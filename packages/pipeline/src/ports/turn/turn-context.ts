@@ -58,7 +58,7 @@ export interface TurnContext extends ActionDeps {
 }
 
 export interface MentionFanoutLimits {
-  /** The most siblings that one answer may call. */
+  /** The maximum number of siblings that one answer may call. */
   readonly maxMentions: number
   /** The number of siblings that are called concurrently. */
   readonly concurrency: number

@@ -1,11 +1,9 @@
 import type { AgentChain, NormalizedMessage, Part, PartialResponse } from '@postern/message'
-import { plainTextOf, Rejection, Undeliverable } from '@postern/message'
+import { noLog, plainTextOf, Rejection, Undeliverable } from '@postern/message'
 import { expect, test } from 'vitest'
 import type { AgentCallAnswer } from '../../ports/agent/agent-call.ts'
 import type { Joining } from './mention-fanout.ts'
 import { askLocalAgents, defaultMentionFanoutLimits, needsMentionFanout } from './mention-fanout.ts'
-
-const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
 function message(chain?: AgentChain, via: 'a2a' | 'web' | 'email' = 'a2a'): NormalizedMessage {
   const relay = via === 'email' ? { kind: 'recipient-field' as const, fields: ['to'] } : { kind: 'none' as const }
@@ -37,7 +35,7 @@ function joining(ask: Joining['ask'], overrides: Partial<Joining> = {}): Joining
     ask,
     limits: defaultMentionFanoutLimits,
     signal: new AbortController().signal,
-    system: { log: silent },
+    system: { log: noLog },
     ...overrides,
   }
 }

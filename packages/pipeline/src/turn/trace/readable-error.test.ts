@@ -1,6 +1,6 @@
-import { Unavailable } from '@postern/message'
+import { noLog, Unavailable } from '@postern/message'
 import { expect, test, vi } from 'vitest'
-import { createQuietSystem, quietLog } from '../../../test/memory-store.ts'
+import { createQuietSystem } from '../../../test/memory-store.ts'
 import { answerTo, expectNeutral } from '../../../test/turn-bench.ts'
 import { toReadableError } from './readable-error.ts'
 
@@ -41,7 +41,7 @@ const odd: readonly (readonly [string, () => unknown])[] = [
 
 test.each([...unreadable, ...odd])('a thrown value %s ends its turn as failed', async (_what, make) => {
   const error = vi.fn((fields: object) => void String((fields as { err?: Error }).err?.message))
-  const system = createQuietSystem({ log: { ...quietLog, error } })
+  const system = createQuietSystem({ log: { ...noLog, error } })
   const answer = await answerTo(() => Promise.reject(make()), { system })
   expectNeutral(answer)
   expect(answer?.attempt?.outcome).toBe('failed')

@@ -1,9 +1,9 @@
-import { Rejection, Unavailable, Undeliverable } from '@postern/message'
+import { noLog, Rejection, Unavailable, Undeliverable } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
-import { quietLog } from '../../../test/memory-store.ts'
+
 import type { Admission, Breaker } from './breaker.ts'
 import { createBreaker, readHealth } from './breaker.ts'
-import type { BreakerPolicy, Tried } from './host-health.ts'
+import type { AttemptHealth, BreakerPolicy } from './host-health.ts'
 import { defaultBreakerPolicy, findBreakerPolicy } from './host-health.ts'
 
 // Numbers are rows of the ActivityPub bug history.
@@ -11,8 +11,8 @@ import { defaultBreakerPolicy, findBreakerPolicy } from './host-health.ts'
 const minute = 60_000
 const hour = 60 * minute
 const dead = 'dead.test'
-const lives: Tried = { health: 'lives' }
-const failing: Tried = { health: 'failing' }
+const lives: AttemptHealth = { health: 'healthy' }
+const failing: AttemptHealth = { health: 'failing' }
 
 interface OpenBreaker {
   readonly breaker: Breaker
@@ -27,7 +27,7 @@ function openBreaker(policy: Partial<BreakerPolicy> = {}): OpenBreaker {
   const keep = (fields: unknown, text: string) => void logged.push([text, fields])
   const sleep = (_: number, signal?: AbortSignal) =>
     new Promise<void>(resolve => signal?.addEventListener('abort', () => resolve()))
-  const breaker = createBreaker({ now: () => now, sleep, log: { ...quietLog, info: keep, warn: keep } }, () => ({
+  const breaker = createBreaker({ now: () => now, sleep, log: { ...noLog, info: keep, warn: keep } }, () => ({
     ...defaultBreakerPolicy,
     ...policy,
   }))
@@ -49,7 +49,7 @@ async function go({ breaker }: OpenBreaker, host = dead): Promise<Going> {
   return admission
 }
 
-async function tryHost(open: OpenBreaker, tried: Tried, host = dead): Promise<void> {
+async function tryHost(open: OpenBreaker, tried: AttemptHealth, host = dead): Promise<void> {
   const { report } = await go(open, host)
   report(tried)
 }
@@ -205,10 +205,10 @@ describe('createBreaker()', () => {
     ['what it names', 120_000, 120_000],
     ['a second at least', 0, 1_000],
     ['six hours at most', 7 * 24 * hour, 6 * hour],
-  ])('gives a host that asks to wait %s, without counting a failure', async (_, askedMs, wait) => {
+  ])('gives a host that asks to wait %s, without counting a failure', async (_, retryAfterMs, wait) => {
     const open = openBreaker()
     await failTimes(open, 4)
-    await tryHost(open, { health: 'lives', askedMs })
+    await tryHost(open, { health: 'healthy', retryAfterMs })
     expect(await waitOf(open)).toBe(wait)
     expect(await open.breaker.admit(dead)).toMatchObject({ sentence: 'its host asked for time' })
     open.advance(wait)
@@ -219,7 +219,7 @@ describe('createBreaker()', () => {
   test('pauses a failing host that also asks to wait for the longer of both times', async () => {
     const open = openBreaker()
     await failTimes(open, 4)
-    await tryHost(open, { health: 'failing', askedMs: 2 * hour })
+    await tryHost(open, { health: 'failing', retryAfterMs: 2 * hour })
     expect(await waitOf(open)).toBe(2 * hour)
   })
 
@@ -245,7 +245,7 @@ describe('createBreaker()', () => {
     const open = openBreaker()
     open.advance(48 * hour)
     for (let at = 0; at < 5; at += 1) (await go(open)).report(failing)
-    ;(await go(open, 'busy.test')).report({ health: 'lives', askedMs: hour })
+    ;(await go(open, 'busy.test')).report({ health: 'healthy', retryAfterMs: hour })
     expect(open.breaker.listLeftAlone()).toHaveLength(2)
     open.advance(-24 * hour)
     expect(open.breaker.listLeftAlone()).toEqual([])
@@ -259,7 +259,7 @@ describe('createBreaker()', () => {
     await failTimes(open, 5)
     open.advance(30 * minute)
     await tryHost(open, lives)
-    await tryHost(open, { health: 'lives', askedMs: 5_000 })
+    await tryHost(open, { health: 'healthy', retryAfterMs: 5_000 })
     expect(open.logged).toEqual([
       [
         'host left alone: it does not answer',
@@ -272,20 +272,20 @@ describe('createBreaker()', () => {
 })
 
 describe('readHealth()', () => {
-  test.each<[string, unknown, Tried]>([
+  test.each<[string, unknown, AttemptHealth]>([
     ['success', undefined, lives],
     ['no answer', new Unavailable('Cannot fetch: no answer in time'), failing],
     ['500', new Unavailable('x', { status: 500 }), failing],
     [
       '503 with a Retry-After',
       new Unavailable('x', { status: 503, retryAfter: 9 }),
-      { health: 'failing', askedMs: 9_000 },
+      { health: 'failing', retryAfterMs: 9_000 },
     ],
     ['429', new Unavailable('x', { status: 429 }), lives],
     [
       '429 with a Retry-After',
       new Unavailable('x', { status: 429, retryAfter: 9 }),
-      { health: 'lives', askedMs: 9_000 },
+      { health: 'healthy', retryAfterMs: 9_000 },
     ],
     ['401 that may change', new Unavailable('x', { status: 401 }), lives],
     [
@@ -299,6 +299,6 @@ describe('readHealth()', () => {
     ['a bug of ours', new TypeError('x'), { health: 'unknown' }],
     ['a refusal of ours', new Rejection('malformed', 'x'), { health: 'unknown' }],
   ])('reads %s', (_, error, tried) => {
-    expect(readHealth(error)).toEqual({ askedMs: undefined, ...tried })
+    expect(readHealth(error)).toEqual({ retryAfterMs: undefined, ...tried })
   })
 })

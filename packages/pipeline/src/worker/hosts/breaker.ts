@@ -3,24 +3,27 @@
 import type { System } from '@postern/message'
 import { Unavailable, Undeliverable } from '@postern/message'
 import { addToCount } from '../work-pool.ts'
-import type { BreakerPolicy, HostReason, HostState, Moment, Tried } from './host-health.ts'
+import type { AttemptHealth, BreakerContext, BreakerPolicy, HostReason, HostState } from './host-health.ts'
 import {
+  decideAttempt,
   findBreakerPolicy,
-  findWay,
+  isInFuture,
   isWorthKeeping,
-  lasts,
-  learnOf,
   logChange,
   nameReason,
+  nextHostState,
   unknownHost,
 } from './host-health.ts'
 
-/** The permission for an attempt, which must `report` its outcome in every case, or the time until which the delivery has to wait, in ms. */
+/** Either the permission for an attempt, which must always `report` its outcome, or the time until which the delivery waits, in ms. */
 export type Admission =
-  | { readonly waitUntil?: undefined; report(tried: Tried): void }
+  | { readonly waitUntil?: undefined; report(attempt: AttemptHealth): void }
   | ({ readonly waitUntil: number } & HostReason)
 
-/** Leaves hosts alone that do not answer, so that they cost a few attempts instead of one for each delivery. Its state is a hint that may be lost. */
+/**
+ * Leaves hosts alone that do not answer, so that they cost a few attempts instead of one for each delivery. Its state is in memory, because losing it
+ * costs only a few attempts.
+ */
 export interface Breaker {
   /** Admits an attempt. It waits while other attempts find out if the host answers, but never longer than an attempt takes. */
   admit(host: string): Promise<Admission>
@@ -30,7 +33,7 @@ export interface Breaker {
 
 export interface LeftAloneHost {
   readonly host: string
-  /** ms */
+  /** The end of the pause, ms. */
   readonly until: number
   readonly reason: string
   /** The end of the time in which it is not tried because it does not answer, ms. */
@@ -44,14 +47,14 @@ export function createBreaker(
   policyOf: (host: string) => BreakerPolicy = findBreakerPolicy,
 ): Breaker {
   const states = createHostStates(policyOf(''), now)
-  /** The attempts in progress by host, never more in all than there are slots for deliveries. */
+  /** The number of attempts in progress for each host. The delivery slots bound the total. */
   const running = new Map<string, number>()
   const countRunning = (host: string) => running.get(host) ?? 0
   /** The signals to deliveries that wait for the next report about a host. */
-  const news = new Map<string, AbortController>()
+  const reportSignals = new Map<string, AbortController>()
 
-  function learn(host: string, tried: Tried, before = unknownHost): void {
-    const after = learnOf(before, tried, { now: now(), policy: policyOf(host) })
+  function recordOutcome(host: string, attempt: AttemptHealth, before = unknownHost): void {
+    const after = nextHostState(before, attempt, { now: now(), policy: policyOf(host) })
     states.set(host, after)
     logChange(log, host, before, after)
   }
@@ -59,21 +62,22 @@ export function createBreaker(
   function begin(host: string): Admission {
     addToCount(running, host, 1)
     return {
-      report(tried) {
+      report(attempt) {
         addToCount(running, host, -1)
         const state = states.get(host)
-        // There is no record of a host that answers and asks for no pause.
-        if (state || tried.health !== 'lives' || tried.askedMs !== undefined) learn(host, tried, state)
-        news.get(host)?.abort()
-        news.delete(host)
+        // A healthy host has no record.
+        if (state || attempt.health !== 'healthy' || attempt.retryAfterMs !== undefined)
+          recordOutcome(host, attempt, state)
+        reportSignals.get(host)?.abort()
+        reportSignals.delete(host)
       },
     }
   }
 
-  async function awaitNews(host: string): Promise<void> {
-    const awaited = news.get(host) ?? new AbortController()
-    news.set(host, awaited)
-    await sleep(policyOf(host).probeMs, awaited.signal)
+  async function waitForReport(host: string): Promise<void> {
+    const controller = reportSignals.get(host) ?? new AbortController()
+    reportSignals.set(host, controller)
+    await sleep(policyOf(host).probeMs, controller.signal)
   }
 
   return {
@@ -81,55 +85,58 @@ export function createBreaker(
       for (;;) {
         const state = states.get(host)
         if (!state) return begin(host)
-        const [at, policy] = [now(), policyOf(host)]
-        const way = findWay(state, { running: countRunning(host), now: at, policy })
-        if (way === 'later') return toWaiting(state, { now: at, policy })
-        if (way === 'go') {
+        const [time, policy] = [now(), policyOf(host)]
+        const decision = decideAttempt(state, { running: countRunning(host), now: time, policy })
+        if (decision === 'defer') return toDeferral(state, { now: time, policy })
+        if (decision === 'attempt') {
           if (state.openUntil !== undefined)
-            states.set(host, { ...state, probeUntil: at + policy.probeMs, touchedAt: at })
+            states.set(host, { ...state, probeUntil: time + policy.probeMs, touchedAt: time })
           return begin(host)
         }
-        await awaitNews(host)
+        await waitForReport(host)
       }
     },
     listLeftAlone: () => listHostsLeftAlone(states, host => ({ now: now(), policy: policyOf(host) })),
   }
 }
 
-function listHostsLeftAlone(states: HostStates, momentOf: (host: string) => Moment): readonly LeftAloneHost[] {
+function listHostsLeftAlone(states: HostStates, contextOf: (host: string) => BreakerContext): readonly LeftAloneHost[] {
   return [...states.entries()].flatMap(([host, state]) => {
-    const moment = momentOf(host)
-    const causes = findCauses(state, moment)
+    const context = contextOf(host)
+    const causes = findCauses(state, context)
     const until = Math.max(...Object.values(causes))
     return Object.keys(causes).length > 0
-      ? [{ host, until, reason: nameReason(state, moment).sentence, ...causes }]
+      ? [{ host, until, reason: nameReason(state, context).sentence, ...causes }]
       : []
   })
 }
 
 /** Finds the reasons for leaving a host alone, each with the time at which it ends. */
-function findCauses({ openUntil, heldUntil }: HostState, { now, policy }: Moment) {
+function findCauses({ openUntil, heldUntil }: HostState, { now, policy }: BreakerContext) {
   return {
-    ...(openUntil !== undefined && lasts(openUntil, now, policy.capMs) && { openUntil }),
-    ...(lasts(heldUntil, now, policy.capMs) && { heldUntil }),
+    ...(openUntil !== undefined && isInFuture(openUntil, now, policy.capMs) && { openUntil }),
+    ...(isInFuture(heldUntil, now, policy.capMs) && { heldUntil }),
   }
 }
 
-function toWaiting(state: HostState, moment: Moment): Admission {
-  return { waitUntil: Math.max(...Object.values(findCauses(state, moment))), ...nameReason(state, moment) }
+function toDeferral(state: HostState, context: BreakerContext): Admission {
+  return { waitUntil: Math.max(...Object.values(findCauses(state, context))), ...nameReason(state, context) }
 }
 
 /**
- * Reads the health of a host from the outcome of an attempt. A host that answers `lives`, even if it refuses; only 5xx and silence are failures. An
- * error of another kind is ours, because a stranger who names addresses of a host must not cause it to be left alone.
+ * Reads the health of a host from the outcome of an attempt. A host that answers is `healthy`, even if it refuses; only 5xx and silence are failures. Any
+ * other error counts as ours, because a stranger must not be able to pause a host by sending us bad addresses of it.
  */
-export function readHealth(error: unknown): Tried {
-  if (error === undefined) return { health: 'lives' }
-  if (error instanceof Undeliverable) return { health: error.status === undefined ? 'unknown' : 'lives' }
+export function readHealth(error: unknown): AttemptHealth {
+  if (error === undefined) return { health: 'healthy' }
+  if (error instanceof Undeliverable) return { health: error.status === undefined ? 'unknown' : 'healthy' }
   if (!(error instanceof Unavailable) || error.isHearsay) return { health: 'unknown' }
   const { status, retryAfter } = error
-  const lives = status !== undefined && status < 500
-  return { health: lives ? 'lives' : 'failing', askedMs: retryAfter === undefined ? undefined : retryAfter * 1_000 }
+  const isHealthy = status !== undefined && status < 500
+  return {
+    health: isHealthy ? 'healthy' : 'failing',
+    retryAfterMs: retryAfter === undefined ? undefined : retryAfter * 1_000,
+  }
 }
 
 interface HostStates {

@@ -8,18 +8,18 @@ export interface HostReason {
   readonly sentence: string
 }
 
-const open: HostReason = {
+const notAnswering: HostReason = {
   reason: 'host_left_alone',
   sentence: 'its host does not answer and is left alone for a while',
 }
-const held: HostReason = { reason: 'host_asked_for_time', sentence: 'its host asked for time' }
+const askedForPause: HostReason = { reason: 'host_asked_for_time', sentence: 'its host asked for time' }
 
-export function nameReason({ openUntil }: HostState, { now, policy }: Moment): HostReason {
-  return lasts(openUntil, now, policy.capMs) ? open : held
+export function nameReason({ openUntil }: HostState, { now, policy }: BreakerContext): HostReason {
+  return isInFuture(openUntil, now, policy.capMs) ? notAnswering : askedForPause
 }
 
 /** Returns true if a time is in the future. A time further ahead than `windowMs` counts as past, because the clock has been set back since. */
-export function lasts(until: number | undefined, now: number, windowMs: number): boolean {
+export function isInFuture(until: number | undefined, now: number, windowMs: number): boolean {
   return until !== undefined && until > now && until <= now + windowMs
 }
 
@@ -48,7 +48,7 @@ export interface BreakerPolicy {
   readonly probeMs: number
   /** The time without news after which a host is forgotten, in ms. */
   readonly keepMs: number
-  /** The most hosts that it remembers. Beyond that it forgets the hosts whose last attempt is the oldest. */
+  /** The maximum number of hosts that it remembers. Beyond that it forgets the hosts whose last attempt is the oldest. */
   readonly maxHosts: number
 }
 
@@ -67,11 +67,11 @@ export function findBreakerPolicy(host: string): BreakerPolicy {
   return host === mailGroup ? { ...defaultBreakerPolicy, openMs: 60_000, capMs: 10 * 60_000 } : defaultBreakerPolicy
 }
 
-/** The health of a host after an attempt: it `lives`, it is `failing`, or unknown because the fault was ours. */
-export interface Tried {
-  readonly health: 'lives' | 'failing' | 'unknown'
-  /** The time for which the host asked to be left alone, ms. */
-  readonly askedMs?: number | undefined
+/** The health of a host after an attempt: `healthy`, `failing`, or `unknown` because the fault was ours. */
+export interface AttemptHealth {
+  readonly health: 'healthy' | 'failing' | 'unknown'
+  /** The time for which the host asked to be left alone (`Retry-After`), in ms. */
+  readonly retryAfterMs?: number | undefined
 }
 
 /** The known facts about a host that has failed or asked for a pause. There is no record of other hosts. */
@@ -91,55 +91,66 @@ export interface HostState {
 
 export const unknownHost: HostState = { failures: [], openings: 0, heldUntil: 0, touchedAt: 0 }
 
-const askedAtLeastMs = 1_000
+const minRetryAfterMs = 1_000
 
-export interface Moment {
+export interface BreakerContext {
   readonly now: number
   readonly policy: BreakerPolicy
 }
 
 /**
- * Decides about the next attempt. `wait` means until an attempt in progress has reported: for a host that has failed, no more attempts run
- * concurrently
+ * Decides about the next attempt. `wait` means until an attempt in progress has reported: a host that has failed gets no more concurrent attempts
  * than are needed to reach the limit of failures.
  */
-export function findWay(
+export function decideAttempt(
   state: HostState,
-  { running, now, policy }: Moment & { readonly running: number },
-): 'go' | 'wait' | 'later' {
+  { running, now, policy }: BreakerContext & { readonly running: number },
+): 'attempt' | 'wait' | 'defer' {
   const { openUntil, probeUntil, heldUntil } = state
-  if (lasts(heldUntil, now, policy.capMs) || lasts(openUntil, now, policy.capMs)) return 'later'
-  if (openUntil !== undefined) return lasts(probeUntil, now, policy.probeMs) ? 'wait' : 'go'
+  if (isInFuture(heldUntil, now, policy.capMs) || isInFuture(openUntil, now, policy.capMs)) return 'defer'
+  if (openUntil !== undefined) return isInFuture(probeUntil, now, policy.probeMs) ? 'wait' : 'attempt'
   const failed = recentFailures(state, { now, policy }).length
-  return failed > 0 && running > 0 && failed + running >= policy.failures ? 'wait' : 'go'
+  return failed > 0 && running > 0 && failed + running >= policy.failures ? 'wait' : 'attempt'
 }
 
-function recentFailures({ failures }: HostState, { now, policy: { withinMs } }: Moment): readonly number[] {
+function recentFailures({ failures }: HostState, { now, policy: { withinMs } }: BreakerContext): readonly number[] {
   return failures.filter(at => at > now - withinMs && at <= now)
 }
 
-export function learnOf(state: HostState, tried: Tried, moment: Moment): HostState {
-  const held = { ...state, heldUntil: holdUntil(state, tried, moment), touchedAt: moment.now, probeUntil: undefined }
-  if (tried.health === 'unknown') return held
-  if (tried.health === 'lives') return { ...held, failures: [], openUntil: undefined, openings: 0 }
-  return countFailure(held, moment)
+export function nextHostState(state: HostState, attempt: AttemptHealth, context: BreakerContext): HostState {
+  const held = {
+    ...state,
+    heldUntil: holdUntil(state, attempt, context),
+    touchedAt: context.now,
+    probeUntil: undefined,
+  }
+  if (attempt.health === 'unknown') return held
+  if (attempt.health === 'healthy') return { ...held, failures: [], openUntil: undefined, openings: 0 }
+  return countFailure(held, context)
 }
 
-function holdUntil({ heldUntil }: HostState, { askedMs }: Tried, { now, policy: { capMs } }: Moment): number {
-  if (askedMs === undefined) return heldUntil
-  const held = lasts(heldUntil, now, capMs) ? heldUntil : 0
-  return Math.max(held, now + Math.min(capMs, Math.max(askedAtLeastMs, askedMs)))
+function holdUntil(
+  { heldUntil }: HostState,
+  { retryAfterMs }: AttemptHealth,
+  { now, policy: { capMs } }: BreakerContext,
+): number {
+  if (retryAfterMs === undefined) return heldUntil
+  const held = isInFuture(heldUntil, now, capMs) ? heldUntil : 0
+  return Math.max(held, now + Math.min(capMs, Math.max(minRetryAfterMs, retryAfterMs)))
 }
 
-function countFailure(state: HostState, { now, policy }: Moment): HostState {
+function countFailure(state: HostState, { now, policy }: BreakerContext): HostState {
   // A late report from the attempts that caused the pause adds nothing.
-  if (lasts(state.openUntil, now, policy.capMs)) return state
+  if (isInFuture(state.openUntil, now, policy.capMs)) return state
   const failures = [...recentFailures(state, { now, policy }), now].slice(-policy.failures)
   if (state.openUntil === undefined && failures.length < policy.failures) return { ...state, failures }
   const openMs = Math.min(policy.capMs, policy.openMs * 2 ** state.openings)
   return { ...state, failures, openUntil: now + openMs, openings: state.openings + 1 }
 }
 
-export function isWorthKeeping({ failures, openUntil, heldUntil }: HostState, { now, policy }: Moment): boolean {
-  return failures.length > 0 || openUntil !== undefined || lasts(heldUntil, now, policy.capMs)
+export function isWorthKeeping(
+  { failures, openUntil, heldUntil }: HostState,
+  { now, policy }: BreakerContext,
+): boolean {
+  return failures.length > 0 || openUntil !== undefined || isInFuture(heldUntil, now, policy.capMs)
 }

@@ -8,7 +8,7 @@ import type { WhyMessageRow } from './message-rows.ts'
 import { createWhyMessageReader } from './message-rows.ts'
 import { createDowntimes } from './runs.ts'
 
-/** The maximum number of messages, and the most deliveries and requirements of one message. */
+/** The maximum number of messages, and the maximum number of deliveries and requirements of one message. */
 const [maxRecords, maxPerMessage] = [500, 20]
 
 interface OfMessage {

@@ -40,7 +40,7 @@ export interface ServerClock {
 }
 
 /**
- * The most by which one reading moves the clock, ms. Otherwise a server's clock that somebody sets forward would end the leases of gateways that
+ * The maximum by which one reading moves the clock, ms. Otherwise a server's clock that somebody sets forward would end the leases of gateways that
  * follow it a moment later.
  */
 const maxStepMs = 1_000
