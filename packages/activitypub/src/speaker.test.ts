@@ -5,22 +5,22 @@ import { activityPubDescriptor } from './speaker.ts'
 const { readAddress, identify } = activityPubDescriptor.speaker
 const alice = { local: 'alice', domain: 'b.example' }
 
-describe('the address of an account', () => {
+describe('the speaker of ActivityPub', () => {
   test.each(['@Alice@b.example', 'acct:alice@b.example', 'https://b.example/@alice', 'https://b.example/@alice/'])(
-    'may be %s',
+    'reads %s as the address of an account',
     text => {
       expect(readAddress?.(text, 'agents.test')).toEqual({ address: alice })
     },
   )
 
   test.each(['@alice', 'alice', 'alice@b.example', 'https://b.example/users/alice', '@a@b@c'])(
-    'may not be %s',
+    'does not read %s as the address of an account',
     text => {
       expect(readAddress?.(text, 'agents.test')).toBeUndefined()
     },
   )
 
-  test('identifies it by its actor’s IRI', () => {
+  test('identifies an account by the IRI of its actor', () => {
     const subject = 'https://b.example/users/alice'
     expect(identify?.(alice, { subject } as IdentityEvidence)).toBe(subject)
   })

@@ -1,11 +1,9 @@
-// Checks the actors of an inbox that no longer exists, and forgets those that are deleted.
-import { createExpiringMap, createRateLimit, createSingleFlight } from '@postern/limits'
+// Finds the actors to check after an inbox answered that it does not exist: its owner, or the followers who share it.
+import { createExpiringMap } from '@postern/limits'
 import type { System } from '@postern/message'
-import { Rejection, Unavailable, Undeliverable } from '@postern/message'
-import type { RelationStore, WithdrawalStore } from '@postern/pipeline'
-import { parseIri } from '../format/iri.ts'
+import type { RelationStore } from '@postern/pipeline'
 import type { DeliveryTarget, FollowerTarget } from '../format/post-data.ts'
-import type { FetchDocument } from '../peers/fetched-document.ts'
+import type { CheckDeleted } from './deleted-actors.ts'
 
 const pageSize = 200
 /** The pause between two checks of all followers of an agent, ms. An inbox that fails during the pause is checked right after it. */
@@ -83,68 +81,4 @@ export function createUnreachableInboxHandler({
     if (peer) void checkDeleted(peer)
     else scheduleCheck(agent, inbox)
   }
-}
-
-/**
- * Checks an actor whose inbox answers 404 or 410, by fetching the actor's own document. After a 410, everything of the actor is deleted. After
- * two 404s a day apart, its relations end, so it gets nothing unasked any more. Its messages stay, because a server in trouble answers 404 for
- * all its actors. It never throws.
- */
-type CheckDeleted = (peer: string) => Promise<void>
-
-interface DeletedActorDeps {
-  readonly fetchDocument: FetchDocument
-  readonly store: Pick<WithdrawalStore, 'withdraw'>
-  readonly system: Pick<System, 'now' | 'log'>
-}
-
-const maxPeers = 10_000
-/** The most requests a minute to one server, which may lose all its actors at once. */
-const checksPerHost = 60
-/** The time during which an actor is not checked again, ms. */
-const actorCheckedTtlMs = 3_600_000
-const dayMs = 24 * 3_600_000
-const missingTtlMs = 30 * dayMs
-
-/**
- * Creates the check that forgets actors whose own servers say that they are deleted. Its cache only saves requests: without it, the check asks
- * again.
- */
-export function createDeletedCheck({ fetchDocument, store, system }: DeletedActorDeps): CheckDeleted {
-  const now = () => system.now()
-  const checkedPeers = createExpiringMap<true>(maxPeers, now)
-  /** The time of the first 404 for each missing actor, in ms since the epoch. */
-  const missingSinceByPeer = createExpiringMap<number>(maxPeers, now)
-  const perHost = createRateLimit({ perMinute: checksPerHost, maxKeys: maxPeers }, now)
-  const singleFlight = createSingleFlight<void>()
-
-  async function check(peer: string): Promise<void> {
-    if (checkedPeers.get(peer)) return
-    perHost.consume(parseIri(peer, 'the peer').host)
-    checkedPeers.set(peer, true, actorCheckedTtlMs)
-    await outcomes[(await fetchDocument(peer)).state](peer)
-  }
-
-  const outcomes = {
-    found: async (peer: string) => missingSinceByPeer.delete(peer),
-    async gone(peer: string) {
-      await store.withdraw('activitypub', [{ kind: 'forget_peer', peer }])
-      system.log.info({ peer }, 'peer forgotten: its server says that it is gone')
-    },
-    async missing(peer: string) {
-      const missingSince = missingSinceByPeer.get(peer) ?? now()
-      missingSinceByPeer.set(peer, missingSince, missingTtlMs)
-      if (now() - missingSince < dayMs) return
-      await store.withdraw('activitypub', [{ kind: 'end_relations', peer }])
-      system.log.info({ peer }, 'relations ended: for a day there has been no such peer')
-    },
-  } as const
-
-  return peer => singleFlight(peer, () => check(peer).catch(error => logFailure(system.log, peer, error)))
-}
-
-/** Logs a check that failed. The next failed delivery repeats it. */
-function logFailure(log: System['log'], peer: string, err: unknown): void {
-  const isExpected = err instanceof Unavailable || err instanceof Undeliverable || err instanceof Rejection
-  log[isExpected ? 'debug' : 'error']({ peer, err }, 'cannot find out whether a peer is gone')
 }

@@ -1,28 +1,11 @@
 // Plans the deliveries and broadcasts of an agent's post, edit, deletion or reaction.
-import { hash } from 'node:crypto'
-import type {
-  ActRefusal,
-  Json,
-  OutgoingAction,
-  PostAction,
-  Reaction,
-  ReactionAction,
-  RevisionAction,
-} from '@postern/message'
+import type { ActRefusal, Json, OutgoingAction, PostAction, ReactionAction, RevisionAction } from '@postern/message'
 import { refuseAct } from '@postern/message'
 import type { Addressing, PlannedBroadcast, PlannedDelivery, Relation } from '@postern/pipeline'
-import { agentIris, postIri } from '../format/own-iris.ts'
-import type {
-  DeliveryContent,
-  DeliveryDestination,
-  FollowerTarget,
-  Rendering,
-  ReplyTarget,
-  Revision,
-} from '../format/post-data.ts'
+import { postIri } from '../format/own-iris.ts'
+import type { DeliveryContent, DeliveryDestination, FollowerTarget, Rendering, Revision } from '../format/post-data.ts'
 import { readRendering, readReplyTarget, toStoredJson } from '../format/targets.ts'
 import { isOpen } from '../format/visibility.ts'
-import { activityStreams, publicCollection } from '../format/vocabulary.ts'
 import { mentionLength } from '../text/mention.ts'
 import { countAllowedTextMentions, listOwnAddresses, selectMentions } from '../text/select-mentions.ts'
 import type { AddressDeps } from './address-answer.ts'
@@ -30,6 +13,7 @@ import { minPostTextChars } from './address-answer.ts'
 import type { Destination } from './destinations.ts'
 import { addressPieces, aliasesOf, mentionDestinations, replyDestinations } from './destinations.ts'
 import { countPieces } from './pieces.ts'
+import { renderReaction } from './render-reaction.ts'
 
 /** Plans an agent's action as deliveries and broadcasts, or returns a refusal if the action cannot be done. It is pure. */
 export function addressAction(action: OutgoingAction, deps: AddressDeps): Addressing | ActRefusal {
@@ -159,54 +143,4 @@ export function expandToFollowers(
     const peerMember = sharedInbox ? {} : { peer }
     return to && to !== excludedInbox ? [{ to, target: toStoredJson({ inbox: to, ...peerMember }), ...peerMember }] : []
   })
-}
-
-interface ReactionContext {
-  readonly origin: string
-  readonly agent: string
-  readonly target: ReplyTarget & { readonly object: string }
-  /** The time of the reaction, ISO 8601 UTC. */
-  readonly at: string
-}
-
-type ActivityMembers = { readonly [name: string]: Json }
-
-/** Renders the activity of a reaction. Its id follows from its object, so that a repeated reaction is the same activity. It is pure. */
-function renderReaction(reaction: Reaction, context: ReactionContext): Json {
-  return { '@context': activityStreams, ...renderers[reaction](context) }
-}
-
-const renderers: { readonly [R in Reaction]: (reacted: ReactionContext) => ActivityMembers } = {
-  like: renderLike,
-  boost: renderBoost,
-  unlike: reacted => undo(renderLike(reacted), reacted),
-  unboost: reacted => undo(renderBoost(reacted), reacted),
-}
-
-function renderLike({ origin, agent, target }: ReactionContext): ActivityMembers {
-  const { actor } = agentIris(origin, agent)
-  return {
-    id: `${actor}/likes/${objectDigest(target.object)}`,
-    type: 'Like',
-    actor,
-    to: [target.actor],
-    object: target.object,
-  }
-}
-
-function renderBoost({ origin, agent, target, at }: ReactionContext): ActivityMembers {
-  const { actor, followers } = agentIris(origin, agent)
-  const id = `${actor}/boosts/${objectDigest(target.object)}`
-  const audience = { to: [publicCollection], cc: [followers, target.actor] }
-  return { id, type: 'Announce', actor, published: at, ...audience, object: target.object }
-}
-
-/** Renders the `Undo` of an activity with all its members, so that servers that have lost its id can still find it. */
-function undo({ '@context': _, ...activity }: ActivityMembers, { at }: ReactionContext): ActivityMembers {
-  const { id, actor = null, to = [], cc = [] } = activity
-  return { id: `${String(id)}/undo/${Date.parse(at)}`, type: 'Undo', actor, to, cc, object: activity }
-}
-
-function objectDigest(object: string): string {
-  return hash('sha256', object).slice(0, 32)
 }

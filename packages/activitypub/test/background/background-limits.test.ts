@@ -105,13 +105,13 @@ test('the gateway drops invisible text from a parent', async () => {
 })
 
 const answers: readonly (readonly [string, (id: string) => PeerAnswer])[] = [
-  ['is not there', () => ({ status: 404 })],
-  ['is gone', () => ({ status: 410, body: { type: 'Tombstone' } })],
-  ['is not for us', () => ({ status: 401 })],
+  ['answers 404', () => ({ status: 404 })],
+  ['answers 410', () => ({ status: 410, body: { type: 'Tombstone' } })],
+  ['answers 401', () => ({ status: 401 })],
   ['has become a tombstone', id => ({ body: { id, type: 'Tombstone' } })],
   ['is a web page', id => ({ type: 'text/html', body: composePost(bob, id) })],
   ['is an uploaded file', id => ({ type: 'application/json', body: composePost(bob, id) })],
-  ['says it is another', id => ({ body: composePost(bob, id, { id: 'https://good.test/1' }) })],
+  ['has another id', id => ({ body: composePost(bob, id, { id: 'https://good.test/1' }) })],
   ['has no id', id => ({ body: composePost(bob, id, { id: undefined }) })],
   [
     'is attributed to another host',
@@ -119,15 +119,15 @@ const answers: readonly (readonly [string, (id: string) => PeerAnswer])[] = [
   ],
   ['is attributed to nobody', id => ({ body: composePost(bob, id, { attributedTo: [] }) })],
   ['is no post', id => ({ body: composePost(bob, id, { type: 'Person' }) })],
-  ['is the activity', id => ({ body: composePost(bob, id, { type: 'Create' }) })],
-  ['names nobody who may read it', id => ({ body: composePost(bob, id, { to: [], cc: [] }) })],
-  ['redefines our words', id => ({ body: composePost(bob, id, { '@context': { content: 'as:summary' } }) })],
-  ['leads to another host', () => ({ status: 302, headers: { location: 'https://good.test/1' } })],
+  ['is a Create activity', id => ({ body: composePost(bob, id, { type: 'Create' }) })],
+  ['is addressed to nobody', id => ({ body: composePost(bob, id, { to: [], cc: [] }) })],
   [
-    'is by somebody who is gone',
-    id => ({ body: composePost(bob, id, { attributedTo: 'https://other.test/users/gone' }) }),
+    'redefines ActivityStreams terms',
+    id => ({ body: composePost(bob, id, { '@context': { content: 'as:summary' } }) }),
   ],
-  ['is nested beyond reading', () => ({ body: `{"a":${'['.repeat(2_000)}${']'.repeat(2_000)}}` })],
+  ['leads to another host', () => ({ status: 302, headers: { location: 'https://good.test/1' } })],
+  ['is by a deleted author', id => ({ body: composePost(bob, id, { attributedTo: 'https://other.test/users/gone' }) })],
+  ['is nested too deeply', () => ({ body: `{"a":${'['.repeat(2_000)}${']'.repeat(2_000)}}` })],
 ]
 
 test.each(answers)('the gateway omits a parent that %s, and does not fetch it again', async (_, answer) => {

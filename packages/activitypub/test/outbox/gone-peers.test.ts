@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { createSignatureFallback } from '../../src/deliver.ts'
 import { instanceActorIri } from '../../src/format/own-iris.ts'
-import { createDeletedCheck } from '../../src/inboxes/unreachable-inboxes.ts'
+import { createDeletedCheck } from '../../src/inboxes/deleted-actors.ts'
 import { createKeyRing } from '../../src/keys/key-ring.ts'
 import { createDocumentFetch } from '../../src/peers/document-fetch.ts'
 import { origin } from '../gateway.ts'
