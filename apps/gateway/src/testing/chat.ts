@@ -37,8 +37,33 @@ export async function readChatRun(
   const stream = await answer.text()
   if (!answer.ok) throw new Error(`Cannot chat: the gateway answered ${answer.status} ${stream}`)
   const events = readEvents(stream)
-  const texts = events.flatMap(({ type, delta }) => (type === 'TEXT_MESSAGE_CONTENT' ? [String(delta)] : []))
-  return { thread, messageId, text: texts.join(''), events }
+  return { thread, messageId, text: readAnswerText(events, messageId), events }
+}
+
+/** Returns the text of the answer as a chat shows it at the end. A snapshot replaces what the client has of it. */
+function readAnswerText(events: readonly ChatEvent[], messageId: string): string {
+  let texts: readonly string[] = []
+  for (const { type, delta, messages } of events) {
+    if (type === 'TEXT_MESSAGE_CONTENT') texts = [...texts, String(delta)]
+    if (type === 'MESSAGES_SNAPSHOT')
+      texts = readSnapshotTexts(messages as readonly SnapshotMessage[], messageId) ?? texts
+  }
+  return texts.join('')
+}
+
+interface SnapshotMessage {
+  readonly id: string
+  readonly role: string
+  readonly content?: unknown
+}
+
+/** Returns the agent's texts after the run's message, or undefined if the snapshot does not have the message. */
+function readSnapshotTexts(messages: readonly SnapshotMessage[], messageId: string): readonly string[] | undefined {
+  const index = messages.findIndex(({ id }) => id === messageId)
+  if (index < 0) return undefined
+  return messages
+    .slice(index + 1)
+    .flatMap(({ role, content }) => (role === 'assistant' && typeof content === 'string' ? [content] : []))
 }
 
 function readEvents(stream: string): readonly ChatEvent[] {

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => web.close())
 
-test.each(['between', 'first', 'last', 'bare', 'together', 'whole', 'called'])(
+test.each(['between', 'first', 'last', 'bare', 'together', 'whole', 'called', 'crowded'])(
   'a run streams the text around a file once, and links to the file as the history does (%s)',
   async word => {
     const url = `${web.gateway.url()}/api/v1/agent/runs`
@@ -30,8 +30,10 @@ test.each(['between', 'first', 'last', 'bare', 'together', 'whole', 'called'])(
     expect(text.match(/\[hello\.txt\]/g)).toHaveLength(1)
     const link = /\((https:[^)]*)\)/.exec(text)?.[1] ?? ''
     expect(await (await fetch(link.replace('https://agents.test', web.gateway.url()))).text()).toBe('hello')
-    // A call ends the message before it, so only the current messages contain the link that belongs there.
+    // A message that waits while a later call is shown has its place only in the messages of the whole conversation.
     const laterEvents = events.slice(events.findIndex(({ type }) => type === EventType.TEXT_MESSAGE_START))
-    expect(laterEvents.some(({ type }) => type === EventType.MESSAGES_SNAPSHOT)).toBe(word === 'called')
+    expect(laterEvents.some(({ type }) => type === EventType.MESSAGES_SNAPSHOT)).toBe(word === 'crowded')
+    const deltas = events.flatMap(event => (event.type === EventType.TEXT_MESSAGE_CONTENT ? [String(event.delta)] : []))
+    expect(deltas.join('')).toBe(messages.map(({ content }) => content).join(''))
   },
 )

@@ -9,6 +9,7 @@ const settings = {
     desk: { use: './agents/library.ts' },
     other: { use: 'builtin:echo' },
     lister: { use: './agents/lister.ts' },
+    filer: { use: '../agents/chat/filer.ts' },
   },
 } as const
 const note = { kind: 'file', name: 'note.txt', mime: 'text/plain', bytes: Buffer.from('buy milk') } as const
@@ -37,6 +38,15 @@ describe('startGateway() of postern/testing', () => {
     const next = await gateway.chat({ text: 'and now?', thread: first.thread })
     expect(next).toMatchObject({ text: 'By web you said: and now?', thread: first.thread })
     expect((await gateway.chat({ to: 'other', text: 'hello other' })).text).toContain('> hello other')
+  })
+
+  test.each([
+    ['called', /^Here.*hello\.txt.*and so on\.$/s],
+    ['crowded', /^Here.*hello\.txt.*it is\..*And so on\.$/s],
+  ])('returns the whole text of a chat with a file before a call (%s)', async (text, words) => {
+    const answer = await gateway.chat({ to: 'filer', text })
+    expect(answer.text).toMatch(words)
+    expect(answer.text.match(/Here/g)).toHaveLength(1)
   })
 
   test.each([

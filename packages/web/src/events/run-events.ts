@@ -145,11 +145,7 @@ function openRun(options: RunWriterOptions, send: (event: Event) => void): OpenR
 function toolWriterOf(run: OpenRun): ToolWriter {
   if (run.tools) return run.tools
   const { emit, steps, text, options } = run
-  const beforeCall = () => {
-    text.split()
-    text.endMessage()
-  }
-  run.tools = createToolWriter({ clientTools: options.clientTools, emit, steps, beforeCall })
+  run.tools = createToolWriter({ clientTools: options.clientTools, emit, steps, beforeCall: text.split })
   return run.tools
 }
 

@@ -22,7 +22,7 @@ export interface TextWriter {
   isExact(): boolean
   /** Lets the next part begin a new block instead of continuing the previous text. */
   separate(): void
-  /** Lets the next part begin a new message. */
+  /** Lets the next part begin a new message. It ends the open one, unless the rest of it has to wait for the complete answer. */
   split(): void
   endMessage(): void
   /** Sets the speaker of the next message. */
@@ -53,6 +53,10 @@ interface OpenText {
    * a file has no address before it is stored.
    */
   isWithheld: boolean
+  /** True if a part waits that came since the last call of a tool. */
+  hasWaiting: boolean
+  /** True if a message has its place before a call that the client already has. */
+  isMisplaced: boolean
   isSplit: boolean
   /** The id of the open message. */
   message: string | undefined
@@ -74,6 +78,8 @@ export function createRunTextWriter({ emit, speaker, fileAddress }: TextDeps): T
     speakers: [],
     last: undefined,
     isWithheld: false,
+    hasWaiting: false,
+    isMisplaced: false,
     isSplit: true,
     message: undefined,
     files: [],
@@ -86,14 +92,13 @@ export function createRunTextWriter({ emit, speaker, fileAddress }: TextDeps): T
     complete: (parts, response) => completeMessage(parts, response, text),
     isExact: () =>
       !text.isChanged &&
+      !text.isMisplaced &&
       text.completedCount === text.texts.length &&
       text.speakers.every(speaker => speaker === text.speaker),
     separate() {
       text.last = undefined
     },
-    split() {
-      text.isSplit = true
-    },
+    split: () => splitMessages(text),
     endMessage: () => endMessage(text),
     speakAs(next) {
       text.speaker = next
@@ -107,10 +112,20 @@ export function createRunTextWriter({ emit, speaker, fileAddress }: TextDeps): T
 function writePart(part: Part, response: string, text: OpenText): void {
   text.isWithheld ||= isFilePart(part) || (part.kind === 'text' && part.mime === 'text/html')
   if (standsAlone(part)) text.isSplit = true
-  if (text.isWithheld || (hasNoWords(part) && text.isSplit)) return
+  if (hasNoWords(part) && text.isSplit) return
+  text.hasWaiting = text.isWithheld
+  if (text.isWithheld) return
   if (text.isSplit) beginMessage(response, text)
   writeVisible(part, text)
   if (standsAlone(part)) text.isSplit = true
+}
+
+function splitMessages(text: OpenText): void {
+  // The open message keeps its place. A waiting part that belongs to a later message gets its place only at the end.
+  text.isMisplaced ||= text.hasWaiting && text.isSplit
+  if (!text.isWithheld) endMessage(text)
+  text.hasWaiting = false
+  text.isSplit = true
 }
 
 /** Ends the open message and begins the next one. The client gets the new message once there is text to show. */

@@ -22,6 +22,15 @@ const answers: Readonly<Record<string, readonly AgentChunk[]>> = {
     { kind: 'tool_call', id: 'c', name: 'look', args: {}, result: 'found' },
     'and so on.',
   ],
+  crowded: [
+    'Here ',
+    { parts: [file] },
+    'it is.',
+    { kind: 'tool_call', id: 'c', name: 'look', args: {}, result: 'found' },
+    'And ',
+    { kind: 'tool_call', id: 'd', name: 'look', args: {}, result: 'more' },
+    'so on.',
+  ],
   whole: ['Here ', { parts: [{ kind: 'text', mime: 'text/markdown', content: 'it is.' }, file] }],
 }
 
