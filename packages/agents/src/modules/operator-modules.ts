@@ -6,6 +6,7 @@ import { registerHooks } from 'node:module'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { compileFunction } from 'node:vm'
+import { enterCommonJsGeneration } from './commonjs-generations.ts'
 
 /** The URLs of the operator's own files, in the order in which they were loaded. Libraries are not among them. */
 const operatorModules = new Set<string>()
@@ -61,7 +62,17 @@ export function importOperatorModule(url: string): Promise<unknown> {
   const currentGeneration = scope?.generation ?? generation
   const versionedUrl = currentGeneration === 0 ? url : `${url}?generation=${currentGeneration}`
   operatorModules.add(versionedUrl)
-  return import(versionedUrl)
+  return importAlone(versionedUrl)
+}
+
+/** The end of the last import. */
+let lastImport: Promise<unknown> = Promise.resolve()
+
+/** Imports a file after the imports before it. Only one generation has its CommonJS files in the runtime's cache. */
+function importAlone(url: string): Promise<unknown> {
+  const imported = lastImport.then(() => import(url))
+  lastImport = imported.catch(() => {})
+  return imported
 }
 
 /** Adds files that a thread has loaded to the operator's files. */
@@ -96,8 +107,13 @@ function loadAsEsModule(url: string, { format }: LoadHookContext): LoadFnOutput 
   if (format && !format.startsWith('commonjs')) return
   const form = moduleFormats[extname(new URL(url).pathname)]
   const source = form && readSource(url)
-  if (source === undefined || !form?.isModule(source)) return
+  if (source === undefined || !form?.isModule(source)) return enterGeneration(url)
   return { format: form.format, source, shortCircuit: true }
+}
+
+function enterGeneration(url: string): undefined {
+  const ownPaths = new Set([...operatorModules].map(url => fileURLToPath(url)))
+  enterCommonJsGeneration(Number(new URL(url).searchParams.get('generation')), ownPaths)
 }
 
 const moduleFormats: Readonly<Record<string, { readonly format: string; isModule(source: string): boolean }>> = {

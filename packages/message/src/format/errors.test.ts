@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Rejection, Unavailable } from './errors.ts'
+import { KeyNotMade, Rejection, Unavailable, Undeliverable } from './errors.ts'
 
 test.each([
   [30, 30],
@@ -23,4 +23,16 @@ test('a Rejection has no stack, which would slow down floods of refusals, unlike
   expect(rejection.cause).toBe(cause)
   expect(cause.stack).toContain('errors.test.ts')
   expect(new Unavailable('Cannot reach it').stack).toContain('errors.test.ts')
+})
+
+test('instanceof recognizes an error of another copy of the module by its name and its code', () => {
+  const copy = (name: string, code: string) => Object.assign(new Error('no'), { name, code })
+  expect(copy('Unavailable', 'unavailable')).toBeInstanceOf(Unavailable)
+  expect(copy('Undeliverable', 'undeliverable')).toBeInstanceOf(Undeliverable)
+  expect(copy('Rejection', 'forbidden')).toBeInstanceOf(Rejection)
+  expect(copy('Rejection', 'ENOENT')).not.toBeInstanceOf(Rejection)
+  expect(copy('Unavailable', 'unavailable')).not.toBeInstanceOf(Undeliverable)
+  expect(new KeyNotMade()).toBeInstanceOf(Unavailable)
+  expect(new Unavailable('no')).not.toBeInstanceOf(KeyNotMade)
+  expect(undefined).not.toBeInstanceOf(Rejection)
 })

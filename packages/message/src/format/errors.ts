@@ -124,6 +124,24 @@ export class Undeliverable extends Error {
   }
 }
 
+/**
+ * Lets `instanceof` recognize an error of another copy of this module by its name and its code. An agent has a copy of its own if its modules are
+ * loaded anew, or if it brings its own installation.
+ */
+function recognizeCopies(errorClass: abstract new (...args: never) => Error, name: string, codes: readonly string[]) {
+  function isInstance(this: unknown, value: unknown): boolean {
+    // Subclasses inherit this function, and are told by their prototypes.
+    if (this !== errorClass) return Function.prototype[Symbol.hasInstance].call(this, value)
+    const { name: valueName, code } = (value ?? {}) as { readonly name?: unknown; readonly code?: unknown }
+    return typeof value === 'object' && valueName === name && codes.includes(String(code))
+  }
+  Object.defineProperty(errorClass, Symbol.hasInstance, { value: isInstance })
+}
+
+recognizeCopies(Rejection, 'Rejection', rejectionCodes)
+recognizeCopies(Unavailable, 'Unavailable', ['unavailable'])
+recognizeCopies(Undeliverable, 'Undeliverable', ['undeliverable'])
+
 /** An error in the configuration, with the key and the fix. It is thrown only at the start. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'

@@ -1,0 +1,31 @@
+// Keeps the CommonJS files of each generation apart, which the runtime caches by their paths alone.
+import { createRequire } from 'node:module'
+
+const { cache } = createRequire(import.meta.url)
+
+/** The generation whose files are in the runtime's cache. */
+let cachedGeneration = 0
+/** The files of the other generations, by their paths. */
+const shelves = new Map<number, ReadonlyMap<string, NodeJS.Module>>()
+
+/** Puts the files of a generation into the runtime's cache. `ownPaths` are the operator's files; those that they require belong to them. */
+export function enterCommonJsGeneration(generation: number, ownPaths: Iterable<string>): void {
+  if (generation === cachedGeneration) return
+  const ownFiles = findOwnFiles(ownPaths)
+  shelves.set(cachedGeneration, ownFiles)
+  for (const path of ownFiles.keys()) delete cache[path]
+  for (const [path, file] of shelves.get(generation) ?? []) cache[path] = file
+  shelves.delete(generation)
+  cachedGeneration = generation
+}
+
+function findOwnFiles(paths: Iterable<string>): ReadonlyMap<string, NodeJS.Module> {
+  const files = new Map<string, NodeJS.Module>()
+  const pending = [...paths].flatMap(path => cache[path] ?? [])
+  for (const file of pending) {
+    if (files.has(file.filename) || file.filename.includes('/node_modules/')) continue
+    files.set(file.filename, file)
+    pending.push(...file.children)
+  }
+  return files
+}
