@@ -27,6 +27,17 @@ test.each<[what: string, path: (index: number) => string, from: string]>([
   expect(JSON.stringify(state.value).length).toBeLessThan(2 * 1024 * 1024)
 })
 
+test.each([
+  [{ op: 'replace', path: '/list/length', value: 60_000_000 }],
+  [{ op: 'add', path: '/list/length', value: 60_000_000 }],
+  [{ op: 'copy', from: '/list/length', path: '/size' }],
+  [{ op: 'add', path: '/list/01', value: 1 }],
+])('a state refuses to change anything of a list but its elements: %j', operation => {
+  const state = new RunState({ list: [1] })
+  expect(() => state.patch([operation])).toThrow(/^Cannot apply the state delta of the AG-UI server: MissingError$/)
+  expect(state.value).toEqual({ list: [1] })
+})
+
 test('a state that doubles in a list stops at its limit, also with many deltas', () => {
   const state = new RunState({ list: ['x'.repeat(50)] })
   expect(() => {

@@ -70,6 +70,7 @@ export class RunState {
 
   #apply({ op, from, path, value: operand }: StateOperation): void {
     const [target, source] = [`/state${path}`, from === undefined ? undefined : `/state${from}`]
+    for (const pointer of [target, source]) if (pointer !== undefined) this.#checkPointer(pointer)
     if (op === 'test') {
       if (!isDeepStrictEqual(this.#find(target).value, operand)) throw faulty('TestError')
       return
@@ -93,6 +94,16 @@ export class RunState {
       this.#written += writtenBytes
     }
     this.#check()
+  }
+
+  /** Refuses a pointer to anything of a list but an element (RFC 6901 §4). A `length` of millions would count as the bytes of one number. */
+  #checkPointer(pointer: string): void {
+    let value: unknown = this.#holder
+    for (const token of pointers().Pointer.fromJSON(pointer).tokens.slice(1)) {
+      if (Array.isArray(value) && !/^(?:-|0|[1-9]\d*)$/.test(token)) throw faulty('MissingError')
+      const isOwn = typeof value === 'object' && value !== null && Object.hasOwn(value, token)
+      value = isOwn ? (value as Readonly<Record<string, unknown>>)[token] : undefined
+    }
   }
 
   #find(pointer: string) {
