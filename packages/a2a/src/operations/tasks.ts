@@ -43,16 +43,18 @@ export function createListTasks({ tasks, cursors, forms }: A2aOperationDeps): A2
     const isRising = after !== undefined && after.newestAt === undefined
     const read = async (from: Partial<TaskFilter>) =>
       filter ? tasks.listTasks({ ...filter, limit: pageSize + 1, ...from }) : { tasks: [], total: 0 }
-    const page = await read({ after, ...(isRising && { order: 'rising' }) })
+    // Tasks that changed during the walk come whatever state they have by now, because they may have had that of the filter.
+    const readChanged: typeof read = async from => read({ ...from, order: 'rising', state: undefined })
+    const page = await (isRising ? readChanged({ after }) : read({ after }))
     const view = { historyLength: params.historyLength ?? 0, includeArtifacts: params.includeArtifacts ?? false }
     const show = async (record: TaskRecord) => convertTask(await showTask(tasks, record, view), forms.find(record))
     const wireTasks = await showMost(page.tasks.slice(0, pageSize), show)
-    const next = await findNext(page.tasks, { shownCount: wireTasks.length, after, read })
+    const next = await findNext(page.tasks, { shownCount: wireTasks.length, after, readChanged })
     return {
       tasks: isRising ? wireTasks.toReversed() : wireTasks,
       nextPageToken: next ? await cursors.seal(next, scope) : '',
       pageSize,
-      totalSize: page.total,
+      totalSize: isRising ? (await read({ limit: 1 })).total : page.total,
     }
   }
 }
@@ -61,7 +63,8 @@ interface PageContext {
   /** The number of tasks of the page that fit the answer. */
   readonly shownCount: number
   readonly after: WalkPosition | undefined
-  read(from: Partial<TaskFilter>): Promise<{ readonly tasks: readonly TaskRecord[] }>
+  /** Reads tasks in the order of their last change, the oldest first. */
+  readChanged(from: Partial<TaskFilter>): Promise<{ readonly tasks: readonly TaskRecord[] }>
 }
 
 /**
@@ -70,7 +73,7 @@ interface PageContext {
  */
 async function findNext(
   records: readonly TaskRecord[],
-  { shownCount, after, read }: PageContext,
+  { shownCount, after, readChanged }: PageContext,
 ): Promise<WalkPosition | undefined> {
   const last = records[shownCount - 1]
   const isRising = after !== undefined && after.newestAt === undefined
@@ -78,7 +81,7 @@ async function findNext(
   if (last && records.length > shownCount) return { updatedAt: last.updatedAt, id: last.id, newestAt }
   if (newestAt === undefined || after === undefined) return undefined
   const changedPosition = { updatedAt: newestAt + 1, id: '' }
-  const { tasks } = await read({ after: changedPosition, order: 'rising', limit: 1 })
+  const { tasks } = await readChanged({ after: changedPosition, limit: 1 })
   return tasks.length > 0 ? changedPosition : undefined
 }
 

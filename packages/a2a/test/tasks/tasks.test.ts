@@ -514,6 +514,29 @@ describe('ListTasks', () => {
     await busy.close()
   })
 
+  test('includes every task that had the state of the filter at the first page, whatever its state is later', async () => {
+    const busy = await openA2aGateway({ agents: { desk: scriptedAgent } })
+    const ids: string[] = []
+    for (let count = 0; count < 6; count += 1) {
+      busy.system.advance(1_000)
+      const { body } = await busy.sendText('hang', {}, { configuration: { returnImmediately: true } })
+      ids.push(body.result.task.id)
+    }
+    const { status } = (await busy.rpc('ListTasks', {})).body.result.tasks[0]
+    const seenIds: string[] = []
+    let pageToken: string | undefined
+    do {
+      const { body } = await busy.rpc('ListTasks', { pageSize: 2, status: status.state, pageToken })
+      const isFirstPage = pageToken === undefined
+      seenIds.push(...body.result.tasks.map(({ id }: { id: string }) => id))
+      pageToken = body.result.nextPageToken
+      busy.system.advance(1_000)
+      if (isFirstPage) for (const id of ids.slice(0, 4)) await busy.rpc('CancelTask', { id })
+    } while (pageToken)
+    expect(new Set(seenIds)).toEqual(new Set(ids))
+    await busy.close()
+  })
+
   test('ends a page before it grows too large, with at least one task', async () => {
     // The limits of text and of files are separate, so together they are more than a page may contain.
     const words = { kind: 'text', mime: 'text/plain', content: 'a'.repeat(4_000_000) } as const
