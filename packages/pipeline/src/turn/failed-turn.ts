@@ -110,11 +110,26 @@ export function answerFault(turn: Turn, error: unknown, failed: FailedTurn): Ans
   const { turnContext, draft, trace, stop } = failed
   if (stop.aborted || error instanceof Unavailable) throw error
   const fields = logFieldsOf(turn)
+  const fault = clipFault(error)
   // After a `TurnAborted` the store refuses the answer because the lease is lost, and that is logged instead.
-  if (!(error instanceof TurnAborted)) turnContext.system.log.error({ ...fields, err: error }, 'agent failed')
-  trace.failed(error)
-  const reason = error instanceof Error ? error.message : 'agent failed'
+  if (!(error instanceof TurnAborted)) turnContext.system.log.error({ ...fields, err: fault }, 'agent failed')
+  trace.failed(fault)
+  const reason = fault instanceof Error ? fault.message : 'agent failed'
   return { answer: planFailure(turn, turnContext, reason, draft), outcome: outcomeOfFault(error) }
+}
+
+/** The maximum number of characters of an agent's error that the log and the store keep. */
+const maxFaultChars = 1_000
+
+/** Returns an error with a message of bounded length. An agent may throw an error as long as everything that it has read. */
+function clipFault(error: unknown): unknown {
+  if (!(error instanceof Error) || error.message.length <= maxFaultChars) return error
+  const message = `${error.message.slice(0, maxFaultChars).toWellFormed()} …`
+  const { name } = error
+  return Object.assign(new Error(message), {
+    name: name.slice(0, maxFaultChars),
+    stack: `${name.slice(0, maxFaultChars)}: ${message}`,
+  })
 }
 
 function outcomeOfFault(error: unknown): TurnOutcome {

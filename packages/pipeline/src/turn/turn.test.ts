@@ -72,6 +72,15 @@ describe('workTurn()', () => {
     expect(error).toHaveBeenCalledWith({ correlation_id: 'c1', agent: 'echo', err: broken }, 'agent failed')
   })
 
+  test('keeps a thousand characters of an error that has millions', async () => {
+    const error = vi.fn()
+    const system = createQuietSystem({ log: { ...quietLog, error } })
+    const answer = await answerTo(() => Promise.reject(new Error('x'.repeat(5_000_000))), { system })
+    expect(answer?.error).toBe(`${'x'.repeat(1_000)} …`)
+    const [{ err }] = error.mock.calls[0] as [{ err: Error }]
+    expect(err.message.length + (err.stack?.length ?? 0)).toBeLessThan(3_000)
+  })
+
   test('fails at the deadline and aborts the agent', async () => {
     let signal: AbortSignal | undefined
     const answer = await answerTo(
