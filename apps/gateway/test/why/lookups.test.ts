@@ -37,6 +37,15 @@ describe('why finds a message', () => {
     }
   })
 
+  test('by the Message-ID of its answer as a mail program shows it, and so do other commands', async () => {
+    const record = await gateway.show(await mail())
+    const answer = record.response?.id ?? ''
+    for (const query of [`<${answer}@agents.test>`, `${answer}@agents.test`, answer]) {
+      expect((await askWhy(gateway, query)).explanations[0]).toMatchObject({ message: record.number })
+      expect(await gateway.show(query)).toMatchObject({ number: record.number })
+    }
+  })
+
   test('by the ids of an A2A message and of its task', async () => {
     const url = `${gatewayOrigin}/agents/echo/a2a`
     const { messageId, result } = await gateway.simulation.a2a.deliver({ url, text: 'hello' })

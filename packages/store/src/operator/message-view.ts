@@ -68,9 +68,19 @@ export function createMessageView(
     `SELECT ${stateColumns} FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.native_id = n.name AND m.kind = 'message' ${joins}
      WHERE n.name = ? ORDER BY json_extract(m.envelope, '$.sender.verified') DESC, m.seq`,
   )
-  const findByIds = ([id = '', ...otherIds]: readonly string[]): readonly MessageStateRow[] => {
-    const messages = findById.all(id)
-    return messages.length > 0 || otherIds.length === 0 ? messages : findByIds(otherIds)
+  const findByAnswerId = db.prepare<MessageStateRow>(
+    `SELECT ${stateColumns} FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.native_id <> n.name AND m.kind = 'message' ${joins}
+     WHERE n.name = ? AND n.is_key = 0 ORDER BY json_extract(m.envelope, '$.sender.verified') DESC, m.seq`,
+  )
+  /** Finds messages by their ids, or else by that of the answer to them. */
+  const findByIds = (ids: readonly string[]): readonly MessageStateRow[] => {
+    for (const query of [findById, findByAnswerId]) {
+      for (const id of ids) {
+        const messages = query.all(id)
+        if (messages.length > 0) return messages
+      }
+    }
+    return []
   }
   const findNamesakes = (name: string) => {
     const numberMatch = /^(?<mark>#?)(?<number>\d{1,15})$/.exec(name)?.groups
