@@ -216,7 +216,7 @@ async function forget({ agent, forgotten }: PlannedCall, { id, signal, log, agen
     signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
   )
   // An error that is thrown at once rejects, too, so that the race handles both promises.
-  const forgetting = Promise.try(() => running.forget?.(forgotten, { id, signal, log }))
+  const forgetting = (async () => running.forget?.(forgotten, { id, signal, log }))()
   await Promise.race([forgetting, aborted])
 }
 
