@@ -1,5 +1,6 @@
 import type { HistoricalMessage } from '@postern/message'
 import { Unavailable } from '@postern/message'
+import { createSlidingWindowPolicy } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { openAgui } from '../../test/agui-agent.ts'
 import { eventsOf, finished, runOf, textEvent } from '../../test/agui-server.ts'
@@ -83,10 +84,28 @@ describe('a run', () => {
     const merged = [{ id: 'm1', received_at: '2026-01-01T00:00:00.000Z', part_count: 1 }]
     const parts = [...turn('user', 'one', '').parts, ...turn('user', '@bob@peer.test:', '').parts]
     await ask(testMessage('', { id: 'm2', merged, parts }))
-    const quoted = { ...turn('user', 'one', 'm1'), parts: [parts[0], { ...parts[1], content: '> @bob@peer.test:' }] }
-    await ask(testMessage('three', { id: 'm3' }), { history: () => ({ turns: [quoted as HistoricalMessage] }) })
-    const [first, second] = server.inputs().map(({ messages }) => messages[0])
+    const turns = [turn('user', 'one', 'm1'), turn('user', '> @bob@peer.test:', 'm2')]
+    await ask(testMessage('three', { id: 'm3' }), { history: () => ({ turns }) })
+    const [first, second] = server.inputs().map(({ messages }) => messages.slice(0, 2))
     expect(second).toEqual(first)
+  })
+
+  test('contains each message that no answer separates from the next under its own id', async () => {
+    const { ask, server } = await openAgui(() => runOf(textEvent('hi')))
+    const bob = { ...turn('user', 'from Bob', 'm3'), sender: { address: '@bob@peer.test' } }
+    const past = [turn('user', 'one', 'm1'), turn('user', 'two', 'm2'), bob, turn('assistant', 'hi', 'a1')]
+    const entries = past.map(({ id = '', role, sender: author, parts, timestamp: at }, index) => {
+      return { seq: index + 1, entryId: `e${index}`, nativeId: id, role, author, parts, at }
+    })
+    const viewUntil = (count: number) => createSlidingWindowPolicy().view(entries.slice(0, count))
+    await ask(testMessage('one', { id: 'm1' }), { history: () => ({ turns: [] }) })
+    await ask(testMessage('two', { id: 'm2' }), { history: () => viewUntil(1) })
+    await ask(testMessage('four', { id: 'm4' }), { history: () => viewUntil(4) })
+    const [first = [], second = [], third = []] = server.inputs().map(({ messages }) => messages)
+    expect(second.slice(0, 1)).toEqual(first)
+    expect(third.slice(0, 2)).toMatchObject(second)
+    expect(third.map(({ content }) => content)).toEqual(['one', 'two', 'from Bob', 'hi', 'four'])
+    expect(third[2]).toMatchObject({ name: '@bob@peer.test' })
   })
 
   test('contains only the new message if `keeps_history` is set', async () => {

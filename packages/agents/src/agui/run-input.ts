@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { HistoricalMessage, Json, NormalizedMessage, Part } from '@postern/message'
 import { isFilePart, plainTextOf } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
-import { quoteNames } from '@postern/pipeline'
+import { listMessagesOfTurn, quoteNames } from '@postern/pipeline'
 import type { OpenInterrupt } from './interrupts/open-interrupts.ts'
 import { writeResume } from './interrupts/resume.ts'
 
@@ -46,10 +46,7 @@ export function renderRunInput(request: RunRequest): object {
     runId: toUuid([agent, context.correlationId, message.id]),
     state,
     // The answer to a question of the server is sent with the question, not as a message.
-    messages:
-      answeredInterrupts.length > 0
-        ? historyMessages
-        : [...historyMessages, renderMessage(firstIdOf(message), 'user', renderMessageText(message))],
+    messages: answeredInterrupts.length > 0 ? historyMessages : [...historyMessages, ...renderNewMessages(message)],
     tools: [],
     context: contextEntries,
     ...writeResume(answeredInterrupts, forwardedProps),
@@ -76,12 +73,30 @@ function toUuid(components: readonly string[]): string {
   return [...pieces, digest.slice(20, 32)].join('-')
 }
 
-/** Returns the id of the first of several merged messages, which are one turn of the history under that id. */
-function firstIdOf({ id, merged }: NormalizedMessage): string {
-  return merged?.[0]?.id ?? id
+/** Renders the message and those that share its answer, each under its own id. */
+function renderNewMessages({ id, merged = [], parts }: NormalizedMessage): readonly RunMessage[] {
+  let start = 0
+  const earlierMessages = merged.map(({ id: earlierId, part_count }) => {
+    const ownParts = parts.slice(start, start + part_count)
+    start += part_count
+    return renderMessage(earlierId, 'user', renderMessageText({ parts: ownParts }))
+  })
+  const newMessage = renderMessage(id, 'user', renderMessageText({ parts: parts.slice(start) }))
+  return [...earlierMessages.filter(({ content }) => content !== ''), newMessage]
 }
 
-function renderTurn(
+/**
+ * Renders the messages of a turn. A turn merges messages that no answer separates, but each keeps its id, because a server may have got it alone
+ * before. Messages of several writers name them.
+ */
+function renderTurn(turn: HistoricalMessage, answers: NonNullable<StoredRunState['answers']>): readonly RunMessage[] {
+  return listMessagesOfTurn(turn).flatMap(message => {
+    const name = turn.writers && turn.role === 'user' ? { name: message.sender.address } : {}
+    return renderHistoricalMessage(message, answers).map(rendered => ({ ...rendered, ...name }))
+  })
+}
+
+function renderHistoricalMessage(
   { id = '', role, parts }: HistoricalMessage,
   answers: NonNullable<StoredRunState['answers']>,
 ): readonly RunMessage[] {
@@ -95,11 +110,13 @@ interface RunMessage {
   readonly id: string
   readonly role: HistoricalMessage['role']
   readonly content: string
+  /** The writer. */
+  readonly name?: string
 }
 
 /**
  * Returns a message whose id also depends on its text. A server with a checkpointer skips ids that it has, and LangGraph rewinds to a message
- * whose text has changed, such as one that the history has merged with the one next to it.
+ * whose text has changed.
  */
 function renderMessage(id: string, role: RunMessage['role'], content: string): RunMessage {
   return { id: toUuid([id, content]), role, content }

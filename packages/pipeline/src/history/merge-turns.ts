@@ -5,13 +5,32 @@ import { announceSpeaker } from './speaker-names.ts'
 
 export type Turns = readonly HistoricalMessage[]
 
+/** The single messages of merged turns. They are not part of the turn, because agents get the conversation by turns. */
+const messagesOf = new WeakMap<HistoricalMessage, Turns>()
+
+/** Returns the messages that a turn of the history consists of, without the lines that name their writers. */
+export function listMessagesOfTurn(turn: HistoricalMessage): Turns {
+  return messagesOf.get(turn) ?? [turn]
+}
+
+/** Changes the parts of a turn, which still consists of the same messages. */
+export function replaceParts(turn: HistoricalMessage, parts: HistoricalMessage['parts']): HistoricalMessage {
+  const newTurn = { ...turn, parts }
+  const messages = messagesOf.get(turn)
+  if (messages) messagesOf.set(newTurn, messages)
+  return newTurn
+}
+
 export function mergeNeighbours(turns: Turns): Turns {
   const mergedTurns: HistoricalMessage[] = []
   let speaker: HistoricalSender | undefined
   for (const turn of turns) {
     const last = mergedTurns.at(-1)
-    if (last?.role === turn.role) mergedTurns[mergedTurns.length - 1] = joinTurns(last, turn, speaker)
-    else mergedTurns.push(turn)
+    if (last?.role === turn.role) {
+      const joinedTurn = joinTurns(last, turn, speaker)
+      messagesOf.set(joinedTurn, [...listMessagesOfTurn(last), turn])
+      mergedTurns[mergedTurns.length - 1] = joinedTurn
+    } else mergedTurns.push(turn)
     speaker = turn.sender
   }
   return mergedTurns

@@ -5,7 +5,7 @@ import { plainTextOf } from '@postern/message'
 import type { HistoryPolicy, HistoryView } from '../ports/agent/history-policy.ts'
 import type { Entry } from '../ports/records/transcript.ts'
 import type { Turns } from './merge-turns.ts'
-import { mergeNeighbours } from './merge-turns.ts'
+import { mergeNeighbours, replaceParts } from './merge-turns.ts'
 import { quoteNames } from './speaker-names.ts'
 
 export interface SlidingWindowOptions {
@@ -52,7 +52,7 @@ function slideWindow(entries: readonly Entry[], reach: HistoryPolicy['reach'], w
 /** Turns entries into turns: unfinished tool calls are dropped, and neighbours of one role are merged, so that roles alternate. */
 function toTurns(entries: readonly Entry[]): Turns {
   const turns = entries.map(toTurn).filter(({ parts }) => parts.length > 0)
-  return mergeNeighbours(turns).map(turn => ({ ...turn, parts: dropRepeatedCalls(turn.parts) }))
+  return mergeNeighbours(turns).map(turn => replaceParts(turn, dropRepeatedCalls(turn.parts)))
 }
 
 function toTurn({ entryId, nativeId, role, author, parts, at, via }: Entry): HistoricalMessage {
