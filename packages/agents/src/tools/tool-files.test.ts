@@ -34,6 +34,21 @@ test('the file that a tool returns is part of the answer, and the model reads it
   ])
 })
 
+test('a tool may return one file, or a list with files, and the model reads no bytes', async () => {
+  const summary = { kind: 'file', name: 'a.txt', mime: 'text/plain', size: 5 }
+  const file = {
+    ...{ kind: 'file', name: 'a.txt', mime: 'text/plain' },
+    bytes_ref: { kind: 'inline', data_base64: 'aGVsbG8=' },
+  }
+  const single = await callOnce('single')
+  expect(JSON.parse(single.heard)).toEqual(summary)
+  expect(single.others[0]).toEqual(file)
+  const list = await callOnce('list')
+  const text = { kind: 'text', mime: 'text/plain', content: 'a letter' }
+  expect(JSON.parse(list.heard)).toEqual([summary, text, { kind: 'file', path: '/b' }])
+  expect(list.others[0]).toEqual(file)
+})
+
 test('a tool attaches bytes, and a picture gets the type of its bytes', async () => {
   const { others, heard } = await callOnce('sketch')
   expect(heard).toBe('drawn')

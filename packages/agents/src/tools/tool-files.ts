@@ -27,23 +27,28 @@ export function describeFile(
 }
 
 /**
- * Splits the return value of a tool. The files in `{ parts }` go into the answer, and the model reads their name, type and size instead of their
- * bytes. @throws Error naming the member if a file cannot be part of an answer
+ * Splits the return value of a tool: one file, a list of parts, or `{ parts }`. The files go into the answer, and the model reads their name, type
+ * and size instead of their bytes. @throws Error naming the member if a file cannot be part of an answer
  */
 export function extractFiles(returnValue: unknown): {
   readonly result: unknown
   readonly files: readonly AnswerFile[]
 } {
-  const parts = readParts(returnValue)
-  if (!parts?.some(isFileLike)) return { result: returnValue, files: [] }
   const files: AnswerFile[] = []
-  const partsForModel = parts.map(part => {
-    if (!isFileLike(part)) return part
+  const extract = (part: unknown): unknown => {
     const file = readFile(part)
     files.push(file)
     return summarizeFile(file)
-  })
-  return { result: { ...(returnValue as object), parts: partsForModel }, files }
+  }
+  const parts = readParts(returnValue)
+  if (parts?.some(isFileLike)) {
+    const partsForModel = parts.map(part => (isFileLike(part) ? extract(part) : part))
+    return { result: { ...(returnValue as object), parts: partsForModel }, files }
+  }
+  if (isFileWithBytes(returnValue)) return { result: extract(returnValue), files }
+  if (Array.isArray(returnValue) && returnValue.some(isFileWithBytes))
+    return { result: returnValue.map(part => (isFileWithBytes(part) ? extract(part) : part)), files }
+  return { result: returnValue, files }
 }
 
 function readParts(returnValue: unknown): readonly unknown[] | undefined {
@@ -51,10 +56,15 @@ function readParts(returnValue: unknown): readonly unknown[] | undefined {
   return Array.isArray(returnValue.parts) ? returnValue.parts : undefined
 }
 
-function isFileLike(part: unknown): boolean {
+function isFileLike(part: unknown): part is object {
   return (
     typeof part === 'object' && part !== null && 'kind' in part && (part.kind === 'file' || part.kind === 'artifact')
   )
+}
+
+/** Returns true for a file part. Outside of `{ parts }` an object with the same `kind` may be something else, such as an entry of a folder. */
+function isFileWithBytes(value: unknown): boolean {
+  return isFileLike(value) && 'bytes_ref' in value
 }
 
 function readFile(part: unknown): AnswerFile {

@@ -14,6 +14,20 @@ export const report = {
   preview: () => 'Write the report?',
 }
 
+const letter = {
+  kind: 'file',
+  name: 'a.txt',
+  mime: 'text/plain',
+  bytes_ref: { kind: 'inline', data_base64: 'aGVsbG8=' },
+}
+
+export const single = { description: 'Returns one file', run: () => letter }
+
+export const list = {
+  description: 'Returns a list of parts, and an entry of a folder',
+  run: () => [letter, { kind: 'text', mime: 'text/plain', content: 'a letter' }, { kind: 'file', path: '/b' }],
+}
+
 export const sketch = {
   description: 'Attaches a picture by its bytes',
   run(_args: unknown, { attach }: ToolContext) {
