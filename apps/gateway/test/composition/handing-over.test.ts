@@ -11,6 +11,7 @@ let gateway: TestGateway
 beforeAll(async () => {
   gateway = await openTestGateway(() => ({
     agents: {
+      lobby: { use: '../agents/calling/hand-over.ts' },
       front: { use: '../agents/calling/hand-over.ts' },
       desk: { use: '../agents/calling/handed.ts' },
     },
@@ -18,8 +19,8 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-async function post(text: string) {
-  const { objectId } = await gateway.simulation.fediverse.deliver({ to: '@front@agents.test', text })
+async function post(text: string, to = '@front@agents.test') {
+  const { objectId } = await gateway.simulation.fediverse.deliver({ to, text })
   return eventually(async () => {
     const record = await gateway.show(`${objectId}/activity`).catch(() => undefined)
     return record && record.state !== 'received' && record.state !== 'working' && record
@@ -31,6 +32,13 @@ test('the called agent learns its caller and the proofs of the sender', async ()
   expect(JSON.parse(plainTextOf(response?.parts ?? []).replace(/^@\S+ /, ''))).toEqual({
     ...{ sender: '@front@agents.test', by: 'front', message: number },
     ...{ for: '@alice@mastodon.test', verified: true, proofs: 1 },
+  })
+})
+
+test('an agent at the end of several calls learns the person with whom they began', async () => {
+  const { response } = await post('my order, please', '@lobby@agents.test')
+  expect(JSON.parse(plainTextOf(response?.parts ?? []).replace(/^@\S+ /, ''))).toMatchObject({
+    ...{ sender: '@front@agents.test', by: 'front', for: '@alice@mastodon.test', verified: true, proofs: 1 },
   })
 })
 

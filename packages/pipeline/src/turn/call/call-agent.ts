@@ -76,11 +76,22 @@ export async function callAgent(turn: Turn, deps: CallDeps): Promise<PartialResp
   }
 }
 
-/** Returns the sender on whose behalf another agent of this gateway calls; undefined if their message has been forgotten. */
+/** The maximum number of calls between a person and the called agent, so that no record can make the search endless. */
+const maxCallers = 64
+
+/**
+ * Returns the sender on whose behalf another agent of this gateway calls: the one at the beginning, if that agent was itself called on behalf of
+ * somebody. Returns undefined if a message on the way has been forgotten.
+ */
 async function findCaller({ content }: Turn, { store }: TurnContext): Promise<Sender | undefined> {
-  const number = content.called_by?.message ?? 0
-  const [change] = await store.listChanges([number])
-  return change?.how === 'forgotten' ? undefined : (await store.readTurn(number))?.content.sender
+  let { called_by: call } = content
+  for (let callers = 0; call && callers < maxCallers; callers += 1) {
+    const [change] = await store.listChanges([call.message])
+    const caller = change?.how === 'forgotten' ? undefined : (await store.readTurn(call.message))?.content
+    if (!caller?.called_by?.on_behalf) return caller?.sender
+    call = caller.called_by
+  }
+  return undefined
 }
 
 interface MentionFanoutCall extends MentionFanoutDeps {
