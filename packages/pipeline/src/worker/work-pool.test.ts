@@ -8,11 +8,11 @@ import { createWorkPool } from './work-pool.ts'
 type Semaphores = Map<number, ReturnType<typeof createGate>>
 
 /** Opens a pool over `work`, in which every piece runs until its gate opens. */
-function openLane(work: number[], options: Partial<WorkPoolOptions<number>> = {}) {
+function openPool(work: number[], options: Partial<WorkPoolOptions<number>> = {}) {
   const semaphores: Semaphores = new Map(work.map(piece => [piece, createGate()]))
   const begun: number[] = []
   const lease = vi.fn(async (limit: number) => work.splice(0, limit))
-  const lane = createWorkPool<number>({
+  const pool = createWorkPool<number>({
     slots: 2,
     groupOf: () => undefined,
     lease,
@@ -24,7 +24,7 @@ function openLane(work: number[], options: Partial<WorkPoolOptions<number>> = {}
     onError() {},
     ...options,
   })
-  return { lane, begun, lease, finish: (piece: number) => semaphores.get(piece)?.open() }
+  return { pool, begun, lease, finish: (piece: number) => semaphores.get(piece)?.open() }
 }
 
 const leasedNothing = { leased: 0, readyCount: 0, heldByOthers: new Map() }
@@ -35,28 +35,28 @@ async function settle(): Promise<void> {
 
 describe('createWorkPool()', () => {
   test('runs at most one job in each slot, and fills a slot as soon as it is free', async () => {
-    const { lane, begun, finish } = openLane([1, 2, 3])
-    lane.wake()
+    const { pool, begun, finish } = openPool([1, 2, 3])
+    pool.wake()
     await settle()
     expect(begun).toEqual([1, 2])
-    expect([...lane.running.keys()]).toEqual([1, 2])
+    expect([...pool.running.keys()]).toEqual([1, 2])
     finish(2)
     await settle()
     expect(begun).toEqual([1, 2, 3])
-    expect([...lane.running.keys()]).toEqual([1, 3])
+    expect([...pool.running.keys()]).toEqual([1, 3])
   })
 
   test('gives a job’s slot to another job while the first one only waits', async () => {
     const waiting = new Set<number>()
-    const { lane, begun, lease, finish } = openLane([1, 2, 3, 4], {
+    const { pool, begun, lease, finish } = openPool([1, 2, 3, 4], {
       groupOf: () => 'all',
       isWaiting: piece => waiting.has(piece),
     })
-    lane.wake()
+    pool.wake()
     await settle()
     expect(begun).toEqual([1, 2])
     waiting.add(1)
-    lane.wake()
+    pool.wake()
     await settle()
     expect(begun).toEqual([1, 2, 3])
     expect(lease.mock.lastCall).toEqual([1, new Map([['all', 1]])])
@@ -71,15 +71,15 @@ describe('createWorkPool()', () => {
   })
 
   test('gives a job’s slot to another one while the store takes its result, up to the number of slots', async () => {
-    const { lane, begun, lease } = openLane([1, 2, 3, 4, 5, 6])
-    lane.wake()
+    const { pool, begun, lease } = openPool([1, 2, 3, 4, 5, 6])
+    pool.wake()
     await settle()
-    for (const piece of [1, 2]) lane.freeSlot(piece)
+    for (const piece of [1, 2]) pool.freeSlot(piece)
     await settle()
     expect(begun).toEqual([1, 2, 3, 4])
-    for (const piece of [3, 4]) lane.freeSlot(piece)
+    for (const piece of [3, 4]) pool.freeSlot(piece)
     await settle()
-    expect([begun.length, lease.mock.calls.length, lane.running.size]).toEqual([4, 2, 4])
+    expect([begun.length, lease.mock.calls.length, pool.running.size]).toEqual([4, 2, 4])
   })
 
   test('computes the group of a delivery once for all counts of the slots', async () => {
@@ -104,8 +104,8 @@ describe('createWorkPool()', () => {
       for (const piece of taken.slice(0, limit)) waiting.splice(waiting.indexOf(piece), 1)
       return taken.slice(0, limit)
     })
-    const { lane, begun, finish } = openLane([1, 2, 3, 4, 10], { slots: 4, groupOf, lease })
-    lane.wake()
+    const { pool, begun, finish } = openPool([1, 2, 3, 4, 10], { slots: 4, groupOf, lease })
+    pool.wake()
     await settle()
     expect(begun).toEqual([1, 2, 10])
     finish(1)
@@ -121,8 +121,8 @@ describe('createWorkPool()', () => {
   })
 
   test('polls once for many simultaneous wake-ups', async () => {
-    const { lane, lease } = openLane([])
-    for (let count = 0; count < 50; count += 1) lane.wake()
+    const { pool, lease } = openPool([])
+    for (let count = 0; count < 50; count += 1) pool.wake()
     await settle()
     expect(lease).toHaveBeenCalledTimes(1)
   })
@@ -130,17 +130,17 @@ describe('createWorkPool()', () => {
   test('polls again after a wake-up during a poll', async () => {
     const work: number[] = []
     const polling = createGate()
-    const { lane, begun } = openLane(work, {
+    const { pool, begun } = openPool(work, {
       lease: async limit => {
         const leased = work.splice(0, limit)
         if (leased.length === 0 && begun.length === 0) await polling.opened
         return leased
       },
     })
-    lane.wake()
+    pool.wake()
     await settle()
     work.push(7)
-    lane.wake()
+    pool.wake()
     await settle()
     polling.open()
     await settle()
@@ -149,21 +149,21 @@ describe('createWorkPool()', () => {
 
   test('continues after an empty poll', async () => {
     const work: number[] = []
-    const { lane, begun } = openLane(work)
-    lane.wake()
+    const { pool, begun } = openPool(work)
+    pool.wake()
     await settle()
     work.push(1)
-    lane.wake()
+    pool.wake()
     await settle()
     expect(begun).toEqual([1])
   })
 
   test('continues after a wake-up without a free slot', async () => {
-    const { lane, begun, finish } = openLane([1, 2, 3], { slots: 1 })
+    const { pool, begun, finish } = openPool([1, 2, 3], { slots: 1 })
     for (const piece of [1, 2, 3]) {
-      lane.wake()
+      pool.wake()
       await settle()
-      lane.wake()
+      pool.wake()
       await settle()
       finish(piece)
     }
@@ -177,42 +177,42 @@ describe('createWorkPool()', () => {
     lease.mockRejectedValueOnce('cannot look')
     lease.mockResolvedValueOnce([1])
     lease.mockResolvedValue([])
-    const { lane } = openLane([], {
+    const { pool } = openPool([], {
       lease,
       run: async () => Promise.reject('cannot work'),
       onError: error => errors.push(error),
     })
-    lane.wake()
+    pool.wake()
     await settle()
-    lane.wake()
+    pool.wake()
     await settle()
     expect(errors).toEqual(['cannot look', 'cannot work'])
-    expect(lane.running.size).toBe(0)
+    expect(pool.running.size).toBe(0)
   })
 
   test('takes no work after it is closed', async () => {
-    const { lane, lease } = openLane([1], { isClosed: () => true })
-    lane.wake()
+    const { pool, lease } = openPool([1], { isClosed: () => true })
+    pool.wake()
     await settle()
     expect(lease).not.toHaveBeenCalled()
-    await lane.drain()
+    await pool.drain()
   })
 
   test('waits at its end for running work and for a poll', async () => {
     const leasing = createGate()
     let isClosed = false
-    const { lane, begun, finish } = openLane([1], {
+    const { pool, begun, finish } = openPool([1], {
       isClosed: () => isClosed,
       lease: async () => {
         await leasing.opened
         return [1]
       },
     })
-    lane.wake()
+    pool.wake()
     await settle()
     isClosed = true
     let isDrained = false
-    const drained = lane.drain().then(() => {
+    const drained = pool.drain().then(() => {
       isDrained = true
     })
     await settle()
@@ -222,107 +222,107 @@ describe('createWorkPool()', () => {
     expect([begun, isDrained]).toEqual([[1], false])
     finish(1)
     await drained
-    expect(lane.running.size).toBe(0)
+    expect(pool.running.size).toBe(0)
   })
 
   describe('for a store that leases work before anybody polls,', () => {
-    const openShared = () => openLane([], { slots: 3, groupOf: piece => (piece < 10 ? 'a' : 'b'), groupSlots: () => 2 })
+    const openShared = () => openPool([], { slots: 3, groupOf: piece => (piece < 10 ? 'a' : 'b'), groupSlots: () => 2 })
 
     test('has capacity after a poll of all work, for as many as a group has slots', () => {
-      const { lane } = openShared()
-      expect(lane.hasCapacity(1)).toBe(false)
-      expect(lane.beginPoll()).toEqual({ limit: 3, usedByGroup: new Map() })
+      const { pool } = openShared()
+      expect(pool.hasCapacity(1)).toBe(false)
+      expect(pool.beginPoll()).toEqual({ limit: 3, usedByGroup: new Map() })
       for (const piece of [1, 2]) {
-        expect(lane.hasCapacity(1)).toBe(true)
-        lane.reserveSlot(piece)
+        expect(pool.hasCapacity(1)).toBe(true)
+        pool.reserveSlot(piece)
       }
-      expect([lane.hasCapacity(1), lane.hasCapacity(11)]).toEqual([false, true])
-      lane.reserveSlot(11)
-      expect(lane.hasCapacity(11)).toBe(false)
+      expect([pool.hasCapacity(1), pool.hasCapacity(11)]).toEqual([false, true])
+      pool.reserveSlot(11)
+      expect(pool.hasCapacity(11)).toBe(false)
     })
 
     test('lets no work overtake a full group before the next poll of all work', async () => {
       const lease = vi.fn(async () => [])
-      const { lane, finish } = openLane([1, 2], { groupOf: () => 'a', groupSlots: () => 1, lease })
-      lane.beginPoll()
-      lane.reserveSlot(1)
-      lane.begin(1)
-      expect(lane.hasCapacity(1)).toBe(false)
+      const { pool, finish } = openPool([1, 2], { groupOf: () => 'a', groupSlots: () => 1, lease })
+      pool.beginPoll()
+      pool.reserveSlot(1)
+      pool.begin(1)
+      expect(pool.hasCapacity(1)).toBe(false)
       // A poll that finds the group full leases no work of the group.
-      lane.beginPoll()
+      pool.beginPoll()
       finish(1)
       await settle()
-      expect(lane.hasCapacity(1)).toBe(false)
-      lane.beginPoll()
-      expect(lane.hasCapacity(1)).toBe(true)
+      expect(pool.hasCapacity(1)).toBe(false)
+      pool.beginPoll()
+      expect(pool.hasCapacity(1)).toBe(true)
       expect(lease).toHaveBeenCalledTimes(1)
     })
 
     test('does not poll when work ends without a full group', async () => {
       const lease = vi.fn(async () => [])
-      const { lane, finish } = openLane([1], { lease })
-      lane.beginPoll()
-      lane.reserveSlot(1)
-      lane.begin(1)
+      const { pool, finish } = openPool([1], { lease })
+      pool.beginPoll()
+      pool.reserveSlot(1)
+      pool.begin(1)
       finish(1)
       await settle()
-      expect(lane.running.size).toBe(0)
+      expect(pool.running.size).toBe(0)
       expect(lease).not.toHaveBeenCalled()
     })
 
     test('starts work beside a poll in slots that the poll cannot fill', () => {
       const groupOf = (piece: number) => (piece < 10 ? 'a' : 'b')
-      const { lane } = openLane([], { slots: 20, groupOf, groupSlots: () => 18 })
-      expect(lane.beginPoll(true).limit).toBe(20)
-      expect(lane.hasCapacity(1)).toBe(false)
-      lane.endPoll(leasedNothing)
+      const { pool } = openPool([], { slots: 20, groupOf, groupSlots: () => 18 })
+      expect(pool.beginPoll(true).limit).toBe(20)
+      expect(pool.hasCapacity(1)).toBe(false)
+      pool.endPoll(leasedNothing)
       // This poll found nothing, so the next one is smaller.
-      expect(lane.beginPoll(true).limit).toBe(16)
+      expect(pool.beginPoll(true).limit).toBe(16)
       for (const piece of [1, 2, 11, 12]) {
-        expect(lane.hasCapacity(piece)).toBe(true)
-        lane.reserveSlot(piece)
-        if (piece === 2) expect(lane.hasCapacity(1)).toBe(false)
+        expect(pool.hasCapacity(piece)).toBe(true)
+        pool.reserveSlot(piece)
+        if (piece === 2) expect(pool.hasCapacity(1)).toBe(false)
       }
-      expect(lane.hasCapacity(11)).toBe(false)
+      expect(pool.hasCapacity(11)).toBe(false)
     })
 
     test('makes a larger poll at once after a poll with a full result', async () => {
       const limits: number[] = []
       const counts = [0, 16, 20, 0]
       const lease = vi.fn(async () => {
-        const { limit } = lane.beginPoll(true)
+        const { limit } = pool.beginPoll(true)
         limits.push(limit)
         const pieces = Array.from({ length: counts.shift() ?? 0 }, (_, at) => limits.length * 100 + at)
-        lane.endPoll({ leased: pieces.length, readyCount: pieces.length, heldByOthers: new Map() })
+        pool.endPoll({ leased: pieces.length, readyCount: pieces.length, heldByOthers: new Map() })
         return pieces
       })
-      const { lane } = openLane([], { slots: 100, lease })
-      lane.wake()
+      const { pool } = openPool([], { slots: 100, lease })
+      pool.wake()
       await settle()
-      lane.wake()
+      pool.wake()
       await settle()
       expect(limits).toEqual([100, 16, 32])
-      lane.wake()
+      pool.wake()
       await settle()
       expect(limits).toEqual([100, 16, 32, 40])
     })
 
     test('starts nothing after a poll with a full result, even if others kept the pool busy', () => {
-      const { lane } = openLane([], { slots: 100 })
-      lane.beginPoll(true)
-      lane.endPoll(leasedNothing)
-      expect(lane.beginPoll(true).limit).toBe(16)
-      lane.endPoll({ leased: 0, readyCount: 16, heldByOthers: new Map() })
-      expect(lane.hasCapacity(1)).toBe(false)
-      expect(lane.beginPoll(true).limit).toBe(32)
+      const { pool } = openPool([], { slots: 100 })
+      pool.beginPoll(true)
+      pool.endPoll(leasedNothing)
+      expect(pool.beginPoll(true).limit).toBe(16)
+      pool.endPoll({ leased: 0, readyCount: 16, heldByOthers: new Map() })
+      expect(pool.hasCapacity(1)).toBe(false)
+      expect(pool.beginPoll(true).limit).toBe(32)
     })
 
     test('polls if nothing starts in a reserved slot, but not after a reverted lease', async () => {
       const lease = vi.fn(async () => [])
-      const { lane } = openLane([], { slots: 1, lease })
-      for (const end of [lane.undoLease, lane.releaseSlot]) {
-        lane.beginPoll()
-        lane.reserveSlot(1)
+      const { pool } = openPool([], { slots: 1, lease })
+      for (const end of [pool.undoLease, pool.releaseSlot]) {
+        pool.beginPoll()
+        pool.reserveSlot(1)
         end(1)
         await settle()
       }
@@ -331,59 +331,59 @@ describe('createWorkPool()', () => {
 
     test('polls when work of a group ends that is full together with others', async () => {
       const lease = vi.fn(async () => [])
-      const { lane, finish } = openLane([1], { slots: 9, groupOf: () => 'a', groupSlots: () => 2, lease })
-      lane.reserveSlot(1)
-      lane.beginPoll(true)
-      lane.endPoll({ leased: 0, readyCount: 0, heldByOthers: new Map([['a', 1]]) })
-      lane.begin(1)
+      const { pool, finish } = openPool([1], { slots: 9, groupOf: () => 'a', groupSlots: () => 2, lease })
+      pool.reserveSlot(1)
+      pool.beginPoll(true)
+      pool.endPoll({ leased: 0, readyCount: 0, heldByOthers: new Map([['a', 1]]) })
+      pool.begin(1)
       finish(1)
       await settle()
       expect(lease).toHaveBeenCalledTimes(1)
     })
 
     test('gives the next poll all slots after they have run out', () => {
-      const { lane } = openLane([], { slots: 20 })
-      lane.beginPoll(true)
-      lane.endPoll(leasedNothing)
-      for (let piece = 0; piece < 20; piece += 1) lane.reserveSlot(piece)
-      for (let piece = 0; piece < 18; piece += 1) lane.releaseSlot(piece)
-      expect(lane.beginPoll(true).limit).toBe(18)
+      const { pool } = openPool([], { slots: 20 })
+      pool.beginPoll(true)
+      pool.endPoll(leasedNothing)
+      for (let piece = 0; piece < 20; piece += 1) pool.reserveSlot(piece)
+      for (let piece = 0; piece < 18; piece += 1) pool.releaseSlot(piece)
+      expect(pool.beginPoll(true).limit).toBe(18)
     })
 
     test('starts as much other work of a group as leaves half of its slots free', () => {
-      const { lane } = openLane([], { slots: 20, groupOf: () => 'a', groupSlots: () => 8 })
-      lane.beginPoll(true)
-      lane.endPoll({ leased: 0, readyCount: 0, heldByOthers: new Map([['a', 2]]) })
+      const { pool } = openPool([], { slots: 20, groupOf: () => 'a', groupSlots: () => 8 })
+      pool.beginPoll(true)
+      pool.endPoll({ leased: 0, readyCount: 0, heldByOthers: new Map([['a', 2]]) })
       for (const piece of [1, 2]) {
-        expect(lane.hasCapacity(1)).toBe(true)
-        lane.reserveSlot(piece)
+        expect(pool.hasCapacity(1)).toBe(true)
+        pool.reserveSlot(piece)
       }
-      expect([lane.hasCapacity(1), lane.maxConcurrent('a')]).toEqual([false, 8])
-      lane.beginPoll(true)
-      lane.endPoll(leasedNothing)
-      expect(lane.hasCapacity(1)).toBe(true)
+      expect([pool.hasCapacity(1), pool.maxConcurrent('a')]).toEqual([false, 8])
+      pool.beginPoll(true)
+      pool.endPoll(leasedNothing)
+      expect(pool.hasCapacity(1)).toBe(true)
     })
 
     test('frees a slot without work, and a closed pool has none', () => {
       let isClosed = false
-      const { lane } = openLane([], { slots: 1, isClosed: () => isClosed })
-      lane.reserveSlot(1)
-      expect(lane.beginPoll().limit).toBe(0)
-      lane.releaseSlot(1)
-      expect(lane.beginPoll().limit).toBe(1)
+      const { pool } = openPool([], { slots: 1, isClosed: () => isClosed })
+      pool.reserveSlot(1)
+      expect(pool.beginPoll().limit).toBe(0)
+      pool.releaseSlot(1)
+      expect(pool.beginPoll().limit).toBe(1)
       isClosed = true
-      expect(lane.hasCapacity(1)).toBe(false)
+      expect(pool.hasCapacity(1)).toBe(false)
     })
 
     test('waits at its end for work that has not started too', async () => {
-      const { lane, begun, finish } = openLane([1])
-      lane.reserveSlot(1)
+      const { pool, begun, finish } = openPool([1])
+      pool.reserveSlot(1)
       let isDrained = false
-      const drained = lane.drain().then(() => {
+      const drained = pool.drain().then(() => {
         isDrained = true
       })
       await settle()
-      lane.begin(1)
+      pool.begin(1)
       await settle()
       expect([begun, isDrained]).toEqual([[1], false])
       finish(1)
@@ -393,14 +393,14 @@ describe('createWorkPool()', () => {
     test('polls once for ended work if it counts alone, and again after a full group', async () => {
       const lease = vi.fn(async (limit: number) => [1, 2].splice(lease.mock.calls.length - 1, limit && 1))
       const groupOf = () => 'a'
-      const { lane, finish } = openLane([1, 2], { slots: 9, groupOf, groupSlots: () => 2, countsAlone: true, lease })
-      lane.wake()
+      const { pool, finish } = openPool([1, 2], { slots: 9, groupOf, groupSlots: () => 2, countsAlone: true, lease })
+      pool.wake()
       await settle()
       finish(1)
       await settle()
       expect(lease).toHaveBeenCalledTimes(1)
-      const full = openLane([1], { slots: 9, groupOf, groupSlots: () => 1, countsAlone: true })
-      full.lane.wake()
+      const full = openPool([1], { slots: 9, groupOf, groupSlots: () => 1, countsAlone: true })
+      full.pool.wake()
       await settle()
       full.finish(1)
       await settle()
@@ -409,12 +409,12 @@ describe('createWorkPool()', () => {
 
     test('polls again after a failed poll', async () => {
       const lease = vi.fn(async () => Promise.reject('cannot look'))
-      const { lane, finish } = openLane([1], { lease })
-      lane.beginPoll()
-      lane.wake()
+      const { pool, finish } = openPool([1], { lease })
+      pool.beginPoll()
+      pool.wake()
       await settle()
-      lane.reserveSlot(1)
-      lane.begin(1)
+      pool.reserveSlot(1)
+      pool.begin(1)
       finish(1)
       await settle()
       expect(lease).toHaveBeenCalledTimes(2)

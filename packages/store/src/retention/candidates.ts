@@ -31,6 +31,8 @@ interface BlobUseRow {
   readonly digest: string
   readonly bytes: number
   readonly part_encoding: string | null
+  /** 1 for the raw bytes of the message. */
+  readonly is_raw: 0 | 1
 }
 
 export interface CandidateList {
@@ -50,7 +52,7 @@ export function createCandidateList(db: Sql): CandidateList {
        octet_length(m.content) + coalesce(octet_length(m.envelope), 0) AS row_bytes, coalesce(octet_length(m.raw), 0) AS raw_bytes
      FROM messages m WHERE m.seq > ? AND m.kind = 'message' AND m.forgotten_at IS NULL ORDER BY m.seq LIMIT +?`,
   )
-  const selectBlobUses = db.prepare<BlobUseRow & { readonly is_raw: number }>(
+  const selectBlobUses = db.prepare<BlobUseRow>(
     `SELECT u.message, u.digest, u.bytes, u.part_encoding, CASE WHEN m.raw_digest = u.digest THEN 1 ELSE 0 END AS is_raw
      FROM blob_uses u JOIN messages m ON m.seq = u.message
      WHERE u.message = ? AND (m.raw_digest = u.digest OR instr(m.content, u.digest) > 0)`,
@@ -66,7 +68,7 @@ export function createCandidateList(db: Sql): CandidateList {
   }
 }
 
-function toCandidate(row: CandidateRow, uses: readonly (BlobUseRow & { readonly is_raw: number })[]): PruneCandidate {
+function toCandidate(row: CandidateRow, uses: readonly BlobUseRow[]): PruneCandidate {
   const raw = uses.filter(({ is_raw }) => is_raw === 1)
   const files = uses.filter(({ is_raw }) => is_raw === 0)
   const partDigests = files.filter(({ part_encoding }) => part_encoding !== null).map(({ digest }) => digest)

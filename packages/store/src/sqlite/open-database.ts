@@ -39,10 +39,10 @@ export function createWalTruncation(db: DatabaseSync): () => void {
  * Creates the function that rewrites the file (VACUUM), so that unused space holds no deleted data. It may take long and blocks everything else.
  */
 export function createVacuum(db: DatabaseSync): () => void {
-  const scrub = createWalTruncation(db)
+  const truncateWal = createWalTruncation(db)
   return () => {
     db.exec('VACUUM')
-    scrub()
+    truncateWal()
   }
 }
 

@@ -21,8 +21,8 @@ interface InsertedEntry {
 /** The entries of threads. All members run synchronously. Those that change rows must be called inside a write. */
 export interface TranscriptEntryTable {
   insert(thread: number, entry: EntryBody, positions: ThreadPositions): InsertedEntry
-  /** Adds the names that the writer gave to an entry. With `isFirst` existing names keep their entry. */
-  addNames(thread: number, entry: TranscriptEntry, isFirst?: boolean): void
+  /** Adds the names that the writer gave to an entry. With `keepsExisting`, a name that exists keeps its entry. */
+  addNames(thread: number, entry: TranscriptEntry, options?: { readonly keepsExisting?: boolean }): void
   /** Finds an entry by one of the names that `identifyEntry` gives. */
   findByName(thread: number, name: string): TranscriptEntry | undefined
   /** Lists the entries that were made from one message of another format. */
@@ -85,9 +85,9 @@ export function createTranscriptEntryTable(db: Sql, storeEntries: StoreEntries):
       const storedEntry = { ...body, seq, ...(chat_seq !== undefined && { chat_seq }) }
       return { entry: storedEntry, bytes: text === null ? 0 : Buffer.byteLength(text) }
     },
-    addNames(thread, entry, isFirst = false) {
+    addNames(thread, entry, { keepsExisting = false } = {}) {
       for (const entryName of identifyEntry(entry).slice(1))
-        (isFirst ? insertName : upsertName).run(thread, entryName, entry.seq)
+        (keepsExisting ? insertName : upsertName).run(thread, entryName, entry.seq)
     },
     findByName: (thread, entryName) => readOne(findByName.get(thread, thread, entryName)),
     listGroup: (thread, group) => readRows(listGroup.all(thread, group)),

@@ -84,7 +84,7 @@ export function createThreadWriter({ db, threads, table, bindings, usage }: Writ
       const thread = threads.requireWriter(key, request, now)
       table.clear(thread.id)
       const { requestedEntries, extent } = insertEntries(table, { ...empty, id: thread.id }, firstOfEachId(entries))
-      for (const entry of requestedEntries) table.addNames(thread.id, entry, true)
+      for (const entry of requestedEntries) table.addNames(thread.id, entry, { keepsExisting: true })
       settle(key.owner, thread, extent, request?.quota)
       return requestedEntries
     },
