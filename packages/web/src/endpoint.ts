@@ -75,7 +75,7 @@ export function boundTranscript(transcript: BoundTranscript, limits: OwnerQuota)
 }
 
 /** The maximum number of bytes of a thread that one read loads, so that a long conversation never fills the memory. */
-export const maxRead = 16 * 1024 * 1024
+export const maxThreadBytes = 16 * 1024 * 1024
 
 /**
  * Creates the CORS middleware, which admits pages of these origins only (Fetch standard, CORS protocol). Credentials are bearer tokens, never

@@ -3,7 +3,7 @@ import type { RunAgentInput } from '@ag-ui/core'
 import type { IntakeSteps, RefusalContext } from '@postern/pipeline'
 import type { TranscriptEntry } from '@postern/transcript'
 import type { WebDeps } from './endpoint.ts'
-import { maxRead, RepeatedRun } from './endpoint.ts'
+import { maxThreadBytes, RepeatedRun } from './endpoint.ts'
 import type { RunNews } from './input/reconcile-run.ts'
 import { reconcileRun } from './input/reconcile-run.ts'
 import type { Conversation } from './threads/own-threads.ts'
@@ -43,7 +43,7 @@ export async function readRecent(
   deps: WebDeps,
 ): Promise<Pick<ResolvedRun, 'conversation' | 'recent'>> {
   const conversation = await findWebConversation({ owner, agent, threadId: input.threadId }, deps)
-  const range = { tail: recentEntries, max_bytes: maxRead }
+  const range = { tail: recentEntries, max_bytes: maxThreadBytes }
   return { conversation, recent: conversation ? await deps.transcript.read(conversation.thread, range) : [] }
 }
 

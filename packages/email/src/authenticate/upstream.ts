@@ -105,14 +105,14 @@ const outsidePattern = new RegExp(String.raw`${quoted}|[^"()\\]+|\(`, 'y')
 const insidePattern = /\\.|[^()\\]+|[()]/y
 const depthChanges: Readonly<Record<string, number>> = { '(': 1, ')': -1 }
 /** The longest field that is read. */
-const maxField = 16 * 1024
+const maxFieldChars = 16 * 1024
 
 /**
  * Reads a field (RFC 8601 §2.2, version 1), and returns undefined for any other form. The identifier must be literal: the named server might not
  * recognize an identifier in quotes or with comments as its own, and might leave it in a mail.
  */
 export function readResultsField(value: string) {
-  if (value.length > maxField) return undefined
+  if (value.length > maxFieldChars) return undefined
   const id = idPattern.exec(value)?.[1]
   const plainValue = withoutComments(value)
   if (id === undefined || plainValue === undefined) return undefined

@@ -7,7 +7,7 @@ export function readBoundary(type: string): string | undefined {
 }
 
 /** The longest preamble, in octets. */
-const maxPreamble = 16 * 1024
+const maxPreambleBytes = 16 * 1024
 /** Matches a delimiter line, followed by the first field of a part or by the empty line of a part without fields. */
 const delimiter = /^--([\w'()+,./:=?][\w'()+,./:=? -]{0,69})\r?\n(?:[!-9;-~]{1,76}:|\r?\n)/
 const separators = /^-*$/
@@ -21,7 +21,7 @@ interface BodyRange {
 
 /** Returns the boundary of the first line in a body that has the form of a delimiter. It returns undefined if there is none. */
 export function guessBoundary({ octets, start, outerBoundaries }: BodyRange): string | undefined {
-  const end = Math.min(octets.length, start + maxPreamble)
+  const end = Math.min(octets.length, start + maxPreambleBytes)
   for (let position = start; position >= 0 && position < end; position = nextDashes(octets, position)) {
     const boundary = delimiter.exec(octets.toString('latin1', position, position + 160))?.[1]?.trimEnd()
     if (boundary === undefined || separators.test(boundary)) continue

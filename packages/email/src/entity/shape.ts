@@ -25,7 +25,7 @@ interface OpenShape extends MimeCounts {
 }
 
 /** The longest delimiter line. RFC 2046 §5.1.1 allows boundaries of 70 characters, and a longer line than this is not a delimiter. */
-const maxDelimiter = 1024
+const maxDelimiterBytes = 1024
 
 /**
  * Counts parts, nesting and embedded messages in one pass over the delimiter lines, so that a message that is too complex is found before a parser
@@ -119,7 +119,7 @@ function findDelimiterLine(octets: Buffer, from: number): number {
 function passDelimiter(octets: Buffer, start: number, shape: OpenShape, limits: ShapeLimits): number {
   const lf = octets.indexOf(LF, start)
   const end = lf < 0 ? octets.length : lf + 1
-  if (end - start > maxDelimiter) return end
+  if (end - start > maxDelimiterBytes) return end
   const line = octets.toString('latin1', start, end).trimEnd()
   const level = shape.delimiters.findLastIndex(delimiter => line === delimiter || line === `${delimiter}--`)
   if (level < 0) return end

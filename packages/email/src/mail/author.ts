@@ -5,7 +5,7 @@ import type { AddressReader } from './address-list.ts'
 import type { Mailbox } from './mailbox.ts'
 
 /** The longest From field in characters. It leaves room for a long encoded name. */
-const maxAuthor = 4096
+const maxFromChars = 4096
 
 /**
  * Returns the one author of a message: exactly one `From` field with exactly one mailbox. RFC 9989 §5.3.1 has no
@@ -16,7 +16,7 @@ export function readAuthor(fromFields: readonly string[], readAddresses: Address
   if (fromFields.length > 1) throw new Rejection('malformed', 'Cannot read mail: more than one From')
   const value = fromFields[0]
   if (!value) throw new Rejection('malformed', 'Cannot read mail: no From')
-  if (value.length > maxAuthor) throw new Rejection('malformed', 'Cannot read mail: From is too long')
+  if (value.length > maxFromChars) throw new Rejection('malformed', 'Cannot read mail: From is too long')
   const { mailboxes, isDoubtful } = readAddresses(value)
   if (mailboxes.length > 1) throw new Rejection('malformed', 'Cannot read mail: more than one mailbox in From')
   const author = mailboxes[0]

@@ -29,7 +29,7 @@ const [LF, CR, NUL, SPACE, TAB, COLON] = [0x0a, 0x0d, 0x00, 0x20, 0x09, 0x3a]
 const namePattern = /^[!-9;-~]+$/
 
 /** The longest line in octets (RFC 5322 §2.1.1). A name has to end within the first line. */
-const maxName = 998
+const maxNameBytes = 998
 
 /**
  * Splits the header block of a message into fields (RFC 5322 §2.2). It reads octets, with CRLF or LF line ends. The
@@ -81,7 +81,7 @@ function endOfField(octets: Buffer, start: number, cap: number): number {
 function readField(octets: Buffer, start: number, end: number): HeaderField {
   const line = octets.subarray(start, end)
   const colon = line.indexOf(COLON)
-  const name = colon < 0 || colon > maxName ? '' : line.toString('latin1', 0, colon).replace(/[ \t]+$/, '')
+  const name = colon < 0 || colon > maxNameBytes ? '' : line.toString('latin1', 0, colon).replace(/[ \t]+$/, '')
   if (!namePattern.test(name)) throw new Rejection('malformed', 'Cannot read mail: a header line is not a field')
   if (hasBareControl(line)) throw new Rejection('malformed', 'Cannot read mail: a header field has a bare CR or NUL')
   const text = decodeOctets(line.subarray(colon + 1))

@@ -7,7 +7,7 @@ import { hopField } from '../tokens/hop-field.ts'
 import type { MailAttachment, OutgoingMail } from './outgoing-mail.ts'
 
 /** The most octets of attached files. Receivers commonly take 25 MB, and base64 makes four octets of three. */
-const maxAttached = 18 * 1024 * 1024
+const maxAttachedBytes = 18 * 1024 * 1024
 
 /** The fields that only this gateway can write, because they are signed with its key. */
 interface MailMarks {
@@ -96,7 +96,7 @@ type LoadedFile = Awaited<ReturnType<typeof loadAttachment>>
 function chooseAttached(files: readonly LoadedFile[]) {
   const attachments: (LoadedFile & { readonly content: Buffer })[] = []
   const missingNames: string[] = []
-  let remainingBytes = maxAttached
+  let remainingBytes = maxAttachedBytes
   for (const { content, ...file } of files) {
     if (content === undefined) missingNames.push(`${file.filename}: this file is not stored any more.`)
     else if (content.length > remainingBytes) missingNames.push(`${file.filename}: this file is too large for a mail.`)

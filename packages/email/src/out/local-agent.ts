@@ -120,14 +120,14 @@ function describeLocalSender(
 
 /** Returns the proof by the signature on top of the message. */
 function readOwnProof(signedMail: Uint8Array, domain: string): Proof {
-  const top = Buffer.from(signedMail.subarray(0, maxSignature)).toString('latin1')
+  const top = Buffer.from(signedMail.subarray(0, maxHeaderBytes)).toString('latin1')
   const value = /^DKIM-Signature:(.*?)\r\n(?![ \t])/is.exec(top)?.[1]
   const selector = value === undefined ? '' : readTag({ value }, 's')
   return { kind: 'dkim', verdict: 'pass', domain, aligned: true, key_id: formatKeyId({ domain, selector }) }
 }
 
 /** The longest header of signatures that is read, in octets. The gateway's own signatures need a sixth of it. */
-const maxSignature = 8_192
+const maxHeaderBytes = 8_192
 
 /** Lists the response and the message that it answered, because the mentioned agent has not seen them. */
 function listParts({ response, message }: Delivery): Part[] {

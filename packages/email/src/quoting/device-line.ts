@@ -2,7 +2,7 @@
 import { escapePhrase, listPhrases } from './phrase-table.ts'
 import { seenLine } from './quoted-line.ts'
 
-const maxLine = 160
+const maxLineChars = 160
 /** Matches the line, with a program or device in the place of the sign. */
 const phrases = listPhrases('device').toSorted((one, other) => other.length - one.length)
 const frames = phrases.map(phrase => {
@@ -31,7 +31,7 @@ interface AddedLine {
  * words, or continues the line above.
  */
 export function isDeviceLine({ line, isBelowText }: AddedLine): boolean {
-  if (line.length > maxLine) return false
+  if (line.length > maxLineChars) return false
   const text = stripLinks(line).replace(/^[\s(<[*_]+|[\s)>\]*_.!]+$/gu, '')
   if (isBelowText && /^\p{Ll}/u.test(text)) return false
   const match = framedPhrase.exec(seenLine(text))

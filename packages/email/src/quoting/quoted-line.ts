@@ -20,11 +20,11 @@ export function isBlank(line: string): boolean {
   return line.trim() === ''
 }
 
-const maxMarkup = 200
+const maxDelimiterChars = 200
 
 /** Returns true for a line of marks only, perhaps with an invisible character of a mail tracker. */
 export function isDelimiterLine(line: string): boolean {
-  return line.length < maxMarkup && /^[\s\-_=+~#*—–\u1427\u200b]+$/u.test(line)
+  return line.length < maxDelimiterChars && /^[\s\-_=+~#*—–\u1427\u200b]+$/u.test(line)
 }
 
 /** Returns true if the line above announces the quoted lines, as people do when they show something. */

@@ -2,7 +2,7 @@
 import { alternativesOf, listPhrases } from './phrase-table.ts'
 import { seenLine } from './quoted-line.ts'
 
-const maxSeparator = 200
+const maxSeparatorChars = 200
 const forwardedPhrase = alternativesOf(listPhrases('forwarded'))
 const begunPhrase = alternativesOf(listPhrases('begun'))
 const original = alternativesOf(listPhrases('original').filter(phrase => phrase !== 'original'))
@@ -26,10 +26,10 @@ export function holdsForward(text: string): boolean {
 }
 
 export function isForwardLine(line: string): boolean {
-  return line.length < maxSeparator && opensForward.test(seenLine(line))
+  return line.length < maxSeparatorChars && opensForward.test(seenLine(line))
 }
 
 /** Returns true if everything below a line is the answered message, with or without marks. */
 export function isSeparator(line: string): boolean {
-  return line.length < maxSeparator && separates.test(seenLine(line).normalize('NFC'))
+  return line.length < maxSeparatorChars && separates.test(seenLine(line).normalize('NFC'))
 }

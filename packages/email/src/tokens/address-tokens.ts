@@ -29,7 +29,7 @@ interface ReplyPlan {
 }
 
 /** The longest local part in octets (RFC 5321 §4.5.3.1.1). */
-const maxLocal = 64
+const maxLocalChars = 64
 
 const dayMs = 24 * 3_600_000
 
@@ -48,7 +48,7 @@ export function createAddressTokens(secret: SecretRing, domain: string) {
     bounceAddress(agent: string, delivery: string): string {
       const id = delivery.toLowerCase()
       const local = `${agent}+b.${id}.${mac.sign('bounce', agent, id, 20)}`
-      return /^[0-9a-z]{1,20}$/.test(id) && local.length <= maxLocal ? `${local}@${domain}` : `${agent}@${domain}`
+      return /^[0-9a-z]{1,20}$/.test(id) && local.length <= maxLocalChars ? `${local}@${domain}` : `${agent}@${domain}`
     },
     /** Returns the address for replies to a response, or undefined if it would not fit. */
     replyAddress(agent: string, { response, tag, issuedAt }: ReplyPlan): string | undefined {
@@ -56,7 +56,7 @@ export function createAddressTokens(secret: SecretRing, domain: string) {
       const expiryDay = Math.floor(issuedAt / dayMs) + replyDays
       const data = `${response.slice(0, 16)}${(expiryDay & 0xffff).toString(16).padStart(4, '0')}`
       const local = `${agent}${tag ? `+${tag}` : ''}+r.${data}${mac.sign('reply', agent, data, 12)}`
-      return local.length <= maxLocal ? `${local}@${domain}` : undefined
+      return local.length <= maxLocalChars ? `${local}@${domain}` : undefined
     },
     /** Splits the tag of an address into the peer's tag and a token. `now` is in ms. */
     readTag(agent: string, tag: string | undefined, now: number): ReadTag {

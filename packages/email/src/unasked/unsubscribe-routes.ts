@@ -15,7 +15,7 @@ interface UnsubscribeRouting {
 }
 
 /** The largest body in octets. The form has one field. */
-const maxBody = 4096
+const maxBodyBytes = 4096
 /** The page has no script, no picture and no frame around it. */
 const policy = "default-src 'none'; form-action 'self'; frame-ancestors 'none'"
 
@@ -45,7 +45,7 @@ async function takeRequest(
   unsubscription: Unsubscription,
   { gateway }: UnsubscribeRouting,
 ): Promise<Response> {
-  const body = Buffer.from(await readBody(request, maxBody)).toString()
+  const body = Buffer.from(await readBody(request, maxBodyBytes)).toString()
   if (!/List-Unsubscribe(?:=|"\s+)One-Click/i.test(body)) {
     throw new Rejection('malformed', 'Cannot unsubscribe: the body must be List-Unsubscribe=One-Click')
   }

@@ -31,7 +31,7 @@ export interface ProofRules {
 
 /** The maximum age of a proof in seconds, without the tolerance. */
 const proofSeconds = 60
-const maxJti = 256
+const maxJtiChars = 256
 const keyTypes: ReadonlySet<unknown> = new Set(['EC', 'OKP', 'RSA'])
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
@@ -90,7 +90,7 @@ async function checkProofSignature(proof: string): Promise<JWTPayload> {
 function checkProofClaims(claims: JWTPayload, request: ProvenRequest, { now, toleranceSeconds }: ProofRules): void {
   const { jti, htm, htu, iat, ath } = claims
   const seconds = now() / 1000
-  if (typeof jti !== 'string' || jti === '' || jti.length > maxJti) throw refuseProof('has no usable jti')
+  if (typeof jti !== 'string' || jti === '' || jti.length > maxJtiChars) throw refuseProof('has no usable jti')
   if (htm !== request.method) throw refuseProof('is for another method')
   if (typeof htu !== 'string' || withoutQuery(htu) !== request.url) throw refuseProof('is for another address')
   if (typeof iat !== 'number' || iat > seconds + toleranceSeconds) throw refuseProof('is not of this time')

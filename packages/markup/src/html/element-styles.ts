@@ -160,7 +160,7 @@ function classesOf(attributes: HtmlAttributes): ReadonlySet<string> {
 }
 
 /** The maximum size of all style sheets together, in characters. The rest is ignored. */
-const maxSheets = 256 * 1024
+const maxSheetChars = 256 * 1024
 /** Matches a `style` element. A document without a match has no style sheets. */
 export const styleElement = /<style[\s/>]/i
 
@@ -169,7 +169,7 @@ function readSheets(html: string): readonly StyleRule[] {
   if (!styleElement.test(html)) return []
   const sheets: string[] = []
   let isStyle = false
-  let remaining = maxSheets
+  let remaining = maxSheetChars
   let foreign = 0
   tokenizeHtml(html, {
     open(name, attributes) {

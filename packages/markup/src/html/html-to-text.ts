@@ -370,7 +370,7 @@ interface LinkOptions {
   readonly findAddress?: ((href: string) => string | undefined) | undefined
 }
 
-const maxAddress = 2048
+const maxUrlChars = 2048
 
 /** Creates the writer of links, which shows where they lead. `open` and `close` return true if words were hidden. */
 function createLinkWriter(sheet: TextSheet, options: LinkOptions) {
@@ -408,9 +408,9 @@ function createLinkWriter(sheet: TextSheet, options: LinkOptions) {
     open(attributes: HtmlAttributes, isHidden: boolean): boolean {
       const had = close()
       const rawHref = attributes.get('href') ?? ''
-      const href = rawHref.length > maxAddress ? undefined : findAddress(rawHref.trim())
+      const href = rawHref.length > maxUrlChars ? undefined : findAddress(rawHref.trim())
       if (!href) return had
-      const isName = /(?:^|\s)(?:mention|hashtag)(?:\s|$)/.test((attributes.get('class') ?? '').slice(0, maxAddress))
+      const isName = /(?:^|\s)(?:mention|hashtag)(?:\s|$)/.test((attributes.get('class') ?? '').slice(0, maxUrlChars))
       const isOwn = options.isOwnMention?.(href) === true
       const textStart = sheet.bookmark()
       link = { href, isName, isOwn, isFirst: sheet.isEmpty(), isHidden, textStart, fullText: '', hid: false }
@@ -419,7 +419,7 @@ function createLinkWriter(sheet: TextSheet, options: LinkOptions) {
     /** Adds text to the open link, whose hidden parts are judged at its end. It returns false outside a link. */
     take(text: string, isHidden: boolean): boolean {
       if (!link) return false
-      if (link.fullText.length <= maxAddress) link.fullText += text
+      if (link.fullText.length <= maxUrlChars) link.fullText += text
       if (isHidden) link.hid = true
       return true
     },

@@ -5,7 +5,7 @@ import type { Token } from 'markdown-it'
 import stringWidth from 'string-width'
 import { padCell } from '../tables/text-table.ts'
 import { removeEscapes } from './escapes.ts'
-import { createMarkdownParser, maxMarkdown, maxNesting } from './parser.ts'
+import { createMarkdownParser, maxMarkdownChars, maxNesting } from './parser.ts'
 
 /** Blocks whose direction follows their own text, because one mail may contain several scripts. */
 const ownDirection: ReadonlySet<string> = new Set(
@@ -32,7 +32,7 @@ const parser = lazy(() => {
  * becomes text.
  */
 export function markdownToMailHtml(markdown: string): string {
-  if (markdown.length > maxMarkdown) return plainToMailHtml(markdown)
+  if (markdown.length > maxMarkdownChars) return plainToMailHtml(markdown)
   const reader = parser()
   const tokens = reader.parse(markdown, {})
   // The parser would drop blocks that are nested deeper.
@@ -95,7 +95,7 @@ export function markdownToMailText(markdown: string): string {
 }
 
 function alignTables(markdown: string): string {
-  if (!markdown.includes('|') || markdown.length > maxMarkdown) return markdown
+  if (!markdown.includes('|') || markdown.length > maxMarkdownChars) return markdown
   const tables = listTables(parser().parse(markdown, {}))
   if (tables.length === 0) return markdown
   const lines = markdown.split('\n')

@@ -6,7 +6,7 @@ import { parseUrl } from '@postern/message/web-url'
 const require = createRequire(import.meta.url)
 
 /** The longest text that is parsed, in characters. Longer text is shown unchanged, because parsing it would delay all other work. */
-export const maxMarkdown = 100_000
+export const maxMarkdownChars = 100_000
 /** The deepest nesting of blocks. */
 export const maxNesting = 20
 

@@ -4,7 +4,7 @@ import { lazy } from '@postern/message/lazy'
 import type { Token } from 'markdown-it'
 import type { ColumnAlign } from '../tables/text-table.ts'
 import { writeTextTable } from '../tables/text-table.ts'
-import { createMarkdownParser, maxMarkdown, maxNesting } from './parser.ts'
+import { createMarkdownParser, maxMarkdownChars, maxNesting } from './parser.ts'
 
 type Render = (token: Token) => string
 
@@ -65,7 +65,7 @@ const parser = lazy(() => {
  * quotes (CommonMark 0.31). HTML in it becomes plain text. Servers show no tables, so a table becomes text with even columns.
  */
 export function markdownToPostHtml(markdown: string): string {
-  if (markdown.length > maxMarkdown) return plainToPostHtml(markdown)
+  if (markdown.length > maxMarkdownChars) return plainToPostHtml(markdown)
   const tokens = parser().parse(markdown, {})
   // The parser would drop blocks that are nested deeper.
   if (tokens.some(({ level }) => level >= maxNesting)) return plainToPostHtml(markdown)
@@ -74,7 +74,7 @@ export function markdownToPostHtml(markdown: string): string {
 
 /** Converts Markdown like `markdownToPostHtml`, but within one paragraph. */
 export function inlineToPostHtml(markdown: string): string {
-  return markdown.length > maxMarkdown
+  return markdown.length > maxMarkdownChars
     ? writePlain(markdown)
     : parser().parseInline(markdown, {}).map(writeToken).join('')
 }

@@ -16,7 +16,7 @@ import { answerOwner, readJsonBody, readNumberQuery, readTextMember } from '../e
 import type { WebOwner } from '../verify.ts'
 
 /** The maximum number of whole sessions in one answer. */
-const mostWithMessages = 10
+const maxSessionsWithMessages = 10
 
 interface SessionRequest {
   readonly sessions: SessionStore
@@ -53,7 +53,7 @@ export function createSessionRoutes(deps: WebDeps): Hono {
 const listSessions: Handle = async (c, { sessions, principal }) => {
   const { include_messages, ...filter } = readSessionFilter(c)
   if (!include_messages) return { sessions: await sessions.list(principal, filter) }
-  const limit = Math.min(filter.limit ?? mostWithMessages, mostWithMessages)
+  const limit = Math.min(filter.limit ?? maxSessionsWithMessages, maxSessionsWithMessages)
   const rows = await sessions.list(principal, { ...filter, limit })
   return { sessions: await readAll(rows, sessions, principal) }
 }
@@ -121,7 +121,7 @@ function principalOf({ owner, subject }: WebOwner): SessionPrincipal {
 }
 
 /** The maximum size of a session's metadata, in bytes. Every answer with the session contains it. */
-const mostMetadata = 16 * 1024
+const maxMetadataBytes = 16 * 1024
 
 type SessionUpdate = Parameters<SessionStore['update']>[2]
 
@@ -169,8 +169,8 @@ function readMetadata({ metadata }: Record<string, unknown>) {
   if (metadata === undefined || metadata === null) return undefined
   if (Array.isArray(metadata) && metadata.length === 0) return {}
   if (!isJsonObject(metadata)) throw new Rejection('malformed', 'Cannot read body: metadata is no object')
-  if (Buffer.byteLength(JSON.stringify(metadata)) > mostMetadata) {
-    throw new Rejection('too_large', `Cannot read body: metadata is larger than ${mostMetadata} bytes`)
+  if (Buffer.byteLength(JSON.stringify(metadata)) > maxMetadataBytes) {
+    throw new Rejection('too_large', `Cannot read body: metadata is larger than ${maxMetadataBytes} bytes`)
   }
   return metadata as NonNullable<SessionUpdate['metadata']>
 }

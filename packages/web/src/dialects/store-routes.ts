@@ -5,18 +5,18 @@ import { createTranscriptMessageStore, isMessageType, messageTypeNames, messageT
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebDeps } from '../endpoint.ts'
-import { answerOwner, maxRead, readJsonBody, readNumberQuery, readTextMember } from '../endpoint.ts'
+import { answerOwner, maxThreadBytes, readJsonBody, readNumberQuery, readTextMember } from '../endpoint.ts'
 import type { WebOwner } from '../verify.ts'
 
 /** The maximum number of messages in one request. */
-const mostAdded = 500
+const maxAddedMessages = 500
 
 /** Creates the routes of the message store: four views for reading, and one list for writing. A location is any text, encoded as one segment. */
 export function createStoreRoutes(deps: WebDeps): Hono {
   const base = '/v1/store/:location'
   const view = (read: (store: MessageStore, location: string, c: Context) => Promise<readonly object[]>) =>
     answerOwner(deps, async (c, owner) => {
-      const store = openStore(deps, owner, { max_bytes: maxRead, is_whole: true })
+      const store = openStore(deps, owner, { max_bytes: maxThreadBytes, is_whole: true })
       return { messages: await read(store, locationOf(c), c) }
     })
   return new Hono()
@@ -51,10 +51,10 @@ export function createStoreRoutes(deps: WebDeps): Hono {
         const body = await readJsonBody(c, deps)
         const { messages } = body
         if (!Array.isArray(messages)) throw new Rejection('malformed', 'Cannot store messages: "messages" is no list')
-        if (messages.length > mostAdded) {
-          throw new Rejection('too_large', `Cannot store messages: more than ${mostAdded} at once`)
+        if (messages.length > maxAddedMessages) {
+          throw new Rejection('too_large', `Cannot store messages: more than ${maxAddedMessages} at once`)
         }
-        const added = await openStore(deps, owner, { max_bytes: maxRead }).add(
+        const added = await openStore(deps, owner, { max_bytes: maxThreadBytes }).add(
           locationOf(c),
           messages,
           readTextMember(body, 'agent_key'),

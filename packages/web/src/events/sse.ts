@@ -16,7 +16,7 @@ export interface EventSink {
  * The maximum number of bytes that wait for a slow client, besides its first events and the largest event. Beyond it, the stream
  * ends.
  */
-const maxWaiting = 4 * 1024 * 1024
+const maxWaitingBytes = 4 * 1024 * 1024
 
 const atOnce = 64 * 1024
 
@@ -47,7 +47,7 @@ export function streamEvents(
           controller.enqueue(bytes)
           // A long conversation is one event and may be sent twice, so a client that has just connected is not slow.
           allowedCount = stopStream ? Math.max(allowedCount, bytes.byteLength) : allowedCount + bytes.byteLength
-          if ((controller.desiredSize ?? 0) > -maxWaiting - allowedCount) return
+          if ((controller.desiredSize ?? 0) > -maxWaitingBytes - allowedCount) return
           isOver = true
           controller.error(new Error('the client reads too slowly'))
           stopStream?.()
@@ -60,7 +60,7 @@ export function streamEvents(
             if (id !== undefined) write(`id: ${id}\n\n`)
           },
           beat: () => write(':\n\n'),
-          isFull: () => (controller.desiredSize ?? 0) < -maxWaiting / 4,
+          isFull: () => (controller.desiredSize ?? 0) < -maxWaitingBytes / 4,
           close() {
             endWhenSent ??= () => {
               if (isOver || (controller.desiredSize ?? 0) < atOnce) return

@@ -4,7 +4,7 @@ import type { OwnThread } from '@postern/pipeline'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebDeps } from '../endpoint.ts'
-import { answerOwner, maxRead, readAddressedAgent, readCount } from '../endpoint.ts'
+import { answerOwner, maxThreadBytes, readAddressedAgent, readCount } from '../endpoint.ts'
 import { listOwnScopes } from '../threads/own-threads.ts'
 import { parseThreadName, threadNameOf } from '../threads/thread-name.ts'
 import { aliasOfChat, findWebConversation } from '../threads/web-threads.ts'
@@ -58,7 +58,7 @@ async function readHistory(c: Context, owner: WebOwner, deps: WebDeps): Promise<
   const size = Math.min(readCount(c, 'limit') ?? 50, maxPage)
   const isTrace = c.req.query('include') === 'trace'
   if (isTrace && !deps.config.trace) throw new Rejection('forbidden', 'Cannot read history: traces are for operators')
-  const range = { ...(isTrace ? {} : { chat: true }), after_seq: after, before_seq: before, max_bytes: maxRead }
+  const range = { ...(isTrace ? {} : { chat: true }), after_seq: after, before_seq: before, max_bytes: maxThreadBytes }
   const entries = await deps.transcript.read(conversation.thread, {
     ...range,
     ...(after === undefined ? { tail: size } : { limit: size }),

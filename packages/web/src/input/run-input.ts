@@ -14,7 +14,7 @@ interface RequestedRun {
 /** The schemas are loaded with the first run. */
 const loadSchemas = lazy(() => import('@ag-ui/core/schemas'))
 
-const maxName = 256
+const maxNameChars = 256
 
 /** The limits of a run. They are checked before the schema, which would take seconds for hundreds of thousands of items. */
 const maxItems = { messages: 2_000, tools: 512, context: 512, resume: 64 } as const
@@ -80,8 +80,8 @@ function refuseCount(maxCount: number, memberName: string): Rejection {
 }
 
 function checkName(member: string, value: string): void {
-  if (value.length > 0 && value.length <= maxName && value.isWellFormed() && !value.includes('\0')) return
-  const description = `must have 1 to ${maxName} characters, and no NUL`
+  if (value.length > 0 && value.length <= maxNameChars && value.isWellFormed() && !value.includes('\0')) return
+  const description = `must have 1 to ${maxNameChars} characters, and no NUL`
   throw new Rejection('malformed', `Cannot run: ${member} ${description}`, {
     violations: [{ field: member, description }],
   })

@@ -8,7 +8,7 @@ import { answerOwner, readAddressedAgent } from '../endpoint.ts'
 import type { WebOwner } from '../verify.ts'
 
 /** The maximum number of decisions in one list. */
-const mostListed = 500
+const maxListedDecisions = 500
 
 /** Creates the routes that list and revoke a person's decisions for later calls, made in the chat or from a linked address. */
 export function createOwnDecisionRoutes(deps: WebDeps): Hono {
@@ -41,7 +41,7 @@ async function listOwn(
   const person = isLinking(agent) ? await store.findPerson(agent, { via: 'web', address, subject: owner }) : undefined
   const addresses = [{ via: 'web', address }, ...(person?.addresses ?? [])]
   const persons = [...new Set(addresses.map(each => personKeyOf(each.via, each.address)))]
-  const listed = await store.listRemembered({ agent, persons, limit: mostListed })
+  const listed = await store.listRemembered({ agent, persons, limit: maxListedDecisions })
   return listed.filter(({ approver }) => approver === 'sender')
 }
 

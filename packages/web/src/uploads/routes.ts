@@ -11,7 +11,7 @@ import { locateStoredFile, parsePath, readStoredFile, showLocation } from '../at
 import type { ObjectLocation } from '../attachments/signed-url.ts'
 import { parseSignedUrl, readObjectLocation } from '../attachments/signed-url.ts'
 import type { OpenRuns, WebDeps } from '../endpoint.ts'
-import { answerFaults, answerOwner, createOpenRuns, maxRead } from '../endpoint.ts'
+import { answerFaults, answerOwner, createOpenRuns, maxThreadBytes } from '../endpoint.ts'
 import { findWebConversation } from '../threads/web-threads.ts'
 import type { WebOwner } from '../verify.ts'
 import { readUploadForm } from './read-form.ts'
@@ -19,14 +19,14 @@ import { readUploadForm } from './read-form.ts'
 /** The largest multipart overhead of a file, in bytes. */
 const wrapping = 64 * 1024
 /** The maximum number of simultaneous uploads of one person, because uploads are held in memory. */
-const uploadsAtOnce = 4
+const maxUploadsPerPerson = 4
 
 /** The maximum number of simultaneous downloads per network address. Anyone with a signed URL may read, and nobody may use up the memory. */
 const readsAtOnce = { maxRunning: 32, maxWaiting: 256 } as const
 
 /** Creates the routes of uploads, new signed URLs, and the files at these URLs. */
 export function createAttachmentRoutes(deps: WebDeps): Hono {
-  const open = createOpenRuns(uploadsAtOnce, 'Cannot store attachment: too many uploads are under way')
+  const open = createOpenRuns(maxUploadsPerPerson, 'Cannot store attachment: too many uploads are under way')
   const reads = createResponseSemaphore(readsAtOnce)
   return new Hono()
     .post(
@@ -131,7 +131,7 @@ async function findStoredFile(
   const threadId = `${record.message.received_via}:${record.thread}`
   const conversation = await findWebConversation({ owner, agent, threadId }, deps).catch(refuseQuietly)
   const entries = conversation
-    ? await deps.transcript.read(conversation.thread, { max_bytes: maxRead, chat: true })
+    ? await deps.transcript.read(conversation.thread, { max_bytes: maxThreadBytes, chat: true })
     : []
   const isShown = entries.some(entry => {
     const parts = 'parts' in entry.content ? entry.content.parts : []
