@@ -43,7 +43,7 @@ export async function probeAborts({ quick, cores, progress }: ProbeOptions): Pro
       value: remainingStreams,
       unit: '',
       ratio: remainingStreams,
-      against: 'left',
+      ratioLabel: 'left',
       aim: { atMost: 0 },
     },
   ]

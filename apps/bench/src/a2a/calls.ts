@@ -1,4 +1,4 @@
-// Measures A2A calls and streams at several connection counts, beside the official SDK.
+// Measures A2A calls and streams at several connection counts, compared with the official SDK.
 import type { BenchCase, Contender } from '../harness/rounds.ts'
 import { runRounds } from '../harness/rounds.ts'
 import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
@@ -20,8 +20,8 @@ const kinds = {
 type Kind = keyof typeof kinds
 
 const connectionCounts = [1, 10, 50] as const
-/** The largest number of calls that one connection sends to warm a server up, because each waits for the one before it. */
-const maxWarmUpOfOne = 4_000
+/** The maximum number of warm-up calls per connection. Calls of one connection run one after the other, so more would take too long. */
+const maxWarmUpPerConnection = 4_000
 
 /**
  * Measures CPU time and p99 of a call and of a stream (a task, an artifact, the end), without and with JWT, at 1, 10 and 50 connections, compared
@@ -66,7 +66,7 @@ function openCalls(kind: Kind, connections: number, issuer: Issuer): BenchCase {
     name: `calls, ${kind} at ${connections}`,
     title: `${title}, ${connections} connection${connections > 1 ? 's' : ''}`,
     connections,
-    maxWarmUp: maxWarmUpOfOne * connections,
+    maxWarmUp: maxWarmUpPerConnection * connections,
     contenders,
     prepare: createCallMaker(issuer, method),
     isAccepted: isCompleted,
@@ -74,8 +74,8 @@ function openCalls(kind: Kind, connections: number, issuer: Issuer): BenchCase {
   }
 }
 
-function toFigures({ case: title, name, note, cpuMicros, p99, ratio, besideMicros }: SummaryRow): readonly Figure[] {
-  const comparison = ratio === undefined ? {} : { beside: besideMicros, ratio, against: '÷ ours' }
+function toFigures({ case: title, name, note, cpuMicros, p99, ratio, referenceMicros }: SummaryRow): readonly Figure[] {
+  const comparison = ratio === undefined ? {} : { referenceValue: referenceMicros, ratio, ratioLabel: '÷ ours' }
   return [
     { case: title, name, note, value: cpuMicros, unit: 'µs CPU', ...comparison },
     { case: title, name: `${name}, p99`, note: 'at 30 % of its own top rate', value: p99, unit: 'ms' },

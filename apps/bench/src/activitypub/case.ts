@@ -53,7 +53,7 @@ function listContenders({ loopback, port }: Fediverse, keys: unknown): readonly 
       note: 'the same with the requests that are signed by RFC 9421',
       ...fedify,
       variant: rfc9421,
-      against: posternRfc9421Name,
+      referenceName: posternRfc9421Name,
       aim: rows.deliveryAgainstFedify.aim,
     },
     {

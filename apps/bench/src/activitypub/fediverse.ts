@@ -3,8 +3,8 @@ import type { KeyObject } from 'node:crypto'
 import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 import { encodeBase58 } from '@postern/message'
-import type { SiteDocument, StaticHosts } from '../servers/site.ts'
-import { serveStaticHosts } from '../servers/site.ts'
+import type { StaticDocument, StaticHosts } from '../servers/static-hosts.ts'
+import { serveStaticHosts } from '../servers/static-hosts.ts'
 
 /** The servers of the senders, with their actors and their WebFinger. */
 export interface Fediverse extends StaticHosts {
@@ -17,7 +17,7 @@ export async function openFediverse(senders: readonly TrafficSender[]): Promise<
   return { ...site, loopback: Object.fromEntries(senders.map(({ host }) => [host, site.port])) }
 }
 
-function* formatDocuments(sender: TrafficSender): Generator<[string, SiteDocument]> {
+function* formatDocuments(sender: TrafficSender): Generator<[string, StaticDocument]> {
   const { host, user } = sender
   yield [`${host}/users/${user}`, { type: 'application/activity+json; charset=utf-8', text: formatActor(sender) }]
   const subject = `acct:${user}@${host}`

@@ -48,7 +48,7 @@ function toFigures(
       note: `the npm package, from spawn to listening; all agents in one configuration file; ${(median(startedGateways.map(({ cpuMs }) => cpuMs)) / 1_000).toFixed(1)} s of CPU time`,
       value: median(startedGateways.map(startOf)),
       unit: 's',
-      ...(first && { beside: median(first.startedGateways.map(startOf)) }),
+      ...(first && { referenceValue: median(first.startedGateways.map(startOf)) }),
     },
     {
       ...title,
@@ -56,7 +56,7 @@ function toFigures(
       note: 'RSS when it begins to listen',
       value: median(startedGateways.map(memoryOf)),
       unit: 'MB',
-      ...(first && { beside: median(first.startedGateways.map(memoryOf)) }),
+      ...(first && { referenceValue: median(first.startedGateways.map(memoryOf)) }),
     },
     {
       ...title,
@@ -65,9 +65,9 @@ function toFigures(
       value: median(calls),
       unit: 'µs CPU',
       ...(first && {
-        beside: median(first.calls),
+        referenceValue: median(first.calls),
         ratio: medianRatio(calls, first.calls, micros),
-        against: `÷ at ${first.agents}`,
+        ratioLabel: `÷ at ${first.agents}`,
       }),
     },
   ]

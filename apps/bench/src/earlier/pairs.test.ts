@@ -20,7 +20,7 @@ test('pairWithEarlier() lists the server of the earlier commit after the present
       note: 'the same at abc123',
       entry: then,
       setup: { tree: {} },
-      against: 'Postern',
+      referenceName: 'Postern',
       aim: { atLeast: 0.97 },
     },
   ])

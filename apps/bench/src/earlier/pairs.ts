@@ -14,7 +14,7 @@ const ratioBound: Bound = { atLeast: 0.97 }
 export function pairWithEarlier<Server extends ComparableServer>(
   servers: readonly Server[],
   earlier: EarlierTree,
-): readonly (Server & { readonly against?: string; readonly aim?: Bound })[] {
+): readonly (Server & { readonly referenceName?: string; readonly aim?: Bound })[] {
   return servers.flatMap(server => {
     const entry = earlier.find(server.entry)
     const hasAll = (server.requiredFiles ?? []).every(file => earlier.find(file))
@@ -22,7 +22,7 @@ export function pairWithEarlier<Server extends ComparableServer>(
     const name = `${server.name}, ${earlier.commit}`
     return [
       server,
-      { ...server, name, note: `the same at ${earlier.commit}`, entry, against: server.name, aim: ratioBound },
+      { ...server, name, note: `the same at ${earlier.commit}`, entry, referenceName: server.name, aim: ratioBound },
     ]
   })
 }

@@ -3,7 +3,7 @@ import { rows } from '../aims/rows.ts'
 import type { FloodRound } from './figures.ts'
 import { toFloodFigures } from './figures.ts'
 
-const times = (inServer: number) => ({ inServer, atClient: 5 * inServer, loopDelay: 1 })
+const times = (serverP99Ms: number) => ({ serverP99Ms, clientP99Ms: 5 * serverP99Ms, loopDelayP99Ms: 1 })
 const flooded = { perSecond: 500, statuses: { '401': 500 } }
 
 /** Makes a round that the machine slows down by this factor. */
@@ -11,7 +11,7 @@ function makeRound(factor: number): FloodRound {
   return {
     alone: times(4 * factor),
     acceptedMicros: 600 * factor,
-    beside: [
+    withFloods: [
       { ...flooded, honest: times(6 * factor), refusedMicros: 60 * factor },
       { ...flooded, honest: times(8 * factor), refusedMicros: 150 * factor },
     ],

@@ -2,7 +2,7 @@
 import { constants, setPriority } from 'node:os'
 import { paceServer } from '../http/load.ts'
 import { serveMeasured } from '../servers/child.ts'
-import { serveStaticHosts } from '../servers/site.ts'
+import { serveStaticHosts } from '../servers/static-hosts.ts'
 import type { FloodKind } from './requests.ts'
 import { makeFloodRequest } from './requests.ts'
 

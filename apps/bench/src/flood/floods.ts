@@ -1,4 +1,4 @@
-// Lists the floods that honest deliveries are measured beside.
+// Lists the floods during which honest deliveries are measured.
 import type { Aim } from '../aims/rows.ts'
 import { rows } from '../aims/rows.ts'
 import type { FloodKind } from './requests.ts'

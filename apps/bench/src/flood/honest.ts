@@ -13,23 +13,23 @@ export interface HonestTraffic {
   readonly gateway: ServerProcess
 }
 
-/** Latencies of honest deliveries, ms. */
-export interface HonestTimes {
+/** The latencies of honest deliveries. */
+export interface HonestLatencies {
   /** The p99 within the gateway's process. */
-  readonly inServer: number
+  readonly serverP99Ms: number
   /** The p99 as the client sees it, including the delay of a core that client, flooder and hosts share. */
-  readonly atClient: number
+  readonly clientP99Ms: number
   /** The p99 of the delay of the gateway's event loop. */
-  readonly loopDelay: number
+  readonly loopDelayP99Ms: number
 }
 
 const connections = 24
 
-/** Measures honest deliveries that arrive at a rate. @throws Error if the gateway has timed another number of them */
+/** Measures honest deliveries that arrive at a rate. @throws Error if the gateway timed more or fewer than were sent */
 export async function measureHonest(
   { traffic, gateway }: HonestTraffic,
   { perSecond, seconds }: { readonly perSecond: number; readonly seconds: number },
-): Promise<HonestTimes> {
+): Promise<HonestLatencies> {
   const requests = await traffic.prepare(Math.ceil(perSecond * seconds))
   await gateway.work('times')
   const { latencies } = await paceServer(loadOf(gateway, requests), perSecond)
@@ -37,7 +37,7 @@ export async function measureHonest(
   if (count !== latencies.length || p99 === null) {
     throw new Error(`the gateway timed ${count} accepted posts, but ${latencies.length} were sent`)
   }
-  return { inServer: p99, atClient: quantile(latencies, 0.99), loopDelay: loopDelayP99 }
+  return { serverP99Ms: p99, clientP99Ms: quantile(latencies, 0.99), loopDelayP99Ms: loopDelayP99 }
 }
 
 /** Measures accepted deliveries at the highest rate of the gateway. */

@@ -6,7 +6,7 @@ import { warmUpServers } from '../harness/warm-up.ts'
 import { describeBenchGateway } from '../ours/open.ts'
 import type { ServerProcess } from '../servers/process.ts'
 import { startServer } from '../servers/process.ts'
-import type { BesideFlood, FloodRound } from './figures.ts'
+import type { FloodedRound, FloodRound } from './figures.ts'
 import { toFloodFigures } from './figures.ts'
 import type { FloodOrder, FloodResult } from './flooder.ts'
 import type { FloodPlan } from './floods.ts'
@@ -65,14 +65,14 @@ export async function probeFlood({
 async function measureFloodRound(stage: Stage): Promise<FloodRound> {
   const alone = await measureHonest(stage, stage)
   const { cpuMicros: acceptedMicros } = await measureAccepted(stage, acceptedCount)
-  const comparedFloods: BesideFlood[] = []
+  const comparedFloods: FloodedRound[] = []
   for (const flood of floods) {
     comparedFloods.push({ ...(await measureBeside(flood, stage)), refusedMicros: await measureRefused(flood, stage) })
   }
-  return { alone, acceptedMicros, beside: comparedFloods }
+  return { alone, acceptedMicros, withFloods: comparedFloods }
 }
 
-async function measureBeside({ kind, times }: FloodPlan, stage: Stage): Promise<Omit<BesideFlood, 'refusedMicros'>> {
+async function measureBeside({ kind, times }: FloodPlan, stage: Stage): Promise<Omit<FloodedRound, 'refusedMicros'>> {
   const { flooder, gateway, seconds } = stage
   const perSecond = times * stage.perSecond
   const count = Math.ceil(perSecond * (seconds + (2 * leadMs) / 1000))

@@ -115,9 +115,9 @@ function toFigures(kind: keyof typeof descriptions, costs: Costs, { marks: sizes
       value: median(kindCosts.map(({ cpuMicros }) => cpuMicros)),
       unit: 'CPU µs/msg',
       ...(index > 0 && {
-        beside: median(first.map(({ cpuMicros }) => cpuMicros)),
+        referenceValue: median(first.map(({ cpuMicros }) => cpuMicros)),
         ratio: medianRatio(kindCosts, first, cost => cost.cpuMicros),
-        against: `÷ at ${sizes[0]}`,
+        ratioLabel: `÷ at ${sizes[0]}`,
         aim,
       }),
       ...(kind === 'admit' && mark === marks.full.at(-1) && { row: rows.admission.row }),

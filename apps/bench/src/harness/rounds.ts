@@ -23,7 +23,7 @@ export interface Contender extends Partial<Aim> {
   /** The flags of Node that it starts with. */
   readonly nodeFlags?: readonly string[] | undefined
   /** The contender that this one is compared with. Absent for the case's first one. */
-  readonly against?: string | undefined
+  readonly referenceName?: string | undefined
   /** Files next to `entry` without which it cannot do the job, because an earlier commit may lack them. */
   readonly requiredFiles?: readonly URL[] | undefined
   /** The variant of its requests, if their address or credentials differ from those of others. */

@@ -89,9 +89,9 @@ function toFigure(
     value: median(costs.map(({ perSecond }) => perSecond)),
     unit: `${unit}/s`,
     ...(ours && {
-      beside: median(ours.map(({ perSecond }) => perSecond)),
+      referenceValue: median(ours.map(({ perSecond }) => perSecond)),
       ratio: medianRatio(ours, costs, ({ perSecond }) => perSecond),
-      against: 'ours ÷ it',
+      ratioLabel: 'ours ÷ it',
     }),
     ...(row && { row }),
     ...(aim && { aim }),

@@ -31,7 +31,7 @@ export async function saturateServer(load: HttpLoad, seconds = 60): Promise<Load
 }
 
 /**
- * Sends `perSecond` requests at a fixed rate, regardless of the answers. Latency counts from the time when a request was due, so a stall counts for
+ * Sends `perSecond` requests per second, without waiting for responses. Latency counts from the time when a request was due, so a stall counts for
  * every request that it delayed.
  */
 export async function paceServer(load: HttpLoad, perSecond: number): Promise<LoadOutcome> {

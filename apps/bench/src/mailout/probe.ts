@@ -1,4 +1,4 @@
-// Measures outgoing mail to one smarthost, beside nodemailer.
+// Measures outgoing mail to one smarthost, compared with nodemailer.
 import { nodeFlags } from 'postern/launch'
 import { pairWithEarlier } from '../earlier/pairs.ts'
 import type { SendingServer } from '../harness/senders.ts'

@@ -9,10 +9,11 @@ import { findAgentModule, gatewayHost, unreachableLimits } from '../ours/open.ts
 
 const title = 'Memory'
 const connections = 24
-/** The number of requests in memory at a time. */
-const portion = 1_000
-/** New people are looked up, and a gateway looks up no more than about 100 of them per second. */
-const [people, newInASecond] = [200, 50]
+/** The number of requests that are in memory at a time. */
+const batchSize = 1_000
+const senderCount = 200
+/** A gateway looks up new senders, and no more than about 100 of them per second. */
+const newSendersPerSecond = 50
 const counts = { usual: [1_000, 10_000, 100_000], quick: [1_000, 10_000] } as const
 const aim = { atMost: 1.2 } as const
 /** The pause until the memory of a burst is free again, ms. */
@@ -20,7 +21,7 @@ const restMs = 1_000
 
 /** Measures the resident memory of a fresh gateway as messages go through it; memory kept per message would show. */
 export async function probeMemory({ quick, progress }: ProbeOptions): Promise<readonly Figure[]> {
-  using traffic = await openTraffic({ agent: 'silent', senders: people, keys: 'ed25519' })
+  using traffic = await openTraffic({ agent: 'silent', senders: senderCount, keys: 'ed25519' })
   await using gateway = await launchGateway({
     origin: `https://${gatewayHost}`,
     dev: true,
@@ -35,22 +36,22 @@ export async function probeMemory({ quick, progress }: ProbeOptions): Promise<re
     return count
   }
   const sizes: number[] = []
-  const marks = quick ? counts.quick : counts.usual
+  const messageCounts = quick ? counts.quick : counts.usual
   let sentCount = 0
-  while (sentCount < people) {
-    sentCount += await send(newInASecond)
+  while (sentCount < senderCount) {
+    sentCount += await send(newSendersPerSecond)
     await sleep(1_000)
   }
-  for (const mark of marks) {
-    progress(`memory: up to ${mark} messages`)
-    while (sentCount < mark) sentCount += await send(Math.min(portion, mark - sentCount))
-    sizes.push(await readResident(gateway, sentCount))
+  for (const messageCount of messageCounts) {
+    progress(`memory: up to ${messageCount} messages`)
+    while (sentCount < messageCount) sentCount += await send(Math.min(batchSize, messageCount - sentCount))
+    sizes.push(await readSettledRss(gateway, sentCount))
   }
-  return marks.map((mark, index) => toFigure(mark, sizes[index] ?? Number.NaN, sizes[0] ?? Number.NaN))
+  return messageCounts.map((mark, index) => toFigure(mark, sizes[index] ?? Number.NaN, sizes[0] ?? Number.NaN))
 }
 
 /** Reads the resident memory after all messages have been handled. */
-async function readResident({ countHandled, readResident }: LaunchedGateway, expected: number): Promise<number> {
+async function readSettledRss({ countHandled, readResident }: LaunchedGateway, expected: number): Promise<number> {
   while ((await countHandled()) < expected) await sleep(50)
   await sleep(restMs)
   return readResident().now
@@ -64,6 +65,11 @@ function toFigure(count: number, bytes: number, first: number): Figure {
     note: 'of 200 people on 100 servers, verified, stored, through an agent; one process from the first to the last',
     value: bytes / 1e6,
     unit: 'MB',
-    ...(!isFirst && { beside: first / 1e6, ratio: bytes / first, against: `÷ after ${counts.usual[0]}`, aim }),
+    ...(!isFirst && {
+      referenceValue: first / 1e6,
+      ratio: bytes / first,
+      ratioLabel: `÷ after ${counts.usual[0]}`,
+      aim,
+    }),
   }
 }

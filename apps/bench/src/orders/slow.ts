@@ -1,4 +1,4 @@
 // Defines how long the slow agent of the bench takes for an answer.
 
-/** The time that a slow agent takes, ms: about the cost of a local look-up, and longer than a commit gathers writes. */
+/** The time that a slow agent takes, ms: about as long as a local lookup, and longer than a commit waits for further writes. */
 export const slowAgentDelayMs = 20

@@ -22,9 +22,9 @@ export function toLimitedFigures(
   rounds: readonly (readonly LimitedRound[])[],
 ): readonly Figure[] {
   const rateOf = ({ perSecond }: LimitedRound) => perSecond
-  const figures = plans.map(({ name, row, aim, against }, index): Figure => {
+  const figures = plans.map(({ name, row, aim, referenceName }, index): Figure => {
     const planRounds = rounds[index] ?? []
-    const baselineRounds = rounds[plans.findIndex(plan => plan.name === against)]
+    const baselineRounds = rounds[plans.findIndex(plan => plan.name === referenceName)]
     return {
       case: title,
       name: row ?? name,
@@ -32,9 +32,9 @@ export function toLimitedFigures(
       value: median(planRounds.map(rateOf)),
       unit: 'calls/s',
       ...(baselineRounds && {
-        beside: median(baselineRounds.map(rateOf)),
+        referenceValue: median(baselineRounds.map(rateOf)),
         ratio: medianRatio(planRounds, baselineRounds, rateOf),
-        against: `÷ ${against}`,
+        ratioLabel: `÷ ${referenceName}`,
       }),
       ...(row && { row }),
       ...(aim && { aim }),

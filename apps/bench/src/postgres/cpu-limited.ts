@@ -21,13 +21,20 @@ const callsPerSecond = 300
 
 export const limitedPlans: readonly PostgresPlan[] = [
   { name: 'one gateway', note: '', gateways: 1, schema: 'held1' },
-  { name: 'two gateways', note: '', gateways: 2, schema: 'held2', against: 'one gateway', ...rows.twoLimitedGateways },
+  {
+    name: 'two gateways',
+    note: '',
+    gateways: 2,
+    schema: 'held2',
+    referenceName: 'one gateway',
+    ...rows.twoLimitedGateways,
+  },
   {
     name: 'four gateways',
     note: '',
     gateways: 4,
     schema: 'held4',
-    against: 'one gateway',
+    referenceName: 'one gateway',
     ...rows.fourLimitedGateways,
   },
 ]

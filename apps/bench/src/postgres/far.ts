@@ -5,7 +5,7 @@ import { createCallMaker } from '../a2a/make-calls.ts'
 import { measureInterleaved } from '../harness/interleave.ts'
 import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
 import { findAgentModule } from '../ours/open.ts'
-import { openFarWire } from './far-wire.ts'
+import { openDelayedProxy } from './delayed-proxy.ts'
 import type { PostgresContender } from './gateways.ts'
 import { measureRate, startCluster, startGateways, toPostgresFigures, warmUpGateways } from './gateways.ts'
 
@@ -29,10 +29,10 @@ export async function probeFarPostgres(options: ProbeOptions): Promise<readonly 
 async function probeAt(delayMs: number, { rounds, warmUp, quick, progress }: ProbeOptions): Promise<readonly Figure[]> {
   await using ends = new AsyncDisposableStack()
   const cluster = await startCluster(ends)
-  const wire = await openFarWire({ to: cluster.port, delayMs })
-  ends.defer(wire.close)
+  const proxy = await openDelayedProxy({ targetPort: cluster.port, delayMs })
+  ends.defer(proxy.close)
   const contenders: PostgresContender[] = []
-  for (const gateways of [1, 2, 4]) contenders.push(await openContender(gateways, wire.port, ends))
+  for (const gateways of [1, 2, 4]) contenders.push(await openContender(gateways, proxy.port, ends))
   const makeCalls = createCallMaker(ends.use(await openAgentIssuer()), 'SendMessage')
   progress(`postgres-far: warming up, ${delayMs} ms away`)
   const warming = { count: Math.min(warmUp, maxWarmUp), connections: atOnce }
@@ -55,6 +55,6 @@ async function openContender(gateways: number, port: number, ends: AsyncDisposab
     note: `${atOnce} at once of each gateway`,
     gateways,
     servers: await startGateways(gateways, { store, agents }, ends),
-    ...(gateways > 1 && { against: 'one gateway' }),
+    ...(gateways > 1 && { referenceName: 'one gateway' }),
   }
 }

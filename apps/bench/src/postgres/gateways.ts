@@ -22,7 +22,7 @@ export interface PostgresPlan extends Partial<Aim> {
   /** The schema of their database; absent for SQLite. */
   readonly schema?: string
   /** The name of the plan that it is compared with. */
-  readonly against?: string
+  readonly referenceName?: string
 }
 
 export interface PostgresContender extends PostgresPlan {
@@ -104,9 +104,9 @@ export function toPostgresFigures(
   rates: readonly (readonly number[])[],
   { title, what: workload }: { readonly title: string; readonly what: string },
 ): readonly Figure[] {
-  return plans.map(({ name, note, against, aim }, index) => {
+  return plans.map(({ name, note, referenceName, aim }, index) => {
     const planRates = rates[index] ?? []
-    const baselineRates = rates[plans.findIndex(plan => plan.name === against)]
+    const baselineRates = rates[plans.findIndex(plan => plan.name === referenceName)]
     return {
       case: title,
       name,
@@ -114,9 +114,9 @@ export function toPostgresFigures(
       value: median(planRates),
       unit: 'calls/s',
       ...(baselineRates && {
-        beside: median(baselineRates),
+        referenceValue: median(baselineRates),
         ratio: medianRatio(planRates, baselineRates, rate => rate),
-        against: `÷ ${against}`,
+        ratioLabel: `÷ ${referenceName}`,
       }),
       ...(aim && { aim }),
     }

@@ -18,7 +18,7 @@ const plans: readonly PostgresPlan[] = [
     note: 'at a PostgreSQL server on this machine, by its socket',
     gateways: 1,
     schema: 'one',
-    against: 'SQLite',
+    referenceName: 'SQLite',
     aim: { atLeast: 0.6 },
   },
   {
@@ -26,14 +26,14 @@ const plans: readonly PostgresPlan[] = [
     note: 'at one database',
     gateways: 2,
     schema: 'two',
-    against: 'one gateway',
+    referenceName: 'one gateway',
   },
   {
     name: 'four gateways',
     note: 'at one database',
     gateways: 4,
     schema: 'four',
-    against: 'one gateway',
+    referenceName: 'one gateway',
   },
 ]
 

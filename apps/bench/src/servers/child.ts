@@ -7,7 +7,7 @@ interface OpenServer {
   readonly port: number
   /** Returns the number of messages that have been fully handled so far. */
   handled(): number | Promise<number>
-  /** Obeys an order of the bench while it serves, and resolves when the order is done. */
+  /** Runs a command of the bench while it serves, and resolves when the command is done. */
   work?(order: unknown): Promise<unknown>
   close?(): Promise<void> | void
 }
@@ -17,24 +17,24 @@ export async function serveMeasured<Setup>(open: (setup: Setup) => Promise<OpenS
   try {
     const server = await open(JSON.parse(process.env[setupVariable] ?? '{}') as Setup)
     process.on('message', (message: ToServer) => {
-      void obeyParent(message, server).catch(tellFailure)
+      void handleCommand(message, server).catch(reportFailure)
     })
     process.on('disconnect', () => process.exit(1))
-    tellParent({ kind: 'ready', port: server.port })
+    sendToParent({ kind: 'ready', port: server.port })
   } catch (error) {
-    tellFailure(error)
+    reportFailure(error)
   }
 }
 
-async function obeyParent(message: ToServer, server: OpenServer): Promise<void> {
+async function handleCommand(message: ToServer, server: OpenServer): Promise<void> {
   if (message.kind === 'stop') return stopServer(server)
-  if (message.kind === 'work') return tellParent({ kind: 'worked', result: await server.work?.(message.order) })
+  if (message.kind === 'work') return sendToParent({ kind: 'worked', result: await server.work?.(message.order) })
   const handled = await server.handled()
-  tellParent({ kind: 'sample', ...readUsage(), handled })
+  sendToParent({ kind: 'sample', ...readUsage(), handled })
 }
 
-function tellFailure(error: unknown): void {
-  tellParent({ kind: 'failed', error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+function reportFailure(error: unknown): void {
+  sendToParent({ kind: 'failed', error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
 }
 
 // A profile is written when the process exits by itself, so it must not be killed.
@@ -48,6 +48,6 @@ function readUsage(): { cpu: number; rss: number } {
   return { cpu: user + system, rss: process.memoryUsage.rss() }
 }
 
-function tellParent(message: FromServer): void {
+function sendToParent(message: FromServer): void {
   process.send?.(message)
 }

@@ -15,7 +15,7 @@ interface DurableLog {
   close(): void
 }
 
-/** Runs this process as a measured server that has handled a message once it has appended its row. */
+/** Runs this process as a measured server. A message counts as handled once its row is on disk. */
 export function serveDurable<Setup>(open: (log: DurableLog, setup: Setup) => Hono): Promise<void> {
   return serveMeasured<Setup>(async setup => {
     const log = openDurableLog()
@@ -23,7 +23,7 @@ export function serveDurable<Setup>(open: (log: DurableLog, setup: Setup) => Hon
   })
 }
 
-/** Opens SQLite as the floors use it: WAL, `synchronous = FULL`, one commit for all rows that arrive together. */
+/** Opens SQLite as the reference servers use it: WAL, `synchronous = FULL`, one commit for all rows that arrive together. */
 function openDurableLog(): DurableLog {
   let count = 0
   const { path, remove } = mkdtempDisposableSync(join(tmpdir(), 'postern-bench-'))

@@ -21,7 +21,7 @@ export interface ServerProcess extends AsyncDisposable {
   /** The time from spawn to listening, ms. */
   readonly startMs: number
   sample(): Promise<Sample>
-  /** Gives it an order, and waits until the order is done. Does one thing at a time: no sample meanwhile. @throws Error with the child's message */
+  /** Sends it a command, and waits until the command is done. It runs one at a time, and takes no sample meanwhile. @throws Error with the child's message */
   work(order: unknown): Promise<unknown>
   stop(): Promise<void>
 }

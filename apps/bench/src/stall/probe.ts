@@ -54,7 +54,7 @@ function toFigure(name: string, delays: readonly number[]): Figure {
     value,
     unit: 'ms',
     ratio: value / boundMs,
-    against: `÷ ${boundMs} ms`,
+    ratioLabel: `÷ ${boundMs} ms`,
     aim: { atMost: 1 },
   }
 }

@@ -19,7 +19,7 @@ interface StartContender extends Partial<Aim> {
   readonly name: string
   readonly note: string
   /** The name of the starter that it is compared with. Absent for the first one. */
-  readonly against?: string
+  readonly referenceName?: string
   start(): Promise<StartMeasurement>
 }
 

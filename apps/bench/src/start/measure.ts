@@ -18,7 +18,7 @@ interface StartLine extends StartMeasurement, Partial<Aim> {
   /** The same ratio for the CPU time. */
   readonly cpuRatio: number
   /** The start time of the line that it is compared with, ms. */
-  readonly besideMs: number
+  readonly referenceMs: number
 }
 
 /** Starts everything by turns; the first round only fills the compile cache. */
@@ -29,8 +29,8 @@ export async function measureStarts(
 ): Promise<readonly StartLine[]> {
   const starters = listStartContenders(earlier)
   const measurements = await measureInterleaved(starters, { title: 'start', rounds, progress }, ({ start }) => start())
-  return starters.map(({ name, note, row, aim, against = starters[0]?.name }, index) => {
-    const baselineIndex = starters.findIndex(starter => starter.name === against)
+  return starters.map(({ name, note, row, aim, referenceName = starters[0]?.name }, index) => {
+    const baselineIndex = starters.findIndex(starter => starter.name === referenceName)
     const [launched = [], baseline = []] = [measurements[index], measurements[baselineIndex]]
     return {
       name,
@@ -42,18 +42,18 @@ export async function measureStarts(
       rss: median(launched.map(({ rss }) => rss)),
       ratio: medianRatio(baseline, launched, ({ startMs }) => startMs),
       cpuRatio: medianRatio(baseline, launched, ({ cpuMs }) => cpuMs),
-      besideMs: median(baseline.map(({ startMs }) => startMs)),
+      referenceMs: median(baseline.map(({ startMs }) => startMs)),
     }
   })
 }
 
-const headings = ['start', 'to listening, ms', 'beside', 'beside ÷ it', 'CPU ms', 'beside ÷ it', 'RSS MB']
+const headings = ['start', 'to listening, ms', 'reference', 'reference ÷ it', 'CPU ms', 'reference ÷ it', 'RSS MB']
 
 export function formatStarts(lines: readonly StartLine[]): string {
-  const rows = lines.map(({ name, startMs, besideMs, ratio, cpuMs, cpuRatio, rss }, index) => [
+  const rows = lines.map(({ name, startMs, referenceMs, ratio, cpuMs, cpuRatio, rss }, index) => [
     name,
     startMs.toFixed(0),
-    index === 0 ? '' : besideMs.toFixed(0),
+    index === 0 ? '' : referenceMs.toFixed(0),
     index === 0 ? 'ours' : ratio.toFixed(2),
     cpuMs.toFixed(0),
     index === 0 ? 'ours' : cpuRatio.toFixed(2),
@@ -63,11 +63,11 @@ export function formatStarts(lines: readonly StartLine[]): string {
   return [formatColumns([headings, ...rows], 1), '', aims, ...notes].join('\n')
 }
 
-/** Lists the figures of starts that stand for an aim: the ratio to the floor, and the memory of the package. */
+/** Lists the figures of starts that have an aim: the ratio to the reference server, and the memory of the package. */
 export function listStartAims(lines: readonly StartLine[]) {
   const packaged = lines.find(({ name }) => name === packagedName)
-  const rowed = lines.flatMap(({ row, aim, ratio }) => (row && aim ? [{ row, aim, ratio }] : []))
-  return packaged ? [...rowed, { ...rows.startMemory, value: packaged.rss / 1e6, unit: 'MB' }] : rowed
+  const figuresWithAim = lines.flatMap(({ row, aim, ratio }) => (row && aim ? [{ row, aim, ratio }] : []))
+  return packaged ? [...figuresWithAim, { ...rows.startMemory, value: packaged.rss / 1e6, unit: 'MB' }] : figuresWithAim
 }
 
-const aims = `Aims: "${packagedName}" takes ${formatBound(rows.start.aim)} times the floor’s time to listen, and ${formatBound(rows.startMemory.aim)} MB then.`
+const aims = `Aims: "${packagedName}" takes ${formatBound(rows.start.aim)} times the reference server’s time to listen, and then ${formatBound(rows.startMemory.aim)} MB.`

@@ -137,9 +137,9 @@ function toFigures(stocks: readonly StockedStore[], costs: readonly (readonly Co
         value,
         unit: 'µs CPU',
         ...(index > 0 && {
-          beside: baseline,
+          referenceValue: baseline,
           ratio: medianRatio(sizeCosts, first, costOf),
-          against: '÷ the first',
+          ratioLabel: '÷ the first',
           aim,
         }),
       }

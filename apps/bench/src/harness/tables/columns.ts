@@ -1,17 +1,17 @@
 // Lays a table out in columns of text.
 import type { SummaryRow } from './summary.ts'
 
-/** Formats a table that shows a case's title only in its first line, with some text and the note of each line. */
+/** Formats a table that prints a case's title only in its first row, followed by a legend and the note of each row. */
 export function formatCases<Row extends Pick<SummaryRow, 'case' | 'name' | 'note'>>(
   headings: readonly string[],
   lines: readonly Row[],
   formatCells: (row: Row) => readonly string[],
-  columnTitles: readonly string[],
+  legend: readonly string[],
 ): string {
   const titles = lines.map(({ case: title }, index) => (title === lines[index - 1]?.case ? '' : title))
   const rows = lines.map((row, index) => [titles[index] ?? '', row.name, ...formatCells(row)])
   const notes = lines.map(({ case: title, name, note }) => `  ${title}, ${name}: ${note}`)
-  return [formatColumns([headings, ...rows]), '', ...columnTitles, ...notes].join('\n')
+  return [formatColumns([headings, ...rows]), '', ...legend, ...notes].join('\n')
 }
 
 export function formatValue(value: number): string {

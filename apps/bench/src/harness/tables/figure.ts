@@ -18,9 +18,9 @@ export interface Figure extends Partial<Aim> {
   /** The ratio; absent for the figure that others are compared with. */
   readonly ratio?: number | undefined
   /** The other figure of the ratio, in the same unit; absent if it is a fixed bound. */
-  readonly beside?: number | undefined
+  readonly referenceValue?: number | undefined
   /** The base of the ratio, such as "÷ alone". */
-  readonly against?: string | undefined
+  readonly ratioLabel?: string | undefined
 }
 
 /** Options for the length of a probe. */
@@ -29,25 +29,25 @@ export interface ProbeOptions extends RoundsOptions {
   readonly quick: boolean
   /** True to measure the largest promised sizes: up to a million stored messages. */
   readonly full: boolean
-  /** An earlier commit to measure against, instead of peers and floors; only for comparable measurements. */
+  /** An earlier commit to measure against, instead of peers and minimal servers; only for comparable measurements. */
   readonly earlier?: EarlierTree | undefined
 }
 
 /** Measures something other than a race of servers with the same requests. */
 export type Probe = (options: ProbeOptions) => Promise<readonly Figure[]>
 
-const headings = ['case', 'what', 'figure', 'beside', '', 'ratio', 'aim']
+const headings = ['case', 'what', 'figure', 'reference', '', 'ratio', 'aim']
 
 export function formatFigures(figures: readonly Figure[]): string {
   return formatCases(headings, figures, formatFigure, ['What was done:'])
 }
 
-function formatFigure({ value, beside, unit, ratio, against, aim }: Figure): readonly string[] {
+function formatFigure({ value, referenceValue, unit, ratio, ratioLabel, aim }: Figure): readonly string[] {
   return [
     formatValue(value),
-    beside === undefined ? '' : formatValue(beside),
+    referenceValue === undefined ? '' : formatValue(referenceValue),
     unit,
-    ratio === undefined ? '' : `${ratio.toFixed(2)} ${against ?? ''}`,
+    ratio === undefined ? '' : `${ratio.toFixed(2)} ${ratioLabel ?? ''}`,
     aim === undefined ? '' : formatVerdict(aim, ratio ?? value),
   ]
 }

@@ -28,8 +28,8 @@ test('summarizeCase() computes each ratio within one round, so that a slow round
     name: 'peer',
     cpuMicros: 300,
     ratio: 3,
-    against: 'ours',
-    besideMicros: 100,
+    referenceName: 'ours',
+    referenceMicros: 100,
     aim: { atLeast: 2 },
   })
 })

@@ -9,11 +9,11 @@ export interface SummaryRow extends Omit<RoundResult, 'perSecond'>, Partial<Aim>
   readonly case: string
   readonly name: string
   readonly note: string
-  /** Messages that the contender in `against` handles in the CPU time in which this one handles one; absent for the first contender. */
+  /** The CPU time per message divided by that of the contender `referenceName`; absent for the first contender. */
   readonly ratio?: number | undefined
-  readonly against?: string | undefined
-  /** CPU time per message of the contender in `against`, the median over the rounds, µs. */
-  readonly besideMicros?: number | undefined
+  readonly referenceName?: string | undefined
+  /** The CPU time per message of the contender `referenceName`, the median over the rounds, µs. */
+  readonly referenceMicros?: number | undefined
 }
 
 /** Summarizes the rounds of each contender. A ratio is computed within each round, and the line has the median of these ratios. */
@@ -21,7 +21,7 @@ export function summarizeCase(title: string, results: CaseResults): readonly Sum
   const contenders = [...results.keys()]
   return contenders.map((contender, index) => {
     const rounds = results.get(contender) ?? []
-    const reference = contenders.find(({ name }) => name === contender.against) ?? contenders[0]
+    const reference = contenders.find(({ name }) => name === contender.referenceName) ?? contenders[0]
     return {
       case: title,
       name: contender.name,
@@ -46,9 +46,9 @@ function compareRounds(
   rounds: readonly RoundResult[],
   reference: Contender,
   referenceRounds: readonly RoundResult[],
-): Pick<SummaryRow, 'ratio' | 'against' | 'besideMicros' | keyof Aim> {
+): Pick<SummaryRow, 'ratio' | 'referenceName' | 'referenceMicros' | keyof Aim> {
   const cpuOf = ({ cpuMicros }: RoundResult) => cpuMicros
-  const besideMicros = median(referenceRounds.map(cpuOf))
+  const referenceMicros = median(referenceRounds.map(cpuOf))
   const ratio = medianRatio(rounds, referenceRounds, cpuOf)
-  return { ratio, against: reference.name, besideMicros, ...(row && { row }), ...(aim && { aim }) }
+  return { ratio, referenceName: reference.name, referenceMicros, ...(row && { row }), ...(aim && { aim }) }
 }

@@ -5,15 +5,15 @@ import { connect, createServer } from 'node:net'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { listenOnFreePort } from '../servers/loopback.ts'
 
-interface WireData {
+interface DelayedProxyOptions {
   /** The port of the server. */
-  readonly to: number
+  readonly targetPort: number
   /** The delay in each direction, ms; up to a millisecond is added, because a timer is no finer. */
   readonly delayMs: number
 }
 
-/** Opens a slow connection to a server on loopback, in a thread of its own, because its traffic must not wait for the load. */
-export async function openFarWire(data: WireData) {
+/** Opens a proxy in front of a server on loopback, in a thread of its own, because its traffic must not wait for the load. */
+export async function openDelayedProxy(data: DelayedProxyOptions) {
   const worker = new Worker(new URL(import.meta.url), { workerData: data })
   const [port] = (await once(worker, 'message')) as [number]
   return { port, close: async () => void (await worker.terminate()) }
@@ -25,13 +25,13 @@ function forward(from: Socket, target: Socket, delayMs: number): void {
   from.on('close', () => setTimeout(() => target.destroy(), delayMs))
 }
 
-function serve({ to, delayMs }: WireData): Promise<number> {
-  const server = createServer({ noDelay: true }, near => {
-    const far = connect({ port: to, host: '127.0.0.1', noDelay: true })
-    forward(near, far, delayMs)
-    forward(far, near, delayMs)
+function serve({ targetPort, delayMs }: DelayedProxyOptions): Promise<number> {
+  const proxy = createServer({ noDelay: true }, client => {
+    const target = connect({ port: targetPort, host: '127.0.0.1', noDelay: true })
+    forward(client, target, delayMs)
+    forward(target, client, delayMs)
   })
-  return listenOnFreePort(server)
+  return listenOnFreePort(proxy)
 }
 
-if (parentPort) parentPort.postMessage(await serve(workerData as WireData))
+if (parentPort) parentPort.postMessage(await serve(workerData as DelayedProxyOptions))

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import { listenOnFreePort } from './loopback.ts'
 
-export interface SiteDocument {
+export interface StaticDocument {
   readonly type: string
   readonly text: string
 }
@@ -13,8 +13,8 @@ export interface StaticHosts {
   close(): void
 }
 
-/** Opens the site. @param documents by host and request target, such as `issuer.test/jwks` */
-export async function serveStaticHosts(documents: ReadonlyMap<string, SiteDocument>): Promise<StaticHosts> {
+/** Opens the hosts. @param documents by host and request target, such as `issuer.test/jwks` */
+export async function serveStaticHosts(documents: ReadonlyMap<string, StaticDocument>): Promise<StaticHosts> {
   const server = createServer((request, response) => {
     if (request.method === 'POST') {
       request.resume()
