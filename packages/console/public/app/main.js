@@ -4,7 +4,7 @@ import { render } from '../vendor/preact.js'
 import { signal } from '../vendor/signals.js'
 import { html } from './lib/html.js'
 import { follow, unfollow } from './lib/live.js'
-import { onCode, openSession } from './lib/session.js'
+import { onSignInCode, openSession } from './lib/session.js'
 import { session } from './lib/session-state.js'
 import { applyTheme } from './lib/theme.js'
 import { Toasts } from './parts/toast.js'
@@ -37,4 +37,4 @@ function begin() {
     })
 }
 begin()
-onCode(begin)
+onSignInCode(begin)

@@ -1,37 +1,37 @@
 // Keeps the newest messages and refusals in one list that grows at both ends.
 import { batch, signal } from '../../vendor/signals.js'
 import { api, withQuery } from './api.js'
-import { sayOutcome } from './outcome.js'
+import { describeOutcome } from './outcome.js'
 
 /**
  * A row of Flow.
  * @typedef {object} FeedRow
  * @property {string} key
  * @property {'message' | 'refusal'} kind
- * @property {number} number of the message, or of the refusal
+ * @property {number} number the message's or the refusal's number
  * @property {string} at ISO 8601
  * @property {string} channel
  * @property {string} sender
  * @property {boolean} isProven
- * @property {boolean} isClaimed a refusal whose request names a sender
+ * @property {boolean} isClaimed true for a refusal whose request names a sender
  * @property {string} agent
  * @property {string} preview
- * @property {string} nothing the text to show without a preview
- * @property {string} what
- * @property {string} state of the message
+ * @property {string} emptyText the text to show without a preview
+ * @property {string} outcome
+ * @property {string} state the state of the message
  * @property {string} tone
  * @property {number | undefined} ms
  * @property {readonly string[]} deliveries
- * @property {boolean} isFresh it arrived after the list was first loaded
+ * @property {boolean} isFresh true if it arrived after the list was first loaded
  */
 
 /** @typedef {{ path: string, filters: readonly string[], read: (item: any) => FeedRow }} Source */
 
 const pageSize = 200
 /** The number of rows on a page of older rows, which is the gateway's limit. */
-const olderSize = 500
+const olderPageSize = 500
 /** The number of empty pages after which the search waits for a click. */
-const mostEmpty = 5
+const maxEmptyPages = 5
 
 /** @type {readonly Source[]} */
 const sources = [
@@ -49,7 +49,7 @@ const sources = [
 
 /** @param {any} item @returns {FeedRow} */
 function readMessage(item) {
-  const { what, tone } = sayOutcome(item)
+  const { outcome, tone } = describeOutcome(item)
   return {
     key: `m${item.message}`,
     kind: 'message',
@@ -61,8 +61,8 @@ function readMessage(item) {
     isClaimed: false,
     agent: item.agent,
     preview: item.preview,
-    nothing: 'no text',
-    what,
+    emptyText: 'no text',
+    outcome,
     tone,
     state: item.state,
     ms: undefined,
@@ -71,14 +71,14 @@ function readMessage(item) {
   }
 }
 
-/** @param {FeedRow} row @param {any} outcome @returns {FeedRow} */
-function withOutcome(row, outcome) {
-  if (!outcome) return row
-  const { sentence, took_ms, deliveries } = outcome
+/** @param {FeedRow} row @param {any} details @returns {FeedRow} */
+function withOutcome(row, details) {
+  if (!details) return row
+  const { sentence, took_ms, deliveries } = details
   // The row already shows the time.
   const why = sentence.replace(/ at \d\d:\d\d:\d\d UTC/, '')
-  const { what, tone } = sayOutcome({ state: row.state, why, deliveries })
-  return { ...row, what, tone, ms: took_ms, deliveries }
+  const { outcome, tone } = describeOutcome({ state: row.state, why, deliveries })
+  return { ...row, outcome, tone, ms: took_ms, deliveries }
 }
 
 /** @param {any} item @returns {FeedRow} */
@@ -94,8 +94,8 @@ function readRefusal(item) {
     isClaimed: item.claimed_sender !== undefined,
     agent: item.agent ?? '',
     preview: '',
-    nothing: 'not read',
-    what: `Refused: ${item.reason}`,
+    emptyText: 'not read',
+    outcome: `Refused: ${item.reason}`,
     state: 'refused',
     tone: /^(signature_invalid|signer_mismatch|replayed|expired|unsigned)$/.test(item.code) ? 'bad' : 'warn',
     ms: undefined,
@@ -117,39 +117,39 @@ export function readInstant(text) {
  * @typedef {object} Page
  * @property {readonly FeedRow[]} rows
  * @property {number | null} next
- * @property {string} floor the instant down to which the source was searched; '' if nothing is older
- * @property {number} top the highest number that was searched; 0 if there is none
+ * @property {string} searchedTo the instant down to which the source was searched; '' if nothing is older
+ * @property {number} newest the highest number that was searched; 0 if there is none
  */
 
 /**
- * The loaded rows of a source: every row from `next` to `top`.
- * @typedef {{ source: Source, items: Map<string, FeedRow>, next: number | null, floor: string, top: number }} Track
+ * The loaded rows of a source: every row from `next` to `newest`.
+ * @typedef {{ source: Source, items: Map<string, FeedRow>, next: number | null, searchedTo: string, newest: number }} LoadedRange
  */
 
 /**
  * Puts the newest page before the loaded rows, and returns the number of new rows. A row in the page's range that the page lacks was
  * deleted, or no longer matches the filter.
- * @param {Track} track
+ * @param {LoadedRange} range
  * @param {Page} page
  * @param {boolean} isFirst
  */
-function mergePage(track, page, isFirst) {
-  const { next, floor } = page
-  const known = track.items
+function mergePage(range, page, isFirst) {
+  const { next, searchedTo } = page
+  const loadedRows = range.items
   // If more rows arrived than fit on one page, scrolling loads the rows in between.
-  const isKept = next !== null && next <= track.top
-  const fresh = page.rows.map(row => ({ ...row, isFresh: known.get(row.key)?.isFresh ?? !isFirst }))
-  const older = isKept ? [...known.values()].filter(({ number }) => number < next) : []
-  track.items = new Map([...fresh, ...older].map(row => [row.key, row]))
-  if (!isKept || (track.next !== null && track.next > next)) Object.assign(track, { next, floor })
-  track.top = Math.max(track.top, page.top)
-  return isFirst ? 0 : page.rows.filter(({ key }) => !known.has(key)).length
+  const isKept = next !== null && next <= range.newest
+  const fresh = page.rows.map(row => ({ ...row, isFresh: loadedRows.get(row.key)?.isFresh ?? !isFirst }))
+  const older = isKept ? [...loadedRows.values()].filter(({ number }) => number < next) : []
+  range.items = new Map([...fresh, ...older].map(row => [row.key, row]))
+  if (!isKept || (range.next !== null && range.next > next)) Object.assign(range, { next, searchedTo })
+  range.newest = Math.max(range.newest, page.newest)
+  return isFirst ? 0 : page.rows.filter(({ key }) => !loadedRows.has(key)).length
 }
 
-/** Appends an older page to the loaded rows. @param {Track} track @param {Page} page */
-function appendPage(track, { rows, next, floor }) {
-  for (const row of rows) if (!track.items.has(row.key)) track.items.set(row.key, row)
-  Object.assign(track, { next, floor: earliest(floor, track.floor) })
+/** Appends an older page to the loaded rows. @param {LoadedRange} range @param {Page} page */
+function appendPage(range, { rows, next, searchedTo }) {
+  for (const row of rows) if (!range.items.has(row.key)) range.items.set(row.key, row)
+  Object.assign(range, { next, searchedTo: earliest(searchedTo, range.searchedTo) })
 }
 
 /** Returns the earliest instant. Gateways' clocks differ, so loaded rows stay visible even if older rows carry later times. @param {string[]} instants */
@@ -157,10 +157,10 @@ function earliest(...instants) {
   return instants.reduce((one, other) => (one < other ? one : other))
 }
 
-/** Finds the source that is loaded least far back, because older rows of the other sources stay hidden until it catches up. @param {readonly Track[]} tracks */
-function findShortest(tracks) {
-  const open = tracks.filter(({ next }) => next !== null)
-  return open.reduce((one, other) => (one && one.floor >= other.floor ? one : other), open[0])
+/** Finds the source that is loaded least far back, because older rows of the other sources stay hidden until it catches up. @param {readonly LoadedRange[]} ranges */
+function findShortest(ranges) {
+  const unfinished = ranges.filter(({ next }) => next !== null)
+  return unfinished.reduce((one, other) => (one && one.searchedTo >= other.searchedTo ? one : other), unfinished[0])
 }
 
 /** @param {Source} source @param {Record<string, string | number | undefined>} query @returns {Promise<FeedRow | undefined>} */
@@ -179,7 +179,7 @@ export function createFeed(first) {
   const unseen = signal(0)
   const isLoaded = signal(false)
   const error = signal(/** @type {Error | undefined} */ (undefined))
-  const lookedTo = signal('')
+  const emptyDownTo = signal('')
   let filters = first
   let round = 0
   let isLoading = false
@@ -187,38 +187,40 @@ export function createFeed(first) {
   let isMoreAsked = false
   /** True if the last request for older pages found no row. */
   let isStuck = false
-  /** @type {Track[]} */
-  let tracks = []
+  /** @type {LoadedRange[]} */
+  let ranges = []
 
   /** @param {Source} source @param {number | null} after @returns {Promise<Page>} */
-  const ask = async (source, after) => {
-    const limit = after === null ? pageSize : olderSize
+  const fetchPage = async (source, after) => {
+    const limit = after === null ? pageSize : olderPageSize
     const query = Object.fromEntries(
       Object.entries(filters).map(([name, value]) => [name, /^(since|until)$/.test(name) ? readInstant(value) : value]),
     )
     const page = await api(withQuery(source.path, { limit, ...query, ...(after !== null && { after }) }))
     const rows = await explain(/** @type {any[]} */ (page.items).map(source.read))
-    const found = { rows, next: page.next, floor: '', top: rows[0]?.number ?? 0 }
-    if (page.next === null) return found
+    const result = { rows, next: page.next, searchedTo: '', newest: rows[0]?.number ?? 0 }
+    if (page.next === null) return result
     const last = rows.at(-1)?.at
-    if (last !== undefined && rows.length === limit) return { ...found, floor: last }
+    if (last !== undefined && rows.length === limit) return { ...result, searchedTo: last }
     // A page can end where no row matches, so the rows next to its ends tell how far it searched.
-    const [newest, older] = await Promise.all([
+    const [newestRow, older] = await Promise.all([
       after === null ? findNewest(source, { until: query.until }) : undefined,
       findNewest(source, { after: page.next }),
     ])
-    const top = Math.max(found.top, newest?.number ?? 0)
-    return older ? { ...found, top, floor: earliest(older.at, last ?? older.at) } : { ...found, top, next: null }
+    const newest = Math.max(result.newest, newestRow?.number ?? 0)
+    return older
+      ? { ...result, newest, searchedTo: earliest(older.at, last ?? older.at) }
+      : { ...result, newest, next: null }
   }
 
   /** Publishes the rows down to the instant to which all sources are loaded. */
   const publish = () => {
-    const floor = findShortest(tracks)?.floor ?? ''
-    const all = tracks.flatMap(({ items }) => [...items.values()]).filter(({ at }) => at >= floor)
+    const searchedTo = findShortest(ranges)?.searchedTo ?? ''
+    const all = ranges.flatMap(({ items }) => [...items.values()]).filter(({ at }) => at >= searchedTo)
     all.sort((left, right) => (left.at < right.at ? 1 : left.at > right.at ? -1 : left.key < right.key ? 1 : -1))
     batch(() => {
       rows.value = all
-      lookedTo.value = isStuck || all.length === 0 ? floor : ''
+      emptyDownTo.value = isStuck || all.length === 0 ? searchedTo : ''
     })
   }
 
@@ -227,8 +229,8 @@ export function createFeed(first) {
     const numbers = page.filter(({ kind }) => kind === 'message').map(({ number }) => number)
     if (numbers.length === 0) return page
     const { outcomes } = await api(withQuery('/operator/api/outcomes', { messages: numbers.join() }))
-    const found = new Map(/** @type {any[]} */ (outcomes).map(each => [each.message, each]))
-    return page.map(row => (row.kind === 'message' ? withOutcome(row, found.get(row.number)) : row))
+    const outcomesByNumber = new Map(/** @type {any[]} */ (outcomes).map(each => [each.message, each]))
+    return page.map(row => (row.kind === 'message' ? withOutcome(row, outcomesByNumber.get(row.number)) : row))
   }
 
   /** @param {() => Promise<void>} work */
@@ -238,19 +240,19 @@ export function createFeed(first) {
       return
     }
     isLoading = true
-    const own = round
+    const startedRound = round
     const problem = await work().catch(reason => (reason instanceof Error ? reason : new Error(String(reason))))
     isLoading = false
-    if (own === round) {
+    if (startedRound === round) {
       error.value = problem ?? undefined
       isLoaded.value = true
     }
-    askAgain()
+    runPending()
   }
 
   /** Performs a load that was requested during the last one. */
-  const askAgain = () => {
-    const next = isMoreAsked && !isAskedAgain ? more : isAskedAgain ? refresh : undefined
+  const runPending = () => {
+    const next = isMoreAsked && !isAskedAgain ? loadOlder : isAskedAgain ? refresh : undefined
     if (next === refresh) isAskedAgain = false
     else isMoreAsked = false
     void next?.()
@@ -259,13 +261,13 @@ export function createFeed(first) {
   /** Loads the newest page again, with new rows and the current states of the others. */
   const refresh = () =>
     load(async () => {
-      const own = round
+      const startedRound = round
       const isFirst = !isLoaded.value
-      const pages = await Promise.all(tracks.map(track => ask(track.source, null)))
-      if (own !== round) return
-      const floors = tracks.map(({ floor }) => floor).join()
-      const counts = tracks.map((track, at) => mergePage(track, /** @type {Page} */ (pages[at]), isFirst))
-      isStuck &&= floors === tracks.map(({ floor }) => floor).join()
+      const pages = await Promise.all(ranges.map(range => fetchPage(range.source, null)))
+      if (startedRound !== round) return
+      const searchedInstants = ranges.map(({ searchedTo }) => searchedTo).join()
+      const counts = ranges.map((range, at) => mergePage(range, /** @type {Page} */ (pages[at]), isFirst))
+      isStuck &&= searchedInstants === ranges.map(({ searchedTo }) => searchedTo).join()
       batch(() => {
         publish()
         unseen.value += counts.reduce((sum, count) => sum + count, 0)
@@ -275,23 +277,23 @@ export function createFeed(first) {
 
   /** Loads older pages until one has a matching row, or until too many are empty. */
   const lookBack = async () => {
-    const own = round
-    const before = rows.value.length
-    for (let count = 0; count < mostEmpty && rows.value.length <= before; count += 1) {
-      const track = findShortest(tracks)
-      if (!track) break
-      const page = await ask(track.source, track.next)
-      if (own !== round) return
-      appendPage(track, page)
+    const startedRound = round
+    const countBefore = rows.value.length
+    for (let count = 0; count < maxEmptyPages && rows.value.length <= countBefore; count += 1) {
+      const range = findShortest(ranges)
+      if (!range) break
+      const page = await fetchPage(range.source, range.next)
+      if (startedRound !== round) return
+      appendPage(range, page)
       publish()
     }
-    isStuck = rows.value.length <= before
+    isStuck = rows.value.length <= countBefore
     publish()
   }
 
   /** Loads older rows. */
-  const more = () => {
-    if (tracks.every(({ next }) => next === null)) return
+  const loadOlder = () => {
+    if (ranges.every(({ next }) => next === null)) return
     if (isLoading) {
       isMoreAsked = true
       return
@@ -307,23 +309,23 @@ export function createFeed(first) {
     /**
      * The instant down to which the search found nothing, if older rows may exist. It is '' if none can exist or if scrolling loads them.
      */
-    lookedTo,
+    emptyDownTo,
     refresh,
     /** Starts over with other filters. @param {Record<string, string>} next */
     open(next) {
       round += 1
       filters = next
-      const asked = Object.keys(next)
-      tracks = sources
-        .filter(source => asked.every(name => source.filters.includes(name)))
-        .map(source => ({ source, items: new Map(), next: null, floor: '', top: 0 }))
+      const filterNames = Object.keys(next)
+      ranges = sources
+        .filter(source => filterNames.every(name => source.filters.includes(name)))
+        .map(source => ({ source, items: new Map(), next: null, searchedTo: '', newest: 0 }))
       isStuck = false
       isLoaded.value = false
       rows.value = []
-      lookedTo.value = ''
+      emptyDownTo.value = ''
       unseen.value = 0
       return refresh()
     },
-    more,
+    loadOlder,
   }
 }

@@ -1,4 +1,4 @@
-/** Describes the outcome of a message in a few words, if the gateway gives no sentence. */
+// Describes the outcome of a message in a few words, if the gateway gives no sentence.
 
 /** @type {Record<string, readonly [string, string]>} */
 const states = {
@@ -12,13 +12,13 @@ const states = {
 /** @type {Record<string, string>} */
 const tones = { answered: 'good', failed: 'bad', ignored: 'muted', received: 'wait', working: 'wait' }
 
-/** @param {any} summary @returns {{ what: string, tone: string }} */
-export function sayOutcome({ state, flags = [], why, deliveries = [] }) {
+/** @param {any} summary @returns {{ outcome: string, tone: string }} */
+export function describeOutcome({ state, flags = [], why, deliveries = [] }) {
   const isWaiting = typeof why === 'string' && why.startsWith('Waits')
   const isLate = deliveries.includes('later') || deliveries.includes('dead')
   const tone = isLate ? (deliveries.includes('dead') ? 'bad' : 'warn') : isWaiting ? 'wait' : (tones[state] ?? 'muted')
-  if (typeof why === 'string' && why !== '') return { what: why, tone }
+  if (typeof why === 'string' && why !== '') return { outcome: why, tone }
   const [words = String(state)] = states[state] ?? []
   const flagged = flags.length > 0 ? `: ${flags.join(', ').replaceAll('_', ' ')}` : ''
-  return { what: `${words}${flagged}`, tone }
+  return { outcome: `${words}${flagged}`, tone }
 }

@@ -5,12 +5,12 @@ import { session } from './session-state.js'
 const readCode = () => /^#([A-Za-z0-9_-]{16,})$/.exec(location.hash)?.[1]
 
 /**
- * Calls `tell` when somebody opens a link with a code in a tab that already shows the console, because the page does not reload then.
- * @param {() => void} tell
+ * Calls `listener` when somebody opens a link with a code in a tab that already shows the console, because the page does not reload then.
+ * @param {() => void} listener
  */
-export function onCode(tell) {
+export function onSignInCode(listener) {
   addEventListener('hashchange', () => {
-    if (readCode() !== undefined) tell()
+    if (readCode() !== undefined) listener()
   })
 }
 
@@ -41,9 +41,9 @@ export async function openSession() {
   }
 }
 
-/** @param {{ token: string } | { code: string }} given */
-export async function signIn(given) {
-  await api('/operator/session', { method: 'POST', body: given })
+/** @param {{ token: string } | { code: string }} credentials */
+export async function signIn(credentials) {
+  await api('/operator/session', { method: 'POST', body: credentials })
   session.value = 'open'
 }
 

@@ -67,7 +67,7 @@ export function Flow({ status }) {
     if (controls.current?.isAtTop()) feed.unseen.value = 0
   }, [rows])
   const unseen = feed.unseen.value
-  const lookedTo = feed.lookedTo.value
+  const emptyDownTo = feed.emptyDownTo.value
   return html`
     <header class="bar">
       <h1>Flow</h1>
@@ -105,16 +105,16 @@ export function Flow({ status }) {
               keyOf=${(/** @type {FeedRow} */ row) => row.key}
               label="What came, newest first"
               controls=${controls}
-              nearEnd=${lookedTo === '' ? feed.more : undefined}
+              nearEnd=${emptyDownTo === '' ? feed.loadOlder : undefined}
               reachTop=${() => (feed.unseen.value = 0)}
               render=${(/** @type {FeedRow} */ row) => html`<${Row} row=${row} isSelected=${row.key === selected.value} select=${() => (selected.value = row.key)} />`}
             />`
           : feed.isLoaded.value &&
             !feed.error.value &&
-            lookedTo === '' &&
+            emptyDownTo === '' &&
             html`<${Nothing} isFiltered=${asked !== '{}'} status=${status} />`
       }
-      ${feed.isLoaded.value && !feed.error.value && lookedTo !== '' && html`<${LookFurther} to=${lookedTo} go=${feed.more} />`}
+      ${feed.isLoaded.value && !feed.error.value && emptyDownTo !== '' && html`<${LookFurther} to=${emptyDownTo} go=${feed.loadOlder} />`}
     </div>
   `
 }
@@ -159,8 +159,8 @@ function Row({ row, isSelected, select }) {
       ${row.kind === 'message' ? html`<${Proven} verified=${row.isProven} />` : row.isClaimed && html`<span class="badge warn">claimed</span>`}
     </span>
     <span class="optional">${row.agent}</span>
-    <span class=${`optional ${row.preview === '' ? 'faint' : ''}`}>${row.preview === '' ? row.nothing : oneLine(row.preview)}</span>
-    <span class=${`what ${row.tone}`}>${oneLine(row.what)}</span>
+    <span class=${`optional ${row.preview === '' ? 'faint' : ''}`}>${row.preview === '' ? row.emptyText : oneLine(row.preview)}</span>
+    <span class=${`what ${row.tone}`}>${oneLine(row.outcome)}</span>
     <span class="num muted">${row.ms === undefined ? '' : span(row.ms)}</span>
     <${DeliveryDots} states=${row.deliveries} />
   </a>`

@@ -1,7 +1,7 @@
 // Explains the outcome of a message in one sentence, and names the next step.
 import { clock } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
-import { sayOutcome } from '../../lib/outcome.js'
+import { describeOutcome } from '../../lib/outcome.js'
 import { Copy } from '../../parts/copy.js'
 
 /**
@@ -9,8 +9,11 @@ import { Copy } from '../../parts/copy.js'
  * @param {{ record: any, why: any, children?: any }} props
  */
 export function Why({ record, why, children }) {
-  const { what } = sayOutcome({ ...record, deliveries: record.deliveries.map((/** @type {any} */ each) => each.state) })
-  const sentence = why?.sentence ?? (record.error ? `${what}: ${record.error}` : what)
+  const { outcome } = describeOutcome({
+    ...record,
+    deliveries: record.deliveries.map((/** @type {any} */ each) => each.state),
+  })
+  const sentence = why?.sentence ?? (record.error ? `${outcome}: ${record.error}` : outcome)
   return html`<section class="why" aria-label="Why">
     <p>${sentence}.</p>
     ${why?.fix && html`<p class="fix">${why.fix.text} ${why.fix.command && html`<code>${why.fix.command}</code> <${Copy} text=${why.fix.command} what="command" />`}</p>`}
