@@ -13,17 +13,17 @@ export const pageParameters = {
 }
 
 const instant = z.iso.datetime({ offset: true, error: 'must be an instant such as 2026-01-31T12:00:00Z' })
-const word = z.string().min(1).max(200)
+const filterText = z.string().min(1).max(200)
 
 /** The filters of lists. Each list accepts those that apply to it. */
 export const listFilters = {
-  agent: word.optional().describe('Only of this agent.'),
+  agent: filterText.optional().describe('Only of this agent.'),
   channel: channelNameSchema.optional().describe('Only by this channel.'),
-  sender: word.optional().describe('Only of senders whose address contains this, in any case.'),
-  flag: word.optional().describe('Only with this flag.'),
+  sender: filterText.optional().describe('Only of senders whose address contains this, in any case.'),
+  flag: filterText.optional().describe('Only with this flag.'),
   since: instant.optional().describe('Not before this instant, ISO 8601.'),
   until: instant.optional().describe('Before this instant, ISO 8601.'),
-  text: word.optional().describe('Only where the text contains this, in any case.'),
+  text: filterText.optional().describe('Only where the text contains this, in any case.'),
 }
 
 /** The refusal of a filter that names an unknown agent or channel. An empty page would look as if there were no messages. */
@@ -48,8 +48,8 @@ export interface FilteredPage<Item> {
 }
 
 /** The maximum number of rows that one page reads, so that its cost does not depend on the size of the list. */
-const maxRead = 2_000
-const chunk = 250
+const maxRowsRead = 2_000
+const chunkRows = 250
 
 /**
  * Reads a page of rows, and returns the items that `select` makes of them. `read` returns the rows after a position. After 2,000 rows the page
@@ -62,8 +62,8 @@ export async function filterPage<Row extends PositionedRow, Item>(
 ): Promise<FilteredPage<Item>> {
   const items: Item[] = []
   let position = after
-  for (let count = 0; count < maxRead; count += chunk) {
-    const rows = await read({ limit: chunk, after: position })
+  for (let count = 0; count < maxRowsRead; count += chunkRows) {
+    const rows = await read({ limit: chunkRows, after: position })
     for (const row of rows) {
       position = row.number
       const item = select(row)
@@ -71,14 +71,14 @@ export async function filterPage<Row extends PositionedRow, Item>(
       items.push(item)
       if (items.length === limit) return { items, next: position }
     }
-    if (rows.length < chunk) return { items, next: null }
+    if (rows.length < chunkRows) return { items, next: null }
   }
   return { items, next: position ?? null }
 }
 
 /** Creates a selection that returns matching rows as they are. */
-export function passing<Row>(passes: (row: Row) => boolean): (row: Row) => Row | undefined {
-  return row => (passes(row) ? row : undefined)
+export function selectIf<Row>(matches: (row: Row) => boolean): (row: Row) => Row | undefined {
+  return row => (matches(row) ? row : undefined)
 }
 
 /** Returns true if a text contains `part`, regardless of case, or `part` is undefined. */
@@ -95,9 +95,9 @@ const filters = ['agent', 'channel', 'state', 'sender', 'flag', 'since', 'until'
 
 type WindowedPage = Page & { readonly [Name in (typeof filters)[number]]?: string | undefined }
 
-interface WindowedList<Item, Asked extends WindowedPage> {
+interface WindowedList<Item, Query extends WindowedPage> {
   find(page: Pick<Page, 'after'> & ListPeriod): Promise<ListWindow>
-  list(page: Asked & { readonly floor?: number }): Promise<readonly Item[]>
+  list(page: Query & { readonly floor?: number }): Promise<readonly Item[]>
   positionOf(item: Item): number
 }
 

@@ -138,11 +138,11 @@ interface DescribedIssue extends FieldViolation {
 }
 
 /** The maximum number of faults that an answer describes. */
-const maxDescribed = 10
+const maxDescribedIssues = 10
 
 /** Describes the fault of each member with its fix. `validNames` lists the existing members. */
 function describeIssues(error: z.ZodError, validNames: readonly string[] = []): readonly DescribedIssue[] {
-  return error.issues.slice(0, maxDescribed).map(issue => {
+  return error.issues.slice(0, maxDescribedIssues).map(issue => {
     const field = issue.path.join('.')
     const description = describeRule(issue, validNames)
     const isUnknown = issue.code === 'unrecognized_keys'

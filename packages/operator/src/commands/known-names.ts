@@ -12,7 +12,7 @@ interface KnownNameDeps {
 }
 
 /** Refusals name the agents that peers asked for, even agents that do not exist. */
-const unchecked: ReadonlySet<string> = new Set([refusalOperations.list.id])
+const uncheckedOperations: ReadonlySet<string> = new Set([refusalOperations.list.id])
 
 /** The channel name of refusals by pages, discovery and this API. */
 const gatewayName = 'gateway'
@@ -27,7 +27,7 @@ export function withKnownNames(route: OperatorRoute, deps: KnownNameDeps): Opera
       const { agent, channel } = namesIn(request)
       const refuse = (description: string) =>
         new Rejection('no_recipient', `Cannot ${operation.task}: there is no ${description}`)
-      const isChecked = agent !== undefined && !unchecked.has(operation.id)
+      const isChecked = agent !== undefined && !uncheckedOperations.has(operation.id)
       if (isChecked && !deps.agents.find(agent) && !(await deps.store.hasAnswered(agent)))
         throw refuse(`agent "${agent}"`)
       if (channel !== undefined && !isChannel(channel, deps)) throw refuse(`channel "${channel}"`)
@@ -38,8 +38,8 @@ export function withKnownNames(route: OperatorRoute, deps: KnownNameDeps): Opera
 
 function namesIn({ parameters, query, body }: OperationRequest<ApiOperation>) {
   const input: Readonly<Record<string, unknown>> = { ...(body as object | undefined), ...query, ...parameters }
-  const read = (name: string) => (typeof input[name] === 'string' ? input[name] : undefined)
-  return { agent: read('agent'), channel: read('channel') }
+  const readText = (name: string) => (typeof input[name] === 'string' ? input[name] : undefined)
+  return { agent: readText('agent'), channel: readText('channel') }
 }
 
 function isChannel(name: string, { channels, channelNames }: KnownNameDeps): boolean {

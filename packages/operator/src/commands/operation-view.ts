@@ -20,16 +20,16 @@ interface ViewOptions<Answer> {
   readonly onAnswer?: (answer: Answer) => void
 }
 
-const unchanged: ToOperationInput = given => given
+const unchanged: ToOperationInput = input => input
 
 /** Creates a view that calls an operation with the given members, and prints its answer. */
 export function createOperationView<Operation extends ApiOperation>(
   operation: Operation,
   format: (answer: OperationAnswer<Operation>, input: CommandInput) => string,
-  { read = unchanged, onAnswer: note }: ViewOptions<OperationAnswer<Operation>> = {},
+  { read = unchanged, onAnswer }: ViewOptions<OperationAnswer<Operation>> = {},
 ): PrintAnswer {
   return async (output, input) =>
-    printAnswer(output, operation, assignMembers(operation, read(input)), answer => format(answer, input), note)
+    printAnswer(output, operation, assignMembers(operation, read(input)), answer => format(answer, input), onAnswer)
 }
 
 type ListOperation<Item> = ApiOperation & { readonly answer: z.ZodType<FilteredPage<Item>> }

@@ -57,9 +57,9 @@ export async function printAnswer<Of extends ApiOperation>(
   input: OperationInput<Of>,
   format: (answer: OperationAnswer<Of>) => string,
   /** Receives the answer in either form. */
-  note?: (answer: OperationAnswer<Of>) => void,
+  onAnswer?: (answer: OperationAnswer<Of>) => void,
 ): Promise<void> {
   const answer = await withClient(output, client => client.call(operation, input))
   output.print(output.json ? JSON.stringify(answer, null, 2) : format(answer))
-  note?.(answer)
+  onAnswer?.(answer)
 }

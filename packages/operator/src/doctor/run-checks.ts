@@ -77,11 +77,11 @@ async function runInTime(
   { fix, timeoutMs = defaultTimeoutMs }: Pick<AnyCheck, 'fix' | 'timeoutMs'>,
   run: () => Promise<Answer> | Answer,
 ): Promise<readonly CheckOutcome[]> {
-  const late = Promise.withResolvers<Answer>()
+  const timeout = Promise.withResolvers<Answer>()
   const message = `the check got no answer within ${timeoutMs / 1000} s`
-  const timer = setTimeout(() => late.resolve({ subject: '', verdict: 'failure', message, fix }), timeoutMs)
+  const timer = setTimeout(() => timeout.resolve({ subject: '', verdict: 'failure', message, fix }), timeoutMs)
   try {
-    const answer = await Promise.race([Promise.resolve().then(run), late.promise])
+    const answer = await Promise.race([Promise.resolve().then(run), timeout.promise])
     return 'verdict' in answer ? [answer] : answer
   } catch (error) {
     if (error instanceof KeyNotMade)

@@ -92,8 +92,9 @@ function listOperationTool([name, { operation, own, ...hints }]: readonly [strin
 /** Calls the operation of a tool. @throws CommandError that describes the mistake to the model */
 async function callOperationTool(client: OperatorClient, tool: McpTool, input: unknown): Promise<unknown> {
   const { operation, own } = tool
-  const read = z.strictObject(shapeOf(tool)).safeParse(input ?? {})
-  if (!read.success) throw new CommandError(`Cannot ${operation.task}: ${describeFaults(read.error, input ?? {})}`)
+  const parseResult = z.strictObject(shapeOf(tool)).safeParse(input ?? {})
+  if (!parseResult.success)
+    throw new CommandError(`Cannot ${operation.task}: ${describeFaults(parseResult.error, input ?? {})}`)
   // The arguments are sent without defaults, which the gateway adds.
   const values = (input ?? {}) as Readonly<Record<string, unknown>>
   const members = own ? await own.read(values) : values

@@ -6,7 +6,7 @@ import type { ReplayChange } from './report.ts'
 /** The maximum number of changes to list. Further ones would add no information. */
 const maxChanges = 100
 /** The maximum length of a text, characters. Longer texts are cut. */
-const maxText = 2_000
+const maxTextChars = 2_000
 
 /** Lists the members in which `after` differs from `before`, each once. */
 export function compareJson(before: unknown, after: unknown): readonly ReplayChange[] {
@@ -35,8 +35,8 @@ function isTree(value: Json | undefined): value is { readonly [name: string]: Js
 
 function clip(value: Json): Json {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  if (text.length <= maxText) return value
-  return `${text.slice(0, maxText).toWellFormed()}… (${text.length} characters)`
+  if (text.length <= maxTextChars) return value
+  return `${text.slice(0, maxTextChars).toWellFormed()}… (${text.length} characters)`
 }
 
 /** Returns a value as JSON stores it, without undefined members. */

@@ -11,13 +11,13 @@ interface ReplayRange extends Page, ListPeriod {
 }
 
 /** The maximum number of messages that one page reads, whether they match or not. */
-const maxRead = 500
+const maxMessagesRead = 500
 
 /** Replays one page of a range, one message after the other. */
 export async function replayRange(range: ReplayRange, options: ReplayOptions, deps: ReplayDeps): Promise<ReplayPage> {
   const { store } = deps.turn
   const items: ReplayReport[] = []
-  const page = await store.listMessages({ limit: maxRead, after: range.after })
+  const page = await store.listMessages({ limit: maxMessagesRead, after: range.after })
   for (const summary of page) {
     if (isBefore(summary, range.since)) return { items, next: null }
     if (!matches(summary, range)) continue
@@ -25,7 +25,7 @@ export async function replayRange(range: ReplayRange, options: ReplayOptions, de
     if (record) items.push(await replayMessage(record, options, deps))
     if (items.length >= range.limit) return { items, next: summary.message }
   }
-  return { items, next: page.length < maxRead ? null : (page.at(-1)?.message ?? null) }
+  return { items, next: page.length < maxMessagesRead ? null : (page.at(-1)?.message ?? null) }
 }
 
 function isBefore({ received_at }: MessageSummary, since: string | undefined): boolean {

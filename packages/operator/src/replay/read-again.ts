@@ -40,16 +40,16 @@ export async function readAgain(
   if (!channel?.diagnostics?.replay || arrival === undefined || !raw)
     return { intake: undefined, proofs: [], message: [] }
   const moment = openMoment(record, clock, deps)
-  const read = await channel.diagnostics.replay({ agent, arrival, raw, target }, moment)
-  const intake = read && readVisibleIntake(read)
+  const replayedIntake = await channel.diagnostics.replay({ agent, arrival, raw, target }, moment)
+  const intake = replayedIntake && readVisibleIntake(replayedIntake)
   const proofs = intake ? compareJson(record.proofs, intake.proofs) : []
   const [change] = await deps.store.listChanges([record.number])
-  const recordedMessage = change?.how === 'edited' ? withFormerWords(record, intake) : record
+  const recordedMessage = change?.how === 'edited' ? withFormerText(record, intake) : record
   return { intake, proofs, message: compareMessages(recordedMessage, intake) }
 }
 
 /** Reads the text from the raw bytes, because only they have the former text of an edited message. */
-function withFormerWords(record: MessageRecord, intake: Intake | undefined): MessageRecord {
+function withFormerText(record: MessageRecord, intake: Intake | undefined): MessageRecord {
   return intake ? { ...record, message: { ...record.message, parts: intake.message.parts } } : record
 }
 
@@ -150,7 +150,7 @@ interface PastMoment {
 }
 
 /** Matches the names of operations that only read. */
-const reads = /^(find|read|list|count|has|knows)/
+const readingOperationPattern = /^(find|read|list|count|has|knows)/
 /** The operations whose writes a replay can skip. */
 const ignoredMembers: ReadonlySet<keyof Store> = new Set([
   'refuse',
@@ -176,7 +176,7 @@ export function createPastStore(store: Store, moment: PastMoment): Store {
 }
 
 function restrict(name: keyof Store, member: unknown): unknown {
-  if (typeof member !== 'function' || reads.test(name)) return member
+  if (typeof member !== 'function' || readingOperationPattern.test(name)) return member
   if (ignoredMembers.has(name)) return async () => undefined
   return async () => {
     throw new Error(`a replay changes nothing ("${name}")`)

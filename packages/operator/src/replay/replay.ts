@@ -50,9 +50,13 @@ export async function replayMessage(
   const reason = findSkipReason(record, arrived)
   if (!arrived || reason !== undefined) return { ...identity, ...nothing, outcome: 'skipped', reason }
   try {
-    const read = await readAgain(record, arrived, options.clock, deps.turn)
-    const said = await callAgain({ record, arrived, read }, options, deps)
-    return { ...identity, ...report(read, said), ...(await commit({ record, read, said }, options, deps)) }
+    const readResult = await readAgain(record, arrived, options.clock, deps.turn)
+    const newAnswer = await callAgain({ record, arrived, read: readResult }, options, deps)
+    return {
+      ...identity,
+      ...report(readResult, newAnswer),
+      ...(await commit({ record, read: readResult, said: newAnswer }, options, deps)),
+    }
   } catch (error) {
     if (error instanceof AnswerNotRecorded)
       return { ...identity, ...nothing, outcome: 'skipped', reason: error.message }
@@ -73,7 +77,7 @@ function findSkipReason({ flags, state }: MessageRecord, arrived: StoredArrival 
 }
 
 interface CalledAgain {
-  readonly said?: AnsweredAgain
+  readonly newAnswer?: AnsweredAgain
   readonly not_called?: string
 }
 
@@ -104,11 +108,11 @@ async function callAgain(
   const turn = { ...deps.turn, callAgent: calls.callAgent }
   const said = await answerAgain({ record, arrived, intake, running, at: instant }, turn)
   const leftOut = calls.leftOut()
-  if (leftOut.length === 0) return { said }
+  if (leftOut.length === 0) return { newAnswer: said }
   return { not_called: `it calls ${leftOut.join(', ')}, who would get the call again; --call makes such calls` }
 }
 
-function report({ proofs, message, intake }: ReadAgain, { said, not_called }: CalledAgain) {
+function report({ proofs, message, intake }: ReadAgain, { newAnswer: said, not_called }: CalledAgain) {
   const response = said?.changes ?? []
   const wire = said?.wire ?? []
   const isSame = [proofs, message, response, wire].every(changes => changes.length === 0)
@@ -129,7 +133,7 @@ interface CommitInput {
 
 /** Queues the new answer, unless it is the same as the recorded one. */
 async function commit(
-  { record, read: { intake }, said: { said } }: CommitInput,
+  { record, read: { intake }, said: { newAnswer: said } }: CommitInput,
   { commits, answersAgain }: ReplayOptions,
   deps: ReplayDeps,
 ): Promise<{ readonly queued?: Queued }> {

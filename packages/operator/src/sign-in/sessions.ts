@@ -65,16 +65,16 @@ export interface SignInCodes {
 const maxCodes = 100
 
 export function createSignInCodes(): SignInCodes {
-  const open = new Set<string>()
+  const openSecrets = new Set<string>()
   return {
     create() {
       const code = randomBytes(18).toString('base64url')
-      const [oldest] = open
-      if (open.size >= maxCodes && oldest !== undefined) open.delete(oldest)
-      open.add(hash('sha256', code))
+      const [oldest] = openSecrets
+      if (openSecrets.size >= maxCodes && oldest !== undefined) openSecrets.delete(oldest)
+      openSecrets.add(hash('sha256', code))
       return code
     },
-    use: code => open.delete(hash('sha256', code)),
+    use: code => openSecrets.delete(hash('sha256', code)),
   }
 }
 

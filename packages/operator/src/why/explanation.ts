@@ -173,8 +173,11 @@ function describeAttempt({
   const next = next_at === undefined ? '' : `, next try at ${isoTime(next_at)}`
   return [
     { at: leased_at, fact: `attempt ${attempt} began` },
-    ...models.map(run => ({ at: run.at, fact: `the agent asked the model "${run.name}"${sayEnd(run)}` })),
-    ...tools.map(run => ({ at: run.at ?? leased_at, fact: `the agent called the tool "${run.name}"${sayEnd(run)}` })),
+    ...models.map(run => ({ at: run.at, fact: `the agent asked the model "${run.name}"${formatEnd(run)}` })),
+    ...tools.map(run => ({
+      at: run.at ?? leased_at,
+      fact: `the agent called the tool "${run.name}"${formatEnd(run)}`,
+    })),
     ...refused_acts.map(({ act, code, message }) => {
       return { at: ended_at, fact: `an act of the agent was refused (${act}, ${code}): ${quoteLine(message)}` }
     }),
@@ -182,7 +185,7 @@ function describeAttempt({
   ]
 }
 
-function sayEnd({ ms, ok }: Pick<ModelRun, 'ok'> & { readonly ms?: number | undefined }): string {
+function formatEnd({ ms, ok }: Pick<ModelRun, 'ok'> & { readonly ms?: number | undefined }): string {
   if (!ok) return ', which failed'
   return ms === undefined ? '' : `, ${Math.round(ms)} ms`
 }

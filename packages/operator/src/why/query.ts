@@ -9,7 +9,7 @@ interface AgentNames {
 }
 
 /** The maximum length of an id, UTF-16 code units. */
-const maxAsked = 2_048
+const maxQueryChars = 2_048
 
 /**
  * Parses a question: `3`, `#3`, `d3` (a delivery), `r3` (a refusal), the peer's id (Message-ID, activity, A2A message or task), an id of the gateway,
@@ -18,10 +18,10 @@ const maxAsked = 2_048
  */
 export function parseWhyQuery(query: string, agents: AgentNames): WhyQuery {
   const text = query.trim()
-  if (text === '' || text.length > maxAsked) {
+  if (text === '' || text.length > maxQueryChars) {
     throw new Rejection(
       'malformed',
-      `Cannot explain: give an id, a number or an address of at most ${maxAsked} characters`,
+      `Cannot explain: give an id, a number or an address of at most ${maxQueryChars} characters`,
     )
   }
   const message = /^#(\d{1,15})$/.exec(text)?.[1]

@@ -16,16 +16,16 @@ export interface Fix {
 }
 
 /** A text of a table: fixed, or computed from its subject. */
-type Words<About> = string | ((about: About) => string | undefined)
+type FixText<Subject> = string | ((subject: Subject) => string | undefined)
 
 /** A fix as tables of cases contain it. */
-export interface FixWords<About> {
-  readonly fix: Words<About>
-  readonly command?: Words<About> | undefined
+export interface FixTexts<About> {
+  readonly fix: FixText<About>
+  readonly command?: FixText<About> | undefined
 }
 
-export function writeFix<About>({ fix, command }: FixWords<About>, about: About): Fix {
-  const format = (words: Words<About> | undefined) => (typeof words === 'function' ? words(about) : words)
+export function writeFix<About>({ fix, command }: FixTexts<About>, about: About): Fix {
+  const format = (words: FixText<About> | undefined) => (typeof words === 'function' ? words(about) : words)
   return { text: format(fix) ?? '', command: format(command) }
 }
 
@@ -55,7 +55,7 @@ export function firstReason<Facts>(rules: readonly Rule<Facts>[], facts: Facts):
 }
 
 /** The maximum length of a quote in a sentence, UTF-16 code units. */
-const maxQuoted = 300
+const maxQuotedChars = 300
 
 /** Formats an instant in UTC, with the day unless it is today. */
 export function formatUtcTime(instant: number, now: number): string {
@@ -72,7 +72,7 @@ const units = [
 ] as const
 
 /** Formats a duration in whole units, such as `2 minutes`. */
-export function saySpan(ms: number): string {
+export function formatSpan(ms: number): string {
   const [name, length] = units.find(([, length]) => ms >= length) ?? units[3]
   return formatQuantity(Math.max(1, Math.floor(ms / length)), name)
 }
@@ -84,11 +84,11 @@ export function formatQuantity(count: number, singular: string, plural = `${sing
 /** Quotes a foreign text on one line, without its full stop and without secrets in its URLs. */
 export function quoteLine(text: string): string {
   const line = text
-    .slice(0, 4 * maxQuoted)
+    .slice(0, 4 * maxQuotedChars)
     .trim()
     .replace(/\s+/g, ' ')
     .replace(/\bhttps?:\/\/[^\s"'<>()]+/g, withoutSecrets)
-  const shortened = line.length > maxQuoted ? `${line.slice(0, maxQuoted).toWellFormed()}…` : line
+  const shortened = line.length > maxQuotedChars ? `${line.slice(0, maxQuotedChars).toWellFormed()}…` : line
   return shortened.endsWith('.') ? shortened.slice(0, -1) : shortened
 }
 

@@ -19,7 +19,7 @@ const gatherMs = 250
 /** The longest time without data, ms. A reader that gets nothing for longer considers the connection dead. */
 const heartbeatMs = 15_000
 /** The maximum number of changes to read at a time. */
-const maxAtOnce = 200
+const maxRowsAtOnce = 200
 
 /**
  * Yields events as text. The gateway keeps only the position of a slow reader, who gets each changed record once, in its present state. If the
@@ -32,7 +32,7 @@ export async function* streamChanges(options: EventStreamOptions): AsyncGenerato
   const mark = () => ring.formatId({ position, at: now() })
   yield formatEvent(resumeAt === undefined ? 'reload' : 'ready', mark(), {})
   while (!signal.aborted) {
-    const changes = ring.listAfter(position)?.slice(0, maxAtOnce)
+    const changes = ring.listAfter(position)?.slice(0, maxRowsAtOnce)
     if (changes === undefined) {
       position = ring.newest()
       yield formatEvent('reload', mark(), {})
@@ -43,7 +43,7 @@ export async function* streamChanges(options: EventStreamOptions): AsyncGenerato
       yield formatEvent(change.kind, ring.formatId(change), record)
     }
     position = changes.at(-1)?.position ?? position
-    const isIdle = changes.length < maxAtOnce && !(await waitForMore(ring, position, signal))
+    const isIdle = changes.length < maxRowsAtOnce && !(await waitForMore(ring, position, signal))
     if (isIdle && !signal.aborted) yield ': nothing new\n\n'
   }
 }

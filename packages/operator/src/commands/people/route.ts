@@ -15,7 +15,7 @@ import type { GatewayStore } from '@postern/store'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
-import { containsText, filterPage, isWithin, listFilters, pageOf, pageParameters, passing } from '../../api/page.ts'
+import { containsText, filterPage, isWithin, listFilters, pageOf, pageParameters, selectIf } from '../../api/page.ts'
 import { parseOwner } from '../parse-owner.ts'
 
 const { agent, channel, sender, since, until } = listFilters
@@ -157,7 +157,7 @@ export function createPeopleRoutes({ store }: PeopleRouteDeps): readonly Operato
       filterPage(
         query,
         page => store.listLinks({ agent: query.agent, ...page }),
-        passing(link => isWithin(link.since, query) && hasAddress(link, query)),
+        selectIf(link => isWithin(link.since, query) && hasAddress(link, query)),
       ),
     ),
   ]

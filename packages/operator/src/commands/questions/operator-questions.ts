@@ -49,7 +49,7 @@ const maxAgeMs = 24 * 3_600_000
 /** The interval at which the waiting process polls the record, ms, because notices may be lost. */
 const pollMs = 2_000
 
-const maxListed = 200
+const maxListedQuestions = 200
 
 const recordKeyOf = (key: string) => ({ kind, owner, key })
 
@@ -69,12 +69,12 @@ export function createOperatorQuestions(deps: OperatorQuestionDeps): OperatorQue
       return isFirst
     },
     async list() {
-      const listed = await records.list(kind, owner, { limit: maxListed })
-      return listed.flatMap(({ value }) => askedQuestionSchema.safeParse(value).data ?? [])
+      const listedRecords = await records.list(kind, owner, { limit: maxListedQuestions })
+      return listedRecords.flatMap(({ value }) => askedQuestionSchema.safeParse(value).data ?? [])
     },
     async listPage(page) {
-      const listed = await records.listPage(kind, owner, page)
-      return listed.map(({ number, value }) => ({ number, question: askedQuestionSchema.safeParse(value).data }))
+      const listedPage = await records.listPage(kind, owner, page)
+      return listedPage.map(({ number, value }) => ({ number, question: askedQuestionSchema.safeParse(value).data }))
     },
   }
 }
@@ -149,9 +149,9 @@ async function mailQuestion(
     const via = gateway.channels.find(({ descriptor }) => descriptor.speaker.isMailbox)?.descriptor.name
     if (via === undefined) throw new Error('no channel sends mail')
     const publisher = createPublisher({ actingAgent: acting, gateway, signal, log })
-    const asked = `${from} asks ${member}:\n\n${text}\n\nPlease answer this mail soon, because somebody is waiting. (question ${id})`
+    const questionText = `${from} asks ${member}:\n\n${text}\n\nPlease answer this mail soon, because somebody is waiting. (question ${id})`
     const options = { mentions: [`@${mail}`], subject: `${from} asks ${member}`, via }
-    const posted = await publisher.post([{ kind: 'text', mime: 'text/plain', content: asked }], options)
+    const posted = await publisher.post([{ kind: 'text', mime: 'text/plain', content: questionText }], options)
     if (isActRefusal(posted)) throw new Error(posted.message)
   } catch (error) {
     if (!signal.aborted) log.warn({ err: error }, 'a question could not be mailed to its operator')

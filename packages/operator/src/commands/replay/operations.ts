@@ -20,7 +20,7 @@ const replayOptions = {
 }
 
 /** The maximum number of messages in one page of a range. */
-const maxReplayed = 100
+const maxReplayedMessages = 100
 
 export const replayOperations = {
   one: defineOperation({
@@ -68,7 +68,7 @@ export const replayOperations = {
         channel: listFilters.channel,
         since: listFilters.since,
         until: listFilters.until,
-        limit: z.int().min(1).max(maxReplayed).default(20).describe('Number of messages in the page, at most.'),
+        limit: z.int().min(1).max(maxReplayedMessages).default(20).describe('Number of messages in the page, at most.'),
         after: z.int().min(0).optional().describe('`next` of the previous page.'),
       }),
       isOptional: true,

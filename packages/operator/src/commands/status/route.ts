@@ -112,18 +112,18 @@ interface StatusRouteOptions {
   readonly now: () => number
 }
 
-const maxWaiting = 100
+const maxListedRequirements = 100
 
 export function createStatusRoutes(options: StatusRouteOptions): readonly OperatorRoute[] {
   const { config, store, agents, channels, questions, paused, settings, now } = options
   const startedAt = now()
   return [
     handleOperation(statusOperations.read, async () => {
-      const open = { limit: maxWaiting, status: 'open', subject: operatorSubject } as const
+      const openFilter = { limit: maxListedRequirements, status: 'open', subject: operatorSubject } as const
       const [counts, pendingQuestions, required] = await Promise.all([
         store.count(),
         questions.list(),
-        store.listRequirements(open),
+        store.listRequirements(openFilter),
       ])
       return {
         version: options.version,

@@ -63,14 +63,14 @@ function readText(path: string): string {
 function readMessages(path: string, format: string): unknown[] {
   const text = readText(path)
   try {
-    const read: unknown =
+    const parsedContent: unknown =
       format === 'jsonl'
         ? text
             .split('\n')
             .filter(Boolean)
             .map(line => parseJsonText(line))
         : parseJsonText(text)
-    if (Array.isArray(read)) return read
+    if (Array.isArray(parsedContent)) return parsedContent
   } catch (cause) {
     throw new CommandError(`${path} is not ${format === 'jsonl' ? 'one JSON value a line' : 'JSON'}`, { cause })
   }

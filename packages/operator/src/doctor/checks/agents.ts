@@ -150,7 +150,7 @@ const finders = {
 
 type EndpointKind = keyof typeof finders
 
-const patienceMs = 5_000
+const requestTimeoutMs = 5_000
 const slowMs = 2_000
 /** The maximum number of URLs that are asked, all at once. */
 const maxAsked = 100
@@ -216,7 +216,7 @@ async function judgeEndpoint({ agent, url }: Endpoint, { network }: DoctorDeps):
   const fix = `Start what "${agent}" calls at ${shownUrl}, or correct the URL in agents.${agent}.`
   const startedAt = performance.now()
   try {
-    const { status } = await network.fetchFor(new URL(url).origin)(url, { method: 'HEAD', timeoutMs: patienceMs })
+    const { status } = await network.fetchFor(new URL(url).origin)(url, { method: 'HEAD', timeoutMs: requestTimeoutMs })
     const ms = Math.round(performance.now() - startedAt)
     const observation = `${shownUrl} of "${agent}" answers ${status} in ${ms} ms`
     if (status >= 500 && status !== 501) return warning(observation, fix)

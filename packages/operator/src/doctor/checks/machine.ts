@@ -64,9 +64,13 @@ function checkDataPermissions({ directory, facts }: MachineDeps): CheckOutcome {
     return outcomeFor(directory, warning('the data folder belongs to another user', `chown -R ${user} ${directory}`))
   if ((mode & 0o022) !== 0)
     return outcomeFor(directory, failure('others may put files into the data folder', `chmod 700 ${directory}`))
-  const open = (mode & 0o005) === 0 ? [] : secretFiles.map(name => join(directory, name)).filter(isReadByOthers)
-  return open.length > 0
-    ? outcomeFor(directory, failure(`others on this machine may read ${open.join(', ')}`, `chmod 700 ${directory}`))
+  const readableFiles =
+    (mode & 0o005) === 0 ? [] : secretFiles.map(name => join(directory, name)).filter(isReadByOthers)
+  return readableFiles.length > 0
+    ? outcomeFor(
+        directory,
+        failure(`others on this machine may read ${readableFiles.join(', ')}`, `chmod 700 ${directory}`),
+      )
     : outcomeFor(directory, ok('nobody else may read the keys in the data folder'))
 }
 
@@ -101,8 +105,8 @@ async function checkNtpClock({ network, now }: MachineDeps): Promise<CheckOutcom
 async function askSite(site: string, { network, now }: MachineDeps): Promise<number | undefined> {
   const startedAt = now()
   const answer = await network.fetch(site, { method: 'HEAD', timeoutMs: 5_000 }).catch(() => undefined)
-  const theirs = Date.parse(answer?.headers.get('date') ?? '')
-  return Number.isFinite(theirs) ? Math.round((startedAt + now()) / 2 - (theirs + 500)) : undefined
+  const siteTime = Date.parse(answer?.headers.get('date') ?? '')
+  return Number.isFinite(siteTime) ? Math.round((startedAt + now()) / 2 - (siteTime + 500)) : undefined
 }
 
 /** Judges the clock. HTTP request signatures, DKIM `t=`, tokens and signed webhooks all contain the time. */
@@ -114,7 +118,7 @@ function judgeClock(offset: number, consequence: string): Verdict {
   return failure(`the clock is ${seconds} s ${direction} by ${consequence}: receivers refuse our signatures`, fix)
 }
 
-const patienceMs = 3_000
+const timeServerTimeoutMs = 3_000
 /** The seconds between 1900, the epoch of NTP, and 1970. */
 const epochSeconds = 2_208_988_800
 
@@ -132,13 +136,13 @@ function askTimeServer(
       socket.close()
       resolve(offset)
     }
-    const timer = setTimeout(end, patienceMs)
+    const timer = setTimeout(end, timeServerTimeoutMs)
     const requestedAt = now()
     socket.once('error', () => end())
     socket.once('message', answer => {
       if (answer.length < 48 || answer.readUInt32BE(40) === 0) return end()
-      const theirs = (answer.readUInt32BE(40) - epochSeconds + answer.readUInt32BE(44) / 2 ** 32) * 1000
-      end(Math.round((requestedAt + now()) / 2 - theirs))
+      const serverTime = (answer.readUInt32BE(40) - epochSeconds + answer.readUInt32BE(44) / 2 ** 32) * 1000
+      end(Math.round((requestedAt + now()) / 2 - serverTime))
     })
     socket.send(request, port, host, error => error && end())
   })

@@ -111,7 +111,7 @@ function judgeAddresses(host: string, a: readonly string[] | undefined, aaaa: re
     : ok(`${host} leads to ${addresses.join(', ')}`)
 }
 
-const patienceMs = 5_000
+const connectTimeoutMs = 5_000
 const openFix = 'Open TCP port 443 in the firewall and the router, and let the proxy listen on it for this address.'
 
 /** Checks that each public address accepts connections, because peers may choose any of them. */
@@ -140,7 +140,7 @@ async function checkPort(address: string, { locate }: DoctorNetwork): Promise<Ch
 function tryConnect(target: { readonly host: string; readonly port: number }): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(target)
-    socket.setTimeout(patienceMs, () => socket.destroy(new Error('no answer in time')))
+    socket.setTimeout(connectTimeoutMs, () => socket.destroy(new Error('no answer in time')))
     socket.once('error', reject)
     socket.once('connect', () => {
       socket.destroy()
@@ -177,7 +177,7 @@ function askPlainly(host: string, { locate }: DoctorNetwork): Promise<PlainAnswe
       resolve({ status: answer.statusCode ?? 0, location: answer.headers.location })
       answer.destroy()
     })
-    timeRequest.setTimeout(patienceMs, () => timeRequest.destroy())
+    timeRequest.setTimeout(connectTimeoutMs, () => timeRequest.destroy())
     timeRequest.once('error', ({ code }: NodeJS.ErrnoException) =>
       resolve(code === 'ENOTFOUND' ? 'no_address' : 'closed'),
     )

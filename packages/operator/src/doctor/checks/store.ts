@@ -239,10 +239,11 @@ async function checkByteStore(deps: DoctorDeps): Promise<CheckOutcome> {
       if (!store) return skip('files', 'files are kept in the database')
       const key = `doctor/${randomUUID()}`
       await store.write(key, bytes, 'text/plain')
-      const read = await store.read(key)
+      const storedBytes = await store.read(key)
       await store.remove(key)
       const remaining = await store.read(key)
-      if (!read || !bytes.equals(read)) return outcomeFor('files', failure('a stored file comes back changed', fix))
+      if (!storedBytes || !bytes.equals(storedBytes))
+        return outcomeFor('files', failure('a stored file comes back changed', fix))
       return remaining === undefined
         ? outcomeFor('files', ok('a file can be written, read and deleted'))
         : outcomeFor('files', failure('a deleted file still exists', fix))

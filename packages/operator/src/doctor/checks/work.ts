@@ -48,7 +48,7 @@ export const workChecks: readonly Check[] = [
 ]
 
 /** The maximum number of suppressions to count for each agent. */
-const maxCounted = 500
+const maxCountedRows = 500
 
 async function judgeDeadLetters(deps: DoctorDeps): Promise<Verdict> {
   const { deliveries } = await requireOpened(deps).store.count()
@@ -77,7 +77,7 @@ async function judgeSuppressions(deps: DoctorDeps): Promise<Verdict> {
   const lists = vias.flatMap(via =>
     agents
       .list()
-      .map(({ name }) => store.listRelations({ via, agent: name, relation: 'suppressed', limit: maxCounted })),
+      .map(({ name }) => store.listRelations({ via, agent: name, relation: 'suppressed', limit: maxCountedRows })),
   )
   const count = (await Promise.all(lists)).flat().length
   return count === 0

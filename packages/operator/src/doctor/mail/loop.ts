@@ -8,7 +8,7 @@ import { requireOpened } from '../deps.ts'
 import { describeError } from '../describe-error.ts'
 import type { CheckOutcome } from '../report.ts'
 
-const patienceMs = 20_000
+const maxTripMs = 20_000
 const pauseMs = 500
 const subject = 'test mail'
 
@@ -28,7 +28,7 @@ export async function checkMailLoop(deps: DoctorDeps): Promise<CheckOutcome> {
 }
 
 async function awaitMessage(find: () => Promise<MessageRecord | undefined>): Promise<MessageRecord | undefined> {
-  const end = performance.now() + patienceMs
+  const end = performance.now() + maxTripMs
   for (;;) {
     const record = await find()
     if (record || performance.now() > end) return record
@@ -39,7 +39,7 @@ async function awaitMessage(find: () => Promise<MessageRecord | undefined>): Pro
 /** Returns only a warning, because a slow server may still deliver the mail. */
 function judgeLost(): Verdict {
   return warning(
-    `a test mail did not come back within ${patienceMs / 1000} s`,
+    `a test mail did not come back within ${maxTripMs / 1000} s`,
     'See "postern messages" in a minute. If the mail is missing, check the queue of the smarthost, the MX record and "postern refusals".',
   )
 }

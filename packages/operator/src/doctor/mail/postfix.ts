@@ -72,18 +72,18 @@ export interface Sizes {
 
 /** Judges whether all servers accept mail of the same size. Otherwise accepted mail bounces. */
 export function judgeSizes({ smarthost, settings }: Sizes, { limits, attach_bytes }: DoctorConfig['email']): Verdict {
-  const ours = limits.message_bytes
-  const theirs = Number(settings?.message_size_limit)
-  if (Number.isFinite(theirs) && theirs > 0 && theirs < ours) {
+  const gatewayLimit = limits.message_bytes
+  const postfixLimit = Number(settings?.message_size_limit)
+  if (Number.isFinite(postfixLimit) && postfixLimit > 0 && postfixLimit < gatewayLimit) {
     return warning(
-      `Postfix takes mail up to ${theirs} bytes, the gateway up to ${ours}`,
-      `postconf -e message_size_limit=${ours}, or set email.limits.message_bytes to ${theirs}.`,
+      `Postfix takes mail up to ${postfixLimit} bytes, the gateway up to ${gatewayLimit}`,
+      `postconf -e message_size_limit=${gatewayLimit}, or set email.limits.message_bytes to ${postfixLimit}.`,
     )
   }
-  if (Number.isFinite(theirs) && (theirs === 0 || theirs > ours)) {
+  if (Number.isFinite(postfixLimit) && (postfixLimit === 0 || postfixLimit > gatewayLimit)) {
     return warning(
-      `Postfix takes mail of ${theirs || 'any number of'} bytes that the gateway then refuses (${ours})`,
-      `postconf -e message_size_limit=${ours}`,
+      `Postfix takes mail of ${postfixLimit || 'any number of'} bytes that the gateway then refuses (${gatewayLimit})`,
+      `postconf -e message_size_limit=${gatewayLimit}`,
     )
   }
   const maxAttachmentBytes = Math.ceil((attach_bytes * 4) / 3) + 100_000

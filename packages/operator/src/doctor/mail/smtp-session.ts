@@ -40,7 +40,7 @@ export interface SmtpSession {
   startTls(authorities: readonly string[], host: string): Promise<Handshake>
 }
 
-const patienceMs = 5_000
+const replyTimeoutMs = 5_000
 
 /** Opens a session as `name`, runs `work`, and ends the session. @throws Error if the server does not answer as a mail server does */
 export async function talkToMailServer<Value>(
@@ -49,7 +49,7 @@ export async function talkToMailServer<Value>(
   work: (session: SmtpSession) => Promise<Value> | Value,
 ): Promise<Value> {
   const socket = open(server)
-  socket.setTimeout(patienceMs, () => socket.destroy(new Error('it does not answer in time')))
+  socket.setTimeout(replyTimeoutMs, () => socket.destroy(new Error('it does not answer in time')))
   try {
     const replies = readReplies(socket)
     const send = async (command: string) => {

@@ -14,7 +14,7 @@ export interface Handshake {
   readonly issuer: string
 }
 
-const patienceMs = 6_000
+const handshakeTimeoutMs = 6_000
 /** OpenSSL allows older protocols only at security level 0. */
 const legacy = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
 
@@ -38,7 +38,7 @@ export async function shakeHands(
 
 export function untilSecure(socket: TLSSocket): Promise<void> {
   return new Promise((resolve, reject) => {
-    socket.setTimeout(patienceMs, () => socket.destroy(new Error('no answer in time')))
+    socket.setTimeout(handshakeTimeoutMs, () => socket.destroy(new Error('no answer in time')))
     socket.once('secureConnect', resolve)
     socket.once('error', reject)
     socket.once('close', () => reject(new Error('it hangs up')))

@@ -40,7 +40,7 @@ const folder = '/.well-known/postern-visit'
 const maxExpected = 32
 const maxBodyBytes = 4 * 1024 * 1024
 /** The time after which the stream ends, so that a buffering proxy delivers it, ms. */
-const patienceMs = 4_000
+const maxHoldMs = 4_000
 
 interface PendingVisit {
   visit?: SelfVisit
@@ -72,9 +72,9 @@ export function createSelfVisits(): SelfVisits {
       for (const [name, value] of Object.entries(sseHeaders)) context.header(name, value)
       return stream(context, async output => {
         await output.write('data: first\n\n')
-        const late = setTimeout(released.resolve, patienceMs)
+        const timer = setTimeout(released.resolve, maxHoldMs)
         await released.promise
-        clearTimeout(late)
+        clearTimeout(timer)
         await output.write('data: last\n\n')
       })
     })

@@ -2,7 +2,7 @@
 import type { Downtime } from '@postern/pipeline'
 import type { WhyFacts } from '../facts.ts'
 import type { Rule } from '../reason.ts'
-import { formatQuantity, formatUtcTime, saySpan } from '../reason.ts'
+import { formatQuantity, formatSpan, formatUtcTime } from '../reason.ts'
 
 /** Describes the time and the destination of the answer. */
 function describeArrival({ answer, deliveries, message, turn, now }: WhyFacts): {
@@ -87,7 +87,7 @@ export const lateAnswer: Rule<WhyFacts> = facts => {
   const { from, to } = downtime.down
   return {
     code: 'gateway_was_down',
-    sentence: `Answered late, ${words}: ${downtime.why} from ${formatUtcTime(from, now)} to ${formatUtcTime(to, now)} (${saySpan(to - from)})`,
+    sentence: `Answered late, ${words}: ${downtime.why} from ${formatUtcTime(from, now)} to ${formatUtcTime(to, now)} (${formatSpan(to - from)})`,
     since: from,
     evidence: [
       { at: from, fact: 'no gateway ran from this time on, to the minute' },

@@ -2,7 +2,7 @@
 import type { DeliveryReason } from '@postern/message'
 import type { WhyDelivery } from '@postern/pipeline'
 import type { WhyFacts } from '../facts.ts'
-import type { Evidence, FixWords, Reason, Rule } from '../reason.ts'
+import type { Evidence, FixTexts, Reason, Rule } from '../reason.ts'
 import { causeOf, formatQuantity, formatUtcTime, quoteLine, writeFix } from '../reason.ts'
 
 /** An undelivered answer with the facts of its message. */
@@ -11,7 +11,7 @@ interface UnsettledDelivery {
   readonly facts: WhyFacts
 }
 
-interface DeliveryCase extends FixWords<UnsettledDelivery> {
+interface DeliveryCase extends FixTexts<UnsettledDelivery> {
   readonly code: string
   fits(delivery: WhyDelivery): boolean
   why(undelivered: UnsettledDelivery): string
@@ -19,7 +19,7 @@ interface DeliveryCase extends FixWords<UnsettledDelivery> {
 
 const retry = ({ delivery }: UnsettledDelivery) => `npx postern deliveries retry ${delivery.number}`
 /** Creates a condition on the reason of a delivery. Deliveries of older versions have no recorded reason, so the text of their error decides. */
-const because = (recorded: DeliveryReason, pattern: RegExp) => {
+const hasReason = (recorded: DeliveryReason, pattern: RegExp) => {
   return ({ reason, error = '' }: WhyDelivery) => (reason === undefined ? pattern.test(error) : reason === recorded)
 }
 
@@ -27,7 +27,7 @@ const because = (recorded: DeliveryReason, pattern: RegExp) => {
 const deadCases: readonly DeliveryCase[] = [
   {
     code: 'suppressed',
-    fits: because('suppressed', /this address is suppressed/),
+    fits: hasReason('suppressed', /this address is suppressed/),
     why: ({ delivery: { to, error = '' } }) =>
       `${to} is suppressed (${quoteLine(/suppressed \((.*)\)$/s.exec(error)?.[1] ?? 'no reason is known')})`,
     fix: 'Lift the suppression once the mailbox takes mail again, then retry. A proven mail from there lifts it, too.',
@@ -35,34 +35,34 @@ const deadCases: readonly DeliveryCase[] = [
   },
   {
     code: 'sender_removed',
-    fits: because('sender_removed', /^its agent ".*" is not configured any more$/),
+    fits: hasReason('sender_removed', /^its agent ".*" is not configured any more$/),
     why: ({ facts: { message } }) => `the configuration no longer has the agent "${message.agent}"`,
     fix: 'Nothing to fix where that is meant. Otherwise put the agent back into the configuration, then retry.',
     command: retry,
   },
   {
     code: 'channel_closed',
-    fits: because('channel_closed', /^the channel ".*" is not open$/),
+    fits: hasReason('channel_closed', /^the channel ".*" is not open$/),
     why: ({ delivery: { error = '' } }) => quoteLine(error),
     fix: 'Put the channel back into the configuration, then retry.',
     command: retry,
   },
   {
     code: 'recipient_blocks',
-    fits: because('blocked', /^the recipient (?:has blocked this agent|is gone)$/),
+    fits: hasReason('blocked', /^the recipient (?:has blocked this agent|is gone)$/),
     why: ({ delivery: { error = '' } }) => quoteLine(error),
     fix: 'Nothing to fix: the gateway does not write to somebody who blocks the agent or is gone.',
   },
   {
     code: 'dropped',
-    fits: because('dropped', /^dropped by the operator$/),
+    fits: hasReason('dropped', /^dropped by the operator$/),
     why: () => 'an operator dropped it',
     fix: 'Retry it when that was a mistake.',
     command: retry,
   },
   {
     code: 'taken_back',
-    fits: because('taken_back', /taken (?:it )?back|was taken back/),
+    fits: hasReason('taken_back', /taken (?:it )?back|was taken back/),
     why: ({ delivery: { error = '' } }) => quoteLine(error),
     fix: 'Nothing to fix: nobody waits for the answer.',
   },
@@ -77,7 +77,7 @@ const deadCases: readonly DeliveryCase[] = [
   },
   {
     code: 'delivery_given_up',
-    fits: because('given_up', /^given up after \d+ tries/),
+    fits: hasReason('given_up', /^given up after \d+ tries/),
     why: ({ delivery: { to, error = '', attempts } }) =>
       `${to} could not be reached (${causeOf(error)}), given up after ${formatQuantity(attempts, 'try', 'tries')}`,
     fix: 'Retry it once the host is back. delivery.give_up_after_hours says how long it is tried.',
@@ -102,14 +102,14 @@ const openCases: readonly DeliveryCase[] = [
   },
   {
     code: 'breaker_open',
-    fits: because('host_left_alone', /^its host does not answer and is left alone/),
+    fits: hasReason('host_left_alone', /^its host does not answer and is left alone/),
     why: whyLater('its host did not answer several times in a row and is left alone'),
     fix: 'It goes out by itself once the host answers. A restart of the gateway forgets that the host is left alone.',
     command: retry,
   },
   {
     code: 'host_asked_for_time',
-    fits: because('host_asked_for_time', /^its host asked for time$/),
+    fits: hasReason('host_asked_for_time', /^its host asked for time$/),
     why: whyLater('its host asked for time (Retry-After)'),
     fix: 'Wait: it goes out by itself.',
   },
@@ -149,26 +149,26 @@ function whyLater(cause: string): DeliveryCase['why'] {
 /** Explains an answer that did not reach every recipient. Lost deliveries count before open ones. */
 export const undeliveredAnswer: Rule<WhyFacts> = facts => {
   const answers = facts.deliveries.filter(({ isAnswer }) => isAnswer)
-  const dead = answers.find(({ state }) => state === 'dead' || state === 'dismissed')
-  if (dead) return writeReason({ delivery: dead, facts }, deadCases)
-  const open = answers.filter(({ endedAt }) => endedAt === undefined)
-  const pendingDelivery = open.find(({ state }) => state === 'later') ?? open[0]
+  const lostDelivery = answers.find(({ state }) => state === 'dead' || state === 'dismissed')
+  if (lostDelivery) return writeReason({ delivery: lostDelivery, facts }, deadCases)
+  const openAnswers = answers.filter(({ endedAt }) => endedAt === undefined)
+  const pendingDelivery = openAnswers.find(({ state }) => state === 'later') ?? openAnswers[0]
   return pendingDelivery && writeReason({ delivery: pendingDelivery, facts }, openCases)
 }
 
-function writeReason(about: UnsettledDelivery, cases: readonly DeliveryCase[]): Reason | undefined {
-  const { delivery, facts } = about
-  const matching = cases.find(({ fits }) => fits(delivery))
-  if (!matching) return undefined
+function writeReason(subject: UnsettledDelivery, cases: readonly DeliveryCase[]): Reason | undefined {
+  const { delivery, facts } = subject
+  const matchingCase = cases.find(({ fits }) => fits(delivery))
+  if (!matchingCase) return undefined
   const since = delivery.endedAt ?? delivery.queuedAt
   const count = facts.deliveries.filter(({ isAnswer }) => isAnswer).length
   const countNote = count > 1 ? ` (one of ${count} deliveries)` : ''
-  const [at, why] = [formatUtcTime(since, facts.now), matching.why(about)]
+  const [at, why] = [formatUtcTime(since, facts.now), matchingCase.why(subject)]
   const sentence =
     delivery.endedAt === undefined
       ? `The answer is not delivered yet${countNote}, since ${at}: ${why}`
       : `The answer was not delivered${countNote}: ${why}, at ${at}`
-  return { code: matching.code, sentence, since, fix: writeFix(matching, about) }
+  return { code: matchingCase.code, sentence, since, fix: writeFix(matchingCase, subject) }
 }
 
 /** Describes a delivery in one line. */

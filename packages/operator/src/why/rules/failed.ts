@@ -1,7 +1,7 @@
 // Explains turns that failed or ended without an answer.
 import type { TurnReason } from '@postern/message'
 import type { WhyFacts } from '../facts.ts'
-import type { FixWords, Reason, Rule } from '../reason.ts'
+import type { FixTexts, Reason, Rule } from '../reason.ts'
 import { causeOf, formatQuantity, formatUtcTime, quoteLine, writeFix } from '../reason.ts'
 import { describeBackend, fixBackend, nameBackend } from './waiting.ts'
 
@@ -13,7 +13,7 @@ interface FailedTurn {
   readonly at: string
 }
 
-interface FailureCase extends FixWords<FailedTurn> {
+interface FailureCase extends FixTexts<FailedTurn> {
   readonly code: string
   /** The end or the reason of the attempt, as the gateway records it. */
   readonly recorded: TurnReason | 'timed_out'

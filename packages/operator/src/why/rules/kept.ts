@@ -1,10 +1,10 @@
 // Explains messages that the gateway kept from agents.
 import type { WhyFacts } from '../facts.ts'
-import type { FixWords, Reason, Rule } from '../reason.ts'
+import type { FixTexts, Reason, Rule } from '../reason.ts'
 import { formatUtcTime, writeFix } from '../reason.ts'
 
 /** The reason why no agent got a message with this flag. */
-interface KeptCase extends Partial<FixWords<WhyFacts>> {
+interface KeptCase extends Partial<FixTexts<WhyFacts>> {
   readonly code: string
   readonly why: string
 }
@@ -13,7 +13,7 @@ const loopFix =
   'Two programs answer each other. If you want the exchange, raise limits.loop.agent_turns_per_hour, pair_turns_per_hour, turns_without_person or similar_turns. For bots of the fediverse raise activitypub.bot_turns_per_hour, for mail email.budgets.'
 
 const listReason = 'it came by a list or as bulk mail'
-const oddities = ['mime_limits', 'duplicate_header', 'unparsable', 'parser_killed', 'signature_flood']
+const oddMailFlags = ['mime_limits', 'duplicate_header', 'unparsable', 'parser_killed', 'signature_flood']
 
 /** The cases in order. The first flag of a message counts. */
 const cases: Readonly<Record<string, KeptCase>> = {
@@ -59,7 +59,7 @@ const cases: Readonly<Record<string, KeptCase>> = {
     why: 'it addresses more people than activitypub.max_mentions, so nobody in particular',
     fix: 'Raise activitypub.max_mentions if agents should answer such posts.',
   },
-  ...alike('rate_limited', 'Wait until the time of the budget is over, or raise it in email.budgets.', {
+  ...casesWithFix('rate_limited', 'Wait until the time of the budget is over, or raise it in email.budgets.', {
     thread_budget: 'its thread got as many answers by mail as email.budgets allows',
     correspondent_budget: 'its sender got as many answers by mail as email.budgets allows',
     repeated: 'the same words came more often than email.budgets allows',
@@ -67,7 +67,7 @@ const cases: Readonly<Record<string, KeptCase>> = {
     backscatter_budget: 'nothing proves its author, and few answers go to such addresses',
     reply_all_budget: 'as many answers to everybody went out as email.budgets allows',
   }),
-  ...alike('automatic', 'Nothing is wrong: no person waits for an answer.', {
+  ...casesWithFix('automatic', 'Nothing is wrong: no person waits for an answer.', {
     own_mail: 'it is mail of this gateway that came back',
     bounce_address: 'it came to the address for bounces, which only machines know',
     bounce_hard: 'it reports that a mail of ours cannot arrive',
@@ -87,16 +87,20 @@ const cases: Readonly<Record<string, KeptCase>> = {
     why: 'it came by a list that stands in From itself, and nothing proven names the person who wrote it',
     fix: 'Nothing is wrong: an answer would go to the whole list.',
   },
-  ...alike('automatic', 'Set email.answer_lists to true if agents should answer proven authors who write by a list.', {
-    list: listReason,
-    bulk: listReason,
-  }),
-  ...alike(
+  ...casesWithFix(
+    'automatic',
+    'Set email.answer_lists to true if agents should answer proven authors who write by a list.',
+    {
+      list: listReason,
+      bulk: listReason,
+    },
+  ),
+  ...casesWithFix(
     'unsafe',
     'Look at it before you trust it. Limits for honest mail are in email.limits.',
-    Object.fromEntries(oddities.map(flag => [flag, `it is too odd for an agent (${flag})`])),
+    Object.fromEntries(oddMailFlags.map(flag => [flag, `it is too odd for an agent (${flag})`])),
   ),
-  ...alike('event', undefined, {
+  ...casesWithFix('event', undefined, {
     follow_request: 'it asks to follow the agent, and an operator decides',
     follow_refused: 'it asks to follow the agent, and the gateway refuses that',
     report: 'it is a report to moderators',
@@ -117,12 +121,12 @@ const cases: Readonly<Record<string, KeptCase>> = {
 export const keptCases = Object.entries(cases)
 
 /** Creates cases that differ only in their sentence. */
-function alike(
+function casesWithFix(
   code: string,
   fix: string | undefined,
-  whys: Readonly<Record<string, string>>,
+  reasons: Readonly<Record<string, string>>,
 ): Record<string, KeptCase> {
-  return Object.fromEntries(Object.entries(whys).map(([flag, why]) => [flag, { code, why, ...(fix && { fix }) }]))
+  return Object.fromEntries(Object.entries(reasons).map(([flag, why]) => [flag, { code, why, ...(fix && { fix }) }]))
 }
 
 /** Explains a message that no agent got. */

@@ -1,9 +1,9 @@
 // Explains refused messages and requests.
 import type { Refusal } from '@postern/pipeline'
-import type { FixWords, Reason } from '../reason.ts'
+import type { FixTexts, Reason } from '../reason.ts'
 import { causeOf, formatUtcTime, quoteLine, writeFix } from '../reason.ts'
 
-interface RefusalCase extends FixWords<Refusal> {
+interface RefusalCase extends FixTexts<Refusal> {
   readonly code: string
   /** Codes of the refusal. */
   readonly codes: readonly string[]

@@ -14,27 +14,35 @@ const kinds: Readonly<Record<string, { readonly code: string; readonly what: str
 
 /** Explains a requirement that is undecided, declined or expired. */
 export const openRequirement: Rule<WhyFacts> = ({ requirements, message, now }) => {
-  const open = requirements.find(({ status }) => status === 'open')
-  if (open) {
-    const { code, what } = kinds[open.kind] ?? { code: 'waiting_for_decision', what: open.kind }
-    const person = open.isForOperator ? 'an operator' : open.address
+  const openRequirement = requirements.find(({ status }) => status === 'open')
+  if (openRequirement) {
+    const { code, what } = kinds[openRequirement.kind] ?? { code: 'waiting_for_decision', what: openRequirement.kind }
+    const person = openRequirement.isForOperator ? 'an operator' : openRequirement.address
     return {
-      code: open.isForOperator ? 'waiting_for_operator' : code,
-      sentence: `Waits for ${what} of ${person} since ${formatUtcTime(open.issuedAt, now)}, until ${formatUtcTime(open.expiresAt, now)}`,
-      since: open.issuedAt,
-      evidence: [{ at: open.issuedAt, fact: `requirement ${open.id} (${open.kind})` }],
-      fix: fixOpen(open),
+      code: openRequirement.isForOperator ? 'waiting_for_operator' : code,
+      sentence: `Waits for ${what} of ${person} since ${formatUtcTime(openRequirement.issuedAt, now)}, until ${formatUtcTime(openRequirement.expiresAt, now)}`,
+      since: openRequirement.issuedAt,
+      evidence: [{ at: openRequirement.issuedAt, fact: `requirement ${openRequirement.id} (${openRequirement.kind})` }],
+      fix: fixOpen(openRequirement),
     }
   }
-  const over = requirements.find(({ status }) => status === 'expired' || status === 'declined')
-  if (!over || requirements.some(({ status }) => status === 'granted')) return undefined
-  const { what } = kinds[over.kind] ?? { what: over.kind }
-  const decidedAt = over.status === 'declined' ? (over.resolvedAt ?? over.issuedAt) : Math.min(over.expiresAt, now)
+  const closedRequirement = requirements.find(({ status }) => status === 'expired' || status === 'declined')
+  if (!closedRequirement || requirements.some(({ status }) => status === 'granted')) return undefined
+  const { what } = kinds[closedRequirement.kind] ?? { what: closedRequirement.kind }
+  const decidedAt =
+    closedRequirement.status === 'declined'
+      ? (closedRequirement.resolvedAt ?? closedRequirement.issuedAt)
+      : Math.min(closedRequirement.expiresAt, now)
   return {
-    code: `requirement_${over.status}`,
-    sentence: `Asked for ${what} and not continued: it ${over.status === 'declined' ? 'was declined' : 'ran out'} at ${formatUtcTime(decidedAt, now)}`,
+    code: `requirement_${closedRequirement.status}`,
+    sentence: `Asked for ${what} and not continued: it ${closedRequirement.status === 'declined' ? 'was declined' : 'ran out'} at ${formatUtcTime(decidedAt, now)}`,
     since: decidedAt,
-    evidence: [{ at: over.issuedAt, fact: `requirement ${over.id} (${over.kind}) of ${message.agent}` }],
+    evidence: [
+      {
+        at: closedRequirement.issuedAt,
+        fact: `requirement ${closedRequirement.id} (${closedRequirement.kind}) of ${message.agent}`,
+      },
+    ],
     fix: { text: 'The sender has to ask again.' },
   }
 }

@@ -1,7 +1,7 @@
 // Explains messages that wait for an earlier turn, a worker, an agent or more messages.
 import type { WhyAgent, WhyFacts } from '../facts.ts'
 import type { Evidence, Fix, Reason, Rule } from '../reason.ts'
-import { causeOf, formatQuantity, formatUtcTime, saySpan } from '../reason.ts'
+import { causeOf, formatQuantity, formatSpan, formatUtcTime } from '../reason.ts'
 
 /** An open turn with the facts of its message. */
 interface OpenTurn {
@@ -57,7 +57,7 @@ function explainLease({ facts: { message, now }, turn }: OpenTurn): Reason | und
   const doing = turn.isWaiting ? 'waits for another agent that it asked' : 'is working on it'
   return {
     code: turn.isWaiting ? 'waiting_for_agent' : 'working',
-    sentence: `Not answered yet: the agent ${doing}, ${saySpan(now - since)} after it came at ${formatUtcTime(since, now)}${attemptNote}`,
+    sentence: `Not answered yet: the agent ${doing}, ${formatSpan(now - since)} after it came at ${formatUtcTime(since, now)}${attemptNote}`,
     since,
     evidence,
     fix: { text: `Wait: after agents.${message.agent}.deadline the turn ends.` },
@@ -117,7 +117,7 @@ function due({ facts: { message, now }, turn }: OpenTurn): Reason {
   const since = Math.max(message.receivedAt, turn.dueAt ?? message.receivedAt)
   return {
     code: 'waiting_for_worker',
-    sentence: `Not answered yet: it has been due since ${formatUtcTime(since, now)} (${saySpan(now - since)}) and no worker has taken it`,
+    sentence: `Not answered yet: it has been due since ${formatUtcTime(since, now)} (${formatSpan(now - since)}) and no worker has taken it`,
     since,
     fix: {
       text: 'Slow agents may hold all workers, or no gateway works on this database.',
