@@ -189,9 +189,9 @@ interface WebhookDeps {
 async function answerInOrder(raw: NormalizedMessage, deps: WebhookDeps): Promise<Response> {
   const { busy, gateway } = deps.openAdapter
   const message = toChatMessage(raw, gateway)
-  const before = busy.get(message.threadId)
+  const previousAnswer = busy.get(message.threadId)
   const answer = (async () => {
-    await before
+    await previousAnswer
     return answerWebhook(message, deps)
   })()
   const end = answer.catch(() => {})

@@ -21,9 +21,9 @@ export async function performForBot(
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ acts: [action] }),
   })
-  const said = readAnswer(await answer.text())
-  if (!answer.ok) throw new Error(said.detail ?? `The gateway answered ${answer.status}`)
-  return said.done?.[0]?.id ?? ''
+  const parsedAnswer = readAnswer(await answer.text())
+  if (!answer.ok) throw new Error(parsedAnswer.detail ?? `The gateway answered ${answer.status}`)
+  return parsedAnswer.done?.[0]?.id ?? ''
 }
 
 interface ActsAnswer {

@@ -21,8 +21,8 @@ export function createArrivals<Item>(description: string): Arrivals<Item> {
       for (const waiter of waiting) if (waiter.match(item)) waiter.resolve(item)
     },
     async waitFor(match, until) {
-      const here = items.find(match)
-      if (here !== undefined) return here
+      const arrivedItem = items.find(match)
+      if (arrivedItem !== undefined) return arrivedItem
       const { promise, resolve, reject } = Promise.withResolvers<Item>()
       const fail = (reason: string) => reject(new Error(`No ${description} arrived: ${reason}`))
       const waiter = { match, resolve, fail }

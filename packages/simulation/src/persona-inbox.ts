@@ -80,12 +80,12 @@ async function describeActivity({ activity }: ReceivedActivity, loopback: Loopba
 }
 
 function describeMail({ headers, text = '', files, messageId, octets }: ReceivedMail): InboxItem {
-  const read = (name: string) => decodeMailHeader(headers.get(name)?.[0] ?? '')
+  const readHeader = (name: string) => decodeMailHeader(headers.get(name)?.[0] ?? '')
   return {
     via: 'email',
     type: 'mail',
-    from: read('from'),
-    subject: read('subject'),
+    from: readHeader('from'),
+    subject: readHeader('subject'),
     text: text.trim(),
     files,
     id: messageId,

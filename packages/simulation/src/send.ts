@@ -157,9 +157,9 @@ async function sendNote(request: SendRequest, { fediverse, link, waiting }: Send
 async function sendMail(request: SendRequest, { mail, link, waiting }: SenderDeps): Promise<SendResult> {
   const { from, thread } = request
   const { text, files } = separateTextAndFiles(request)
-  const before = thread ? mail.received.find(({ messageId }) => messageId === thread) : undefined
-  const references = thread ? [...(before?.references ?? []), thread] : undefined
-  const subject = before?.headers.get('subject')?.[0] ?? (text.split('\n')[0]?.slice(0, 60) || files[0]?.name)
+  const parentMail = thread ? mail.received.find(({ messageId }) => messageId === thread) : undefined
+  const references = thread ? [...(parentMail?.references ?? []), thread] : undefined
+  const subject = parentMail?.headers.get('subject')?.[0] ?? (text.split('\n')[0]?.slice(0, 60) || files[0]?.name)
   const plan = {
     to: fullAddress(request.to, link),
     text,

@@ -153,9 +153,9 @@ export function findCatalogueEntry({
   if (visibility !== undefined && !visibilities[via].includes(visibility)) {
     throw new Error(`"${via}" has ${describeChoice(visibilities[via], 'visibility')}, not "${visibility}"`)
   }
-  const here = listFaults(persona)
-  if (fault !== undefined && !here.includes(fault)) {
-    throw new Error(`${persona.from} by "${via}" has ${describeChoice(here, 'fault')}, not "${fault}"`)
+  const possibleFaults = listFaults(persona)
+  if (fault !== undefined && !possibleFaults.includes(fault)) {
+    throw new Error(`${persona.from} by "${via}" has ${describeChoice(possibleFaults, 'fault')}, not "${fault}"`)
   }
   return {
     via,
@@ -167,15 +167,18 @@ export function findCatalogueEntry({
 }
 
 function findPersona(via: SendRequest['via'], from: string | undefined): CataloguePersona {
-  const here = cataloguePersonas.filter(persona => persona.via === via)
+  const channelPersonas = cataloguePersonas.filter(persona => persona.via === via)
   const bareSender = from?.replace(/^@/, '')
-  const chosenPersona = here.find(persona => bareSender === undefined || persona.from === bareSender)
+  const chosenPersona = channelPersonas.find(persona => bareSender === undefined || persona.from === bareSender)
   if (chosenPersona) return chosenPersona
   // Any subject can have a token, and any local part a mailbox at one of the domains.
   const domain = bareSender?.split('@')[1]
-  const like = here.find(persona => persona.from.split('@')[1] === domain && via !== 'activitypub')
-  if (like && bareSender && /^[\w.+-]{1,64}(@|$)/.test(bareSender)) return { ...like, from: bareSender }
-  throw new Error(`nobody is called "${from}" there; there are ${here.map(persona => persona.from).join(', ')}`)
+  const similarPersona = channelPersonas.find(persona => persona.from.split('@')[1] === domain && via !== 'activitypub')
+  if (similarPersona && bareSender && /^[\w.+-]{1,64}(@|$)/.test(bareSender))
+    return { ...similarPersona, from: bareSender }
+  throw new Error(
+    `nobody is called "${from}" there; there are ${channelPersonas.map(persona => persona.from).join(', ')}`,
+  )
 }
 
 function describeChoice(choice: readonly string[], choiceName: string): string {

@@ -32,8 +32,8 @@ export async function openSimDns(): Promise<SimDns> {
   return {
     address: `127.0.0.1:${port}`,
     addRecord(name, type, value) {
-      const before = records.get(name.toLowerCase())
-      records.set(name.toLowerCase(), { ...before, [type]: [...(before?.[type] ?? []), value] })
+      const previousRecords = records.get(name.toLowerCase())
+      records.set(name.toLowerCase(), { ...previousRecords, [type]: [...(previousRecords?.[type] ?? []), value] })
     },
     set: (name, newRecords) => void records.set(name.toLowerCase(), newRecords),
     find: name => records.get(name.toLowerCase()),

@@ -140,17 +140,17 @@ function createDocumentFetch(
   { loopback, now }: Pick<PostDeps, 'loopback' | 'now'>,
   reader: SimActor,
 ): FetchActorDocument {
-  async function read(url: string, redirects: number): Promise<Record<string, unknown>> {
+  async function readDocument(url: string, redirects: number): Promise<Record<string, unknown>> {
     const { host, 'user-agent': agent, ...headers } = await signDraft({ method: 'GET', url, at: now() }, reader)
     const accept = url.includes('/.well-known/webfinger') ? { accept: 'application/jrd+json' } : {}
     const answer = await loopback.request(url, { headers: { ...headers, 'user-agent': agent ?? '', ...accept } })
     const { status, body } = answer
     const location = status >= 300 && status < 400 ? answer.headers.get('location') : null
-    if (location && redirects > 0) return read(new URL(location, url).href, redirects - 1)
+    if (location && redirects > 0) return readDocument(new URL(location, url).href, redirects - 1)
     if (status !== 200) throw new Error(`${url} answered ${status}`)
     return JSON.parse(body)
   }
-  return url => read(url, 1)
+  return url => readDocument(url, 1)
 }
 
 function isReplyTo({ verified, activity }: ReceivedActivity, objectId: string): boolean {

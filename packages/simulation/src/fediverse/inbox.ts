@@ -38,9 +38,9 @@ export function createInbox(checks: ReadonlyMap<string, SignatureChecks>): SimIn
   async function judge(request: SimRequest, activity: ReceivedDocument): Promise<SimAnswer> {
     const reason = await findFlaw(request, activity, checks.get(request.host))
     const key = `${request.host} ${activity.id}`
-    const before = verifiedActivities.get(key)
-    if (reason === undefined && before) {
-      before.arrivals += 1
+    const knownEntry = verifiedActivities.get(key)
+    if (reason === undefined && knownEntry) {
+      knownEntry.arrivals += 1
       return { status: 202 }
     }
     const entry = { host: request.host, inbox: request.path, activity, verified: !reason, reason, arrivals: 1 }

@@ -8,7 +8,7 @@ export interface AnswerRules {
 }
 
 /** The maximum length of a mark, characters. Text that is at least this far from the end is safe to send. */
-export const longestMark = 240
+export const maxMarkChars = 240
 
 /** Matches the characters with which a mark may begin. */
 export const markStarts = /[<[{}`]/

@@ -1,6 +1,6 @@
 // Sends the safe text of an answer to the user while the model is still writing.
 import type { AnswerRules } from './marks.ts'
-import { findMark, isOpenBeginning, longestMark, markStarts } from './marks.ts'
+import { findMark, isOpenBeginning, markStarts, maxMarkChars } from './marks.ts'
 
 const between = '\n\n'
 
@@ -94,7 +94,7 @@ export function createStreamedAnswerCheck(rules: AnswerRules, onText: (text: str
 
 /** Returns the length of the text that can no longer be the beginning of a mark. */
 function findSafeLength(waitingText: string): number {
-  const tail = Math.max(0, waitingText.length - longestMark)
+  const tail = Math.max(0, waitingText.length - maxMarkChars)
   const position = waitingText.slice(tail).search(markStarts)
   return position < 0 ? waitingText.length : tail + position
 }

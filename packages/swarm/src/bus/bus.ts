@@ -79,14 +79,14 @@ export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): Sw
 
   function notify(registration: Registration, event: BusEvent): void {
     if (registration.isOnce) registrations.delete(registration)
-    const told = registration.tail
+    const notification = registration.tail
       .then(() => registration.listener(event))
       .catch((cause: unknown) => {
         log.warn({ cause, type: event.type, source: event.source }, 'a listener of the swarm bus failed')
       })
-      .finally(() => openNotifications.delete(told))
-    registration.tail = told
-    openNotifications.add(told)
+      .finally(() => openNotifications.delete(notification))
+    registration.tail = notification
+    openNotifications.add(notification)
   }
 
   function emit(event: Parameters<SwarmBus['emit']>[0]): void {

@@ -42,11 +42,11 @@ export async function openNavigation(spec: SwarmSpec, deps: SwarmDeps, clientId:
   const names = new Set(agents.map(({ agentName }) => agentName))
   const key = { kind: recordKind, owner: deps.owner, key: JSON.stringify([swarmName, clientId]) }
   const storedNavigation = navigationSchema.safeParse((await deps.records.get(key))?.value).data
-  const now =
+  const currentState =
     storedNavigation && names.has(storedNavigation.active)
       ? { ...storedNavigation, stack: storedNavigation.stack.filter(name => names.has(name)) }
       : { active: defaultAgent, stack: [], visited: [] }
-  const state: NavigationState = { spec, deps, clientId, names, key, now }
+  const state: NavigationState = { spec, deps, clientId, names, key, now: currentState }
   return {
     get active() {
       return state.now.active

@@ -20,34 +20,34 @@ export function keepSharedItems<Item extends StorageItem>(storageName: string, d
     await records.remove(recordKey)
   }
 
-  let apart: Promise<void> | undefined
-  function open(): Promise<void> {
-    apart ??= splitItems().catch(error => {
-      apart = undefined
+  let splitting: Promise<void> | undefined
+  function ensureSplit(): Promise<void> {
+    splitting ??= splitItems().catch(error => {
+      splitting = undefined
       throw error
     })
-    return apart
+    return splitting
   }
 
   return {
     async find(id) {
-      await open()
+      await ensureSplit()
       return ((await records.get(recordKeyOf(id)))?.value as Item | undefined) ?? null
     },
     async readAll() {
-      await open()
+      await ensureSplit()
       return (await records.list(kind, owner)).map(({ value }) => value as Item).toReversed()
     },
     async put(item) {
-      await open()
+      await ensureSplit()
       await writeRecord(recordKeyOf(item.id), () => item, { records, what: 'item' })
     },
     async remove(id) {
-      await open()
+      await ensureSplit()
       await records.remove(recordKeyOf(id))
     },
     async clear() {
-      await open()
+      await ensureSplit()
       for (const { key } of await records.list(kind, owner)) await records.remove({ kind, owner, key })
     },
   }
