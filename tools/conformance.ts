@@ -172,8 +172,10 @@ function listVague({ path, text }: SourceFile): readonly string[] {
 function listMissingFiles(root: string, { path, text }: SourceFile): readonly string[] {
   const comments = isProse(path) ? text : listComments(text).join('\n')
   const documents = isProse(path) ? /\]\(([^()\s:#]+)[)#]/g : /(?<![\w./:<…-])((?:[\w.-]+\/)*[\w-]+\.md)\b/g
-  const ours = /(?<![\w./:<…-])((?:apps|packages|clients|docs|tools|fixtures)\/[\w./-]+\.\w+)\b/g
-  const files = new Set([...comments.matchAll(documents), ...comments.matchAll(ours)].map(([, file = '']) => file))
+  const repositoryPaths = /(?<![\w./:<…-])((?:apps|packages|clients|docs|tools|fixtures)\/[\w./-]+\.\w+)\b/g
+  const files = new Set(
+    [...comments.matchAll(documents), ...comments.matchAll(repositoryPaths)].map(([, file = '']) => file),
+  )
   return [...files].filter(file => !existsSync(join(root, file)) && !existsSync(join(root, dirname(path), file)))
 }
 

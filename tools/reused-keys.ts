@@ -49,7 +49,7 @@ function encode({ publicKey, privateKey }: KeyPair, options: RsaOptions): KeyPai
 function reuseKeys(): void {
   const { generateKeyPair, generateKeyPairSync } = crypto
   const generate = promisify(generateKeyPair) as unknown as (type: string, options?: object) => Promise<KeyPair>
-  const generateAtOnce = generateKeyPairSync as unknown as (type: string, options?: object) => KeyPair
+  const generateSync = generateKeyPairSync as unknown as (type: string, options?: object) => KeyPair
   /** Returns true if a call requests an ordinary RSA key. */
   const isReused = (type: string, options?: object): options is RsaOptions =>
     type === 'rsa' && options !== undefined && 'modulusLength' in options && !('publicExponent' in options)
@@ -59,10 +59,10 @@ function reuseKeys(): void {
     const { modulusLength: size } = options
     return encode(takeNext(size) ?? store(size, await generate(type, { modulusLength: size })), options)
   }
-  const reuseAtOnce = (type: string, options?: object): KeyPair<unknown> => {
-    if (!isReused(type, options)) return generateAtOnce(type, options)
+  const reuseSync = (type: string, options?: object): KeyPair<unknown> => {
+    if (!isReused(type, options)) return generateSync(type, options)
     const { modulusLength: size } = options
-    return encode(takeNext(size) ?? store(size, generateAtOnce(type, { modulusLength: size })), options)
+    return encode(takeNext(size) ?? store(size, generateSync(type, { modulusLength: size })), options)
   }
   const callBack = (type: string, options: object, callback: Callback): void => {
     reuse(type, options).then(
@@ -72,14 +72,14 @@ function reuseKeys(): void {
   }
   Object.assign(crypto, {
     generateKeyPair: Object.assign(callBack, { [promisify.custom]: reuse }),
-    generateKeyPairSync: reuseAtOnce,
+    generateKeyPairSync: reuseSync,
   })
   syncBuiltinESMExports()
 }
 
 // The flag makes this run once for each process, not once for each file.
-const isDone = Symbol.for('postern.reused-keys')
-if (!(isDone in globalThis)) {
-  Object.assign(globalThis, { [isDone]: true })
+const installedFlag = Symbol.for('postern.reused-keys')
+if (!(installedFlag in globalThis)) {
+  Object.assign(globalThis, { [installedFlag]: true })
   reuseKeys()
 }

@@ -4,7 +4,7 @@ import type { SourceFile } from './source-files.ts'
 /** Matches text that does nothing when loaded: comments and template literals. */
 const inertText = /^\s*(?:\/\/|\/?\*).*$|`(?:[^`\\]|\\.)*`/gm
 /** Matches a call, or an assignment to a member of `process`, outside of all functions. */
-const statement = /^(?:await |void )?[\w.]+\(|^process\.\w+ = /m
+const topLevelEffect = /^(?:await |void )?[\w.]+\(|^process\.\w+ = /m
 
 /**
  * Finds files that act when loaded although others import their exports. The import would start such a program a second time, inside
@@ -12,7 +12,7 @@ const statement = /^(?:await |void )?[\w.]+\(|^process\.\w+ = /m
  */
 export function findImportedPrograms(files: readonly SourceFile[]): readonly string[] {
   const programs = new Set(
-    files.filter(({ text }) => statement.test(text.replace(inertText, ''))).map(({ path }) => path),
+    files.filter(({ text }) => topLevelEffect.test(text.replace(inertText, ''))).map(({ path }) => path),
   )
   return files.flatMap(({ path, imports }) =>
     imports

@@ -23,14 +23,14 @@ const parser = new MarkdownIt({ html: true })
 /** Reads the prose of a Markdown file. Code, HTML, front matter and quotations (`>`) are not our prose. */
 export function readPassages(markdown: string): readonly Passage[] {
   const passages: Passage[] = []
-  const open: string[] = []
+  const openTags: string[] = []
   let line = 1
   for (const token of parser.parse(blankFrontMatter(markdown), {})) {
     if (token.map) line = token.map[0] + 1
-    if (token.nesting === 1) open.push(token.tag)
-    if (token.nesting === -1) open.pop()
-    if (token.type === 'inline' && !open.includes('blockquote'))
-      passages.push({ ...describeTag(open.at(-1) ?? ''), line, ...readInline(token.children ?? []) })
+    if (token.nesting === 1) openTags.push(token.tag)
+    if (token.nesting === -1) openTags.pop()
+    if (token.type === 'inline' && !openTags.includes('blockquote'))
+      passages.push({ ...describeTag(openTags.at(-1) ?? ''), line, ...readInline(token.children ?? []) })
   }
   return passages.filter(({ text }) => text.trim() !== '')
 }

@@ -43,8 +43,9 @@ export function countWords(text: string): number {
 function joinAbbreviations(pieces: readonly string[]): readonly string[] {
   const joined: string[] = []
   for (const segment of pieces) {
-    const before = joined.at(-1)
-    if (before !== undefined && abbreviations.test(before)) joined[joined.length - 1] = `${before} ${segment}`
+    const previousSegment = joined.at(-1)
+    if (previousSegment !== undefined && abbreviations.test(previousSegment))
+      joined[joined.length - 1] = `${previousSegment} ${segment}`
     else joined.push(segment)
   }
   return joined

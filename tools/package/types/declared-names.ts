@@ -38,13 +38,13 @@ function readIndex(folder: string, index: string): ReadonlyMap<string, DeclaredN
   return new Map(entries)
 }
 
-interface ImportedName {
+interface ExportedName {
   readonly name: string
   readonly as: string
 }
 
 /** Splits the list in braces, such as `type A, B as C`. */
-export function splitNames(list: string): readonly ImportedName[] {
+export function splitNames(list: string): readonly ExportedName[] {
   return list
     .split(',')
     .map(specifier => specifier.trim().replace(/^type\s+/, ''))

@@ -64,9 +64,12 @@ function joinRows(
   const ids = [...new Set(rows.map(idOf))]
   return ids.map(id => {
     const sameRows = rows.filter(row => idOf(row) === id)
-    const having = options.filter(option => option.some(row => idOf(row) === id))
-    const kinds = having.flatMap(option => option.find(row => kindPath && idOf(row) === kindPath.join('.'))?.type ?? [])
-    const kindNote = having.length === options.length || kinds.length === 0 ? [] : [describeWhere(kindPath, kinds)]
+    const optionsWithKey = options.filter(option => option.some(row => idOf(row) === id))
+    const kinds = optionsWithKey.flatMap(
+      option => option.find(row => kindPath && idOf(row) === kindPath.join('.'))?.type ?? [],
+    )
+    const kindNote =
+      optionsWithKey.length === options.length || kinds.length === 0 ? [] : [describeWhere(kindPath, kinds)]
     return { ...joinSame(sameRows), bounds: [...new Set([...kindNote, ...sameRows.flatMap(({ bounds }) => bounds)])] }
   })
 }
