@@ -49,7 +49,7 @@ async function stock(base: string, rounds: number, { quick, full, cores, progres
   const sizes = marks[full ? 'full' : quick ? 'quick' : 'usual']
   const entry = new URL('./stocker.ts', import.meta.url)
   await using stocker = await startServer({ entry, setup: {}, core: cores?.server })
-  const runOrder = (given: StockOrder) => stocker.work(given)
+  const runOrder = (measuredSizes: StockOrder) => stocker.work(measuredSizes)
   progress(`growth: storing ${sizes.at(-1)} messages`)
   const bytes = (await runOrder({ step: 'fill', base, marks: sizes })) as Stocks['bytes']
   const directories = sizes.map(mark => join(base, String(mark)))

@@ -17,7 +17,7 @@ interface WarmUpLoad extends Pick<HttpLoad, 'connections' | 'isAccepted'> {
 }
 
 /** The largest number of requests in memory at a time, for each variant. */
-const maxPortion = 4_000
+const maxBatchSize = 4_000
 /** The timeout of a portion, seconds, longer than any portion takes. */
 const patienceSeconds = 600
 
@@ -47,6 +47,6 @@ export async function warmUpServers(
 
 /** Splits a warm-up into portions of at most 4,000 messages. */
 export function splitWarmUp(count: number): readonly number[] {
-  const portions = Math.ceil(count / maxPortion)
-  return Array.from({ length: portions }, (_, index) => Math.min(maxPortion, count - index * maxPortion))
+  const portions = Math.ceil(count / maxBatchSize)
+  return Array.from({ length: portions }, (_, index) => Math.min(maxBatchSize, count - index * maxBatchSize))
 }

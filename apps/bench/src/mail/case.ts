@@ -31,12 +31,12 @@ export function openLargeMailCase(): Promise<BenchCase> {
   )
 }
 
-async function openLetterCase(about: About, aim: Partial<Aim>, file?: MailAttachment): Promise<BenchCase> {
+async function openLetterCase(letter: About, aim: Partial<Aim>, file?: MailAttachment): Promise<BenchCase> {
   const simulation = await openSimulation()
   const run = process.pid.toString(36)
   let serial = 0
   return {
-    ...about,
+    ...letter,
     contenders: listContenders(simulation.network.dns, aim),
     async prepare(count) {
       const requests: Uint8Array[] = []

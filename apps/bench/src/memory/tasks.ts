@@ -89,11 +89,11 @@ function toFigures(
     value: value / 1e6,
     unit: 'MB',
   })
-  const compareSizes = (value: number, base: number, against: string, atMost: number) => ({
+  const compareSizes = (value: number, base: number, ratioLabel: string, atMost: number) => ({
     ...megabytes(value),
     beside: base / 1e6,
     ratio: value / base,
-    against,
+    against: ratioLabel,
     aim: { atMost },
   })
   const sinceFirst = `÷ after ${portion}`

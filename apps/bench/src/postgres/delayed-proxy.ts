@@ -19,10 +19,10 @@ export async function openDelayedProxy(data: DelayedProxyOptions) {
   return { port, close: async () => void (await worker.terminate()) }
 }
 
-function forward(from: Socket, target: Socket, delayMs: number): void {
-  from.on('data', chunk => setTimeout(() => target.write(chunk), delayMs))
-  from.on('error', () => target.destroy())
-  from.on('close', () => setTimeout(() => target.destroy(), delayMs))
+function forward(source: Socket, target: Socket, delayMs: number): void {
+  source.on('data', chunk => setTimeout(() => target.write(chunk), delayMs))
+  source.on('error', () => target.destroy())
+  source.on('close', () => setTimeout(() => target.destroy(), delayMs))
 }
 
 function serve({ targetPort, delayMs }: DelayedProxyOptions): Promise<number> {

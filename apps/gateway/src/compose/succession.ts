@@ -154,10 +154,10 @@ async function stopAll(state: State, { graceMs, http }: StopOptions): Promise<vo
   const { first, started, sockets } = state
   const all: readonly Composition[] = started.size > 0 ? [...started] : [first]
   for (const composition of all) releaseChannels(composition)
-  const open = new Set([...sockets, ...[...started].flatMap(composition => composition.sockets)])
+  const openSockets = new Set([...sockets, ...[...started].flatMap(composition => composition.sockets)])
   await Promise.all([
     http?.close(),
-    ...[...open].map(({ listening }) => listening.close()),
+    ...[...openSockets].map(({ listening }) => listening.close()),
     ...[...started].flatMap(({ work, endWatch }) => [work.stop(graceMs), endWatch()]),
   ])
   started.clear()

@@ -38,7 +38,7 @@ export async function decideByReference(
 }
 
 /** The number of open requirements to search for a message. */
-const maxOpen = 500
+const maxSearched = 500
 
 async function findRequirement(
   reference: RequirementReference,
@@ -49,8 +49,8 @@ async function findRequirement(
     if (requirement) return requirement
     throw new Error(`There is no requirement "${reference}"`)
   }
-  const open = await store.forOperators.listRequirements({ status: 'open', limit: maxOpen })
-  const requirement = open.find(({ message }) => message === reference.number)
+  const openRequirements = await store.forOperators.listRequirements({ status: 'open', limit: maxSearched })
+  const requirement = openRequirements.find(({ message }) => message === reference.number)
   if (requirement) return requirement
   throw new Error(`Message ${reference.number} waits for no decision`)
 }

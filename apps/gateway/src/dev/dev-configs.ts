@@ -30,7 +30,7 @@ export function createDevConfigs({ network, mail, a2a }: Simulation): DevConfigs
   return {
     parse({ tree, missing }) {
       generatedSecrets = generateSecrets(missing, [...secretsBySource.values()])
-      for (const made of generatedSecrets) secretsBySource.set(made.source, made)
+      for (const secret of generatedSecrets) secretsBySource.set(secret.source, secret)
       const filledTree = fillAll(fillSecrets(tree, generatedSecrets), devDefaults)
       const access = { submit: mail.submit, issuers, origin: String(filledTree.origin), secret }
       return parseFilled(fillAll(filledTree, simulatedDefaults({ dns, loopback, ...access })), missing)

@@ -137,10 +137,10 @@ const gitIgnore = `node_modules/
 
 /** Writes the files of a project, or none if one of them exists. @throws CommandError that names the existing files */
 export function writeProject(folder: string, files: ReadonlyMap<string, string>): void {
-  const present = [...files.keys()].filter(path => lstatSync(join(folder, path), { throwIfNoEntry: false }))
-  if (present.length > 0) {
+  const existingPaths = [...files.keys()].filter(path => lstatSync(join(folder, path), { throwIfNoEntry: false }))
+  if (existingPaths.length > 0) {
     throw new CommandError(
-      `Cannot write a project in ${folder}: ${present.join(', ')} ${present.length > 1 ? 'exist' : 'exists'} already. Name an empty folder: postern init <folder>`,
+      `Cannot write a project in ${folder}: ${existingPaths.join(', ')} ${existingPaths.length > 1 ? 'exist' : 'exists'} already. Name an empty folder: postern init <folder>`,
     )
   }
   for (const [path, text] of files) {

@@ -80,8 +80,8 @@ export function listSettings({
 }
 
 /** Returns the defaults that the file would have without dev mode. */
-function findDefaults(given: object): object {
-  const result = configSchema.safeParse({ origin: 'https://agents.example', agents: {}, ...given, dev: false })
+function findDefaults(givenConfig: object): object {
+  const result = configSchema.safeParse({ origin: 'https://agents.example', agents: {}, ...givenConfig, dev: false })
   return result.success ? result.data : {}
 }
 

@@ -98,8 +98,10 @@ export async function openDev(file: ConfigFile, options: OpenOptions = {}): Prom
     initialConfig: given,
     parse: configs.parse,
     async reload(config) {
-      const open = await gateway.reload(admitDevCallers(config, { operatorToken: gateway.operatorToken, simulation }))
-      connectSimulation(simulation, config, open)
+      const listening = await gateway.reload(
+        admitDevCallers(config, { operatorToken: gateway.operatorToken, simulation }),
+      )
+      connectSimulation(simulation, config, listening)
       publishing = publishKeys(simulation, gateway)
       await publishing
     },
@@ -114,7 +116,7 @@ export async function openDev(file: ConfigFile, options: OpenOptions = {}): Prom
 
 async function openSimulated(file: ConfigFile, options: RunningOptions & { readonly simulation: Simulation }) {
   const configs = createDevConfigs(options.simulation)
-  const given = configs.parse(file)
+  const initialConfig = configs.parse(file)
   const mask = createSecretMask(listSecretTexts(file))
   let newest = file
   const parse = (changedFile: ConfigFile) => {
@@ -122,8 +124,8 @@ async function openSimulated(file: ConfigFile, options: RunningOptions & { reado
     mask.addSecrets(listSecretTexts(changedFile))
     return configs.parse(changedFile)
   }
-  const running = await openRunning(given, file, { ...options, mask, readGiven: () => newest })
-  return { given, configs: { ...configs, parse }, running }
+  const running = await openRunning(initialConfig, file, { ...options, mask, readGiven: () => newest })
+  return { given: initialConfig, configs: { ...configs, parse }, running }
 }
 
 /** Runs `postern start`: a gateway with exactly the configuration of the file. @throws AggregateError if settings are unsafe outside of dev mode */
@@ -141,14 +143,14 @@ interface RunningOptions extends OpenOptions {
 }
 
 async function openRunning(
-  given: Config,
+  givenConfig: Config,
   file: ConfigFile,
   { simulation, log: givenLog, isReloadable, adopts, clock, readGiven = () => file, ...masking }: RunningOptions = {},
 ): Promise<Running> {
   const { baseDir, path: configPath } = file
   const { mask = createSecretMask(listSecretTexts(file)) } = masking
-  const operatorToken = findOperatorToken(given, baseDir)
-  const config = given.dev ? admitDevCallers(given, { operatorToken, simulation }) : given
+  const operatorToken = findOperatorToken(givenConfig, baseDir)
+  const config = givenConfig.dev ? admitDevCallers(givenConfig, { operatorToken, simulation }) : givenConfig
   const directory = resolve(baseDir, config.data)
   const log = givenLog ?? createLog({ level: config.log.level, readable: config.dev && process.stdout.isTTY === true })
   const findGateway = () => ({ agents: gateway.agents, store: gateway.store.forOperators, deciding: gateway })
@@ -174,8 +176,8 @@ async function openRunning(
       mask,
     },
     listSettings: config => {
-      const { tree: given, references } = readGiven()
-      return listSettings({ config, givenConfig: given, references, environment: process.env })
+      const { tree: givenTree, references } = readGiven()
+      return listSettings({ config, givenConfig: givenTree, references, environment: process.env })
     },
   })
   const listening = await openEndpoints(gateway, directory, isSimulating).catch(async error => {

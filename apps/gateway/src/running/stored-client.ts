@@ -21,7 +21,7 @@ export async function openStoredClient(file: ConfigFile): Promise<OperatorClient
   const token = config.operator_token ?? randomBytes(24).toString('base64url')
   const log = createLog({ level: 'error', readable: true })
   const mask = createSecretMask(listSecretTexts(file))
-  const open = (isReadOnly: boolean) =>
+  const openStore = (isReadOnly: boolean) =>
     // Only a start may change the tables, because another release may be using them, or nobody has a backup of them.
     openGateway(config, { baseDir, configPath, log, mask, operatorToken: token, mayMigrate: false, isReadOnly })
   let openedStore: Promise<OpenedStore | undefined> = Promise.resolve(undefined)
@@ -35,7 +35,7 @@ export async function openStoredClient(file: ConfigFile): Promise<OperatorClient
     const opening = openedStore.then(async current => {
       if (current && (isReadOnly || !current.isReadOnly)) return current
       await current?.gateway.stop()
-      return { gateway: await open(isReadOnly), isReadOnly }
+      return { gateway: await openStore(isReadOnly), isReadOnly }
     })
     // The next operation retries.
     openedStore = opening.catch(() => undefined)

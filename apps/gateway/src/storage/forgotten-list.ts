@@ -40,8 +40,8 @@ export function openForgottenList(path: string): ForgottenList {
   const entries = written.filter(line => readKey(line).length === 0)
   const lines = entries.flatMap(line => readLine(line, keys))
   const [firstKey] = keys.values()
-  const own = firstKey ?? randomBytes(32).toString('base64url')
-  keys.set(nameKey(own), own)
+  const ownKey = firstKey ?? randomBytes(32).toString('base64url')
+  keys.set(nameKey(ownKey), ownKey)
   const digestAll = (names: readonly string[]) =>
     names.flatMap(name => [...keys.values()].map(key => digestWith(key, name)))
   return {
@@ -60,12 +60,12 @@ export function openForgottenList(path: string): ForgottenList {
     },
     draft: (names, { agent, isOwn }) => ({
       ...{ id: randomBytes(16).toString('base64url'), agent, isOwn },
-      digests: new Set(names.map(name => digestWith(own, name))),
+      digests: new Set(names.map(name => digestWith(ownKey, name))),
     }),
     append({ id, agent, isOwn = false, digests }) {
       const forgottenBy = { ...(agent !== undefined && { agent }), ...(isOwn && { isOwn }) }
-      const line = formatLine({ key: nameKey(own), id, ...forgottenBy, digests: [...digests] })
-      const head = firstKey === undefined ? formatLine({ format: listFormat, key: own }) : ''
+      const line = formatLine({ key: nameKey(ownKey), id, ...forgottenBy, digests: [...digests] })
+      const head = firstKey === undefined ? formatLine({ format: listFormat, key: ownKey }) : ''
       // `appendFileSync` completes a short write, or throws.
       appendFileSync(path, head + line, { mode: 0o600, flush: true })
     },
@@ -104,6 +104,6 @@ function readLine(line: Json, keys: ReadonlyMap<string, string>): readonly Forgo
   const { key, id, agent, isOwn, digests } = line
   if (typeof key !== 'string' || !keys.has(key) || typeof id !== 'string' || !Array.isArray(digests)) return []
   const agentName = typeof agent === 'string' ? agent : undefined
-  const read = digests.filter(digest => typeof digest === 'string')
-  return [{ id, agent: agentName, isOwn: isOwn === true, digests: new Set(read) }]
+  const digestTexts = digests.filter(digest => typeof digest === 'string')
+  return [{ id, agent: agentName, isOwn: isOwn === true, digests: new Set(digestTexts) }]
 }

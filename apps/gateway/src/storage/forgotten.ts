@@ -33,13 +33,13 @@ interface ForgettingDeps {
 
 export function createPeopleForgetting(deps: ForgettingDeps): PeopleForgetting {
   const { store, directory, log } = deps
-  const open = () => openForgottenList(join(directory, fileName))
+  const openList = () => openForgottenList(join(directory, fileName))
 
   /** Adds a line to the list. A failure does not stop the forgetting, because a full disk needs it most. */
   function note(names: readonly string[], whose: ForgottenBy): readonly ForgottenLine[] {
     const noted: ForgottenLine[] = []
     try {
-      const list = open()
+      const list = openList()
       const line = list.draft(names, whose)
       // The line counts even before it is written, because a line whose flush failed may be on disk.
       noted.push(...list.listWithin(names, whose), line)
@@ -78,7 +78,7 @@ export function createPeopleForgetting(deps: ForgettingDeps): PeopleForgetting {
     forgetOwner: (owner, leavesBytes) =>
       withListing([nameOwner(owner)], {}, () => removeOwner(owner, leavesBytes, deps)),
     async applyList() {
-      const list = open()
+      const list = openList()
       if (list.unreadable > 0) log.warn({ lines: list.unreadable }, unreadableText)
       const pending = await findPending(store, list.lines)
       if (pending.length === 0) return 0

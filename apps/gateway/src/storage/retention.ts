@@ -11,13 +11,13 @@ const everyMs = 3_600_000
 
 /** Returns the instants before which data of each kind is deleted. */
 export function listCutoffs(retention: Config['retention'], now: number): Cutoffs {
-  const before = (days: number) => (days > 0 ? isoTime(now - days * dayMs) : undefined)
+  const toCutoff = (days: number) => (days > 0 ? isoTime(now - days * dayMs) : undefined)
   return {
-    messages: before(retention.messages_days),
-    raw: before(retention.raw_days),
-    files: before(retention.files_days),
-    unproven: before(retention.unproven_days),
-    refused: before(retention.refused_days),
+    messages: toCutoff(retention.messages_days),
+    raw: toCutoff(retention.raw_days),
+    files: toCutoff(retention.files_days),
+    unproven: toCutoff(retention.unproven_days),
+    refused: toCutoff(retention.refused_days),
   }
 }
 

@@ -5,7 +5,7 @@ import type { ChannelDescriptor } from '@postern/pipeline'
 import type { Hono } from 'hono'
 import type { GatewaySystem } from './system.ts'
 
-type WaysOut = Pick<System, 'fetch' | 'openStream'>
+type FetchFunctions = Pick<System, 'fetch' | 'openStream'>
 
 /** Replaces every fetch of a system with one that serves the gateway's own addresses locally. */
 export function localizeFetches(system: GatewaySystem, deps: LocalFetchDeps): GatewaySystem {
@@ -45,11 +45,14 @@ export function isOwnVisit(env: unknown): boolean {
  * Lets the agents of one gateway call each other like strangers without leaving the process. A call passes the gateway's routes with all
  * checks, because a gateway behind a router often cannot reach itself through the network.
  */
-export function openLocalFetch({ fetch, openStream }: WaysOut, { app, origins, channels }: LocalFetchDeps): WaysOut {
-  const ours = new Set(origins)
-  const isOurs = (url: string) => {
+export function openLocalFetch(
+  { fetch, openStream }: FetchFunctions,
+  { app, origins, channels }: LocalFetchDeps,
+): FetchFunctions {
+  const ownOrigins = new Set(origins)
+  const isOwnUrl = (url: string) => {
     const target = parseUrl(url)
-    if (target === undefined || !ours.has(target.origin)) return false
+    if (target === undefined || !ownOrigins.has(target.origin)) return false
     const [, first = ''] = target.pathname.split('/')
     return discoveryPaths.includes(first) || channels.some(({ descriptor }) => descriptor.openPaths?.includes(first))
   }
@@ -59,23 +62,23 @@ export function openLocalFetch({ fetch, openStream }: WaysOut, { app, origins, c
     const answer = Promise.resolve(app.fetch(sentRequest, ownVisit))
     return endWith(request.signal, answer).catch(error => {
       // The answer of a caller that has left may be a stream, which would continue without a reader.
-      void answer.then(late => late.body?.cancel()).catch(() => undefined)
+      void answer.then(response => response.body?.cancel()).catch(() => undefined)
       throw error
     })
   }
   return {
     async fetch(url, request = {}) {
-      if (!isOurs(url)) return fetch(url, request)
+      if (!isOwnUrl(url)) return fetch(url, request)
       return withinTime(request, async signal => {
         const { status, headers, body } = await call(url, { ...request, signal })
-        return { status, headers, url, body: await readAll(readPieces(body, signal), request.maxBytes) }
+        return { status, headers, url, body: await readAll(readChunks(body, signal), request.maxBytes) }
       })
     },
     ...(openStream && {
       async openStream(url: string, request: StreamRequest = {}) {
-        if (!isOurs(url)) return openStream(url, request)
+        if (!isOwnUrl(url)) return openStream(url, request)
         const { status, headers, body } = await call(url, request)
-        return { status, headers, body: readPieces(body, request.signal) }
+        return { status, headers, body: readChunks(body, request.signal) }
       },
     }),
   }
@@ -86,29 +89,29 @@ async function withinTime<Value>(
   { timeoutMs = defaultTimeoutMs, signal }: FetchRequest,
   work: (signal: AbortSignal) => Promise<Value>,
 ): Promise<Value> {
-  const over = new AbortController()
-  const expire = () => over.abort(new Unavailable('Cannot fetch: no answer in time'))
-  const abort = () => over.abort(signal?.reason)
+  const fetchEnd = new AbortController()
+  const expire = () => fetchEnd.abort(new Unavailable('Cannot fetch: no answer in time'))
+  const abort = () => fetchEnd.abort(signal?.reason)
   const timer = setTimeout(expire, timeoutMs)
   if (signal?.aborted) abort()
   signal?.addEventListener('abort', abort, { once: true })
   try {
-    return await work(over.signal)
+    return await work(fetchEnd.signal)
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', abort)
   }
 }
 
-async function readAll(pieces: AsyncIterable<Uint8Array>, maxBytes = defaultMaxBytes): Promise<Uint8Array> {
-  const read: Uint8Array[] = []
+async function readAll(body: AsyncIterable<Uint8Array>, maxBytes = defaultMaxBytes): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of pieces) {
+  for await (const chunk of body) {
     size += chunk.length
     if (size > maxBytes) throw new Undeliverable(`Cannot fetch: answer is too large: more than ${maxBytes} bytes`)
-    read.push(chunk)
+    chunks.push(chunk)
   }
-  return new Uint8Array(Buffer.concat(read))
+  return new Uint8Array(Buffer.concat(chunks))
 }
 
 /** Rejects when the signal aborts. The work itself continues, but nothing waits for it. */
@@ -122,7 +125,7 @@ function endWith<Value>(signal: AbortSignal | undefined, work: Promise<Value>): 
   })
 }
 
-async function* readPieces(
+async function* readChunks(
   body: ReadableStream<Uint8Array> | null,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array, void, undefined> {

@@ -1,12 +1,12 @@
 // Writes lines of the log in batches, and drops lines rather than wait for a slow reader.
 import { writeSync } from 'node:fs'
 
-const flushAt = 8_192
+const flushChars = 8_192
 
 const flushAfterMs = 250
 
 /** The largest text that waits for a slow reader, in characters. Beyond it the gateway drops lines instead of blocking. */
-const maxWaiting = 1_048_576
+const maxWaitingChars = 1_048_576
 
 /**
  * Opens an output that delays lines by a quarter of a second at most, and writes the rest when the process ends. A reader that has gone
@@ -24,7 +24,7 @@ export function createLogOutput(descriptor: number, write: typeof writeSync = wr
       const writtenBytes = write(descriptor, octets)
       waiting = octets.subarray(writtenBytes).toString()
     } catch (error) {
-      const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN' && waiting.length < maxWaiting
+      const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN' && waiting.length < maxWaitingChars
       if (!isFull) waiting = ''
     }
   }
@@ -33,7 +33,7 @@ export function createLogOutput(descriptor: number, write: typeof writeSync = wr
   return {
     write(line: string): void {
       waiting += line
-      if (waiting.length >= flushAt) flush()
+      if (waiting.length >= flushChars) flush()
       else timer ??= setTimeout(flush, flushAfterMs).unref()
     },
   }

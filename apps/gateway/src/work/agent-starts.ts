@@ -20,7 +20,7 @@ interface StartDeps {
 }
 
 /** The pauses between retries double from the first to the longest, ms. */
-const [firstPauseMs, longestPauseMs] = [1_000, 5 * 60_000]
+const [minRetryMs, maxRetryMs] = [1_000, 5 * 60_000]
 
 /**
  * Starts every agent. Retries a failed `start()` after growing pauses until `signal` aborts. Messages still reach an agent that failed to
@@ -43,8 +43,8 @@ export function startAgents({ agents, system, openPublisher }: StartDeps, signal
 
   function noteFailure(agent: string, { error, ranMs }: { readonly error: unknown; readonly ranMs: number }): number {
     // A long run before the failure means that the agent had started.
-    const earlierFailures = ranMs > longestPauseMs ? 0 : (failedStarts.get(agent)?.failures ?? 0)
-    const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** earlierFailures)
+    const earlierFailures = ranMs > maxRetryMs ? 0 : (failedStarts.get(agent)?.failures ?? 0)
+    const pauseMs = Math.min(maxRetryMs, minRetryMs * 2 ** earlierFailures)
     failedStarts.set(agent, { agent, error, failures: earlierFailures + 1, againAt: system.now() + pauseMs })
     system.log.error({ agent, err: error, again_in_seconds: pauseMs / 1000 }, 'agent failed to start')
     return pauseMs

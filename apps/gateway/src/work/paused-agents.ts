@@ -22,7 +22,7 @@ interface PausedAgentsOptions {
 const kind = 'paused-agent'
 const owner = 'operator'
 const topic = 'paused-agents'
-const maxListed = 1_000
+const maxPausedAgents = 1_000
 
 /** Opens the pauses. The gateway admits messages to a paused agent, but begins none of its turns. */
 export async function openPausedAgents({
@@ -32,15 +32,15 @@ export async function openPausedAgents({
 }: PausedAgentsOptions): Promise<PausedAgents> {
   const { records } = store
   const turnsOf = new Map(concurrency)
-  const read = async () => {
-    const storedRecords = await records.list(kind, owner, { limit: maxListed })
+  const readPauses = async () => {
+    const storedRecords = await records.list(kind, owner, { limit: maxPausedAgents })
     turnsOf.clear()
     for (const [agent, maxTurns] of concurrency) turnsOf.set(agent, maxTurns)
     for (const { key } of storedRecords) turnsOf.set(key, 0)
   }
-  await read()
+  await readPauses()
   // While the store does not answer, the last known pauses apply.
-  const readAgain = () => void read().catch(() => undefined)
+  const readAgain = () => void readPauses().catch(() => undefined)
   const unlisten = store.listen(topic, readAgain)
   const timer = setInterval(readAgain, everyMs).unref()
   return {
@@ -53,7 +53,7 @@ export async function openPausedAgents({
     async setPaused(agent, isPaused) {
       const recordKey = { kind, owner, key: agent }
       await (isPaused ? records.put(recordKey, {}) : records.remove(recordKey))
-      await read()
+      await readPauses()
       store.notify(topic, { kind: 'changed' })
     },
   }

@@ -229,11 +229,11 @@ function* endAnswer({ text, snapshot }: RunProgress): Generator<AgentChunk> {
 
 /** Shows the state in the chat. An empty state makes the chat remove the state that it showed before. */
 function* showState(
-  { before, after }: { readonly before: Json | undefined; readonly after: Json | undefined },
+  { before: previousState, after: newState }: { readonly before: Json | undefined; readonly after: Json | undefined },
   { chat_state: shownState }: AguiServer['config'],
 ): Generator<AgentChunk> {
-  const wasVisible = pickChatState(before, shownState) !== undefined
-  const state = pickChatState(after, shownState) ?? (wasVisible ? {} : undefined)
+  const wasVisible = pickChatState(previousState, shownState) !== undefined
+  const state = pickChatState(newState, shownState) ?? (wasVisible ? {} : undefined)
   if (state) yield { chat_state: state }
 }
 

@@ -105,7 +105,7 @@ async function findDecided(
   const isByOperator = action.metadata.approver === 'operator'
   return {
     action,
-    shown: approval,
+    shownAction: approval,
     requirement,
     isGranted: outcome === 'granted',
     resolver: resolverName,

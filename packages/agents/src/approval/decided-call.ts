@@ -24,7 +24,7 @@ export async function endDecidedCall(
   decidedCall: DecidedCall,
   { tools, approvals, context, deriveContext = context => context }: DecidedCallDeps,
 ): Promise<{ readonly part: ToolCallPart; readonly outcome: ToolOutcome }> {
-  const { action, shown, requirement, edited, isByOperator } = decidedCall
+  const { action, shownAction: shown, requirement, edited, isByOperator } = decidedCall
   const tool = tools.get(action.kind)
   const outcome = await recordToolRun({ id: shown.tool_call_id, name: action.kind }, context, toolContext =>
     approvals.settle(decidedCall, async args => {

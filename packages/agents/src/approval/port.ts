@@ -40,7 +40,7 @@ interface RuledCall {
 
 /** A call that a message decides. */
 export interface DecidedCall extends RuledCall {
-  readonly shown: ApprovalAction
+  readonly shownAction: ApprovalAction
   /** The public id of the requirement. */
   readonly requirement: string
   /** True if an operator decided, and false if the person in the conversation did. */

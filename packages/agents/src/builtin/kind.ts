@@ -112,13 +112,13 @@ async function describeAttachments({ message, context }: Call): Promise<string> 
 
 async function describeFile(part: FilePart | ArtifactPart, context: AgentContext): Promise<string> {
   const name = (part.name ?? 'unnamed').replace(/[`\p{Cc}]/gu, '')
-  const read = await context.attachment(part).catch(error => {
+  const attachment = await context.attachment(part).catch(error => {
     context.signal.throwIfAborted()
     if (error instanceof Undeliverable) return error.message
     throw error
   })
-  if (typeof read === 'string') return `- \`${name}\`: ${read}`
-  const { bytes, mime } = read
+  if (typeof attachment === 'string') return `- \`${name}\`: ${attachment}`
+  const { bytes, mime } = attachment
   const digest = createHash('sha256').update(bytes).digest('hex')
   return `- \`${name}\` (${mime ?? part.mime ?? 'unknown type'}): ${bytes.length} bytes, sha256 \`${digest}\``
 }

@@ -127,9 +127,9 @@ async function* readCompletion(
     return
   }
   const { type = '' } = parseMediaType(headers.get('content-type')) ?? {}
-  const read = bodyReaders[type]
-  if (!read) throw new Error('The model answered with no chat completion; check "base_url"')
-  yield* read(body)
+  const readBody = bodyReaders[type]
+  if (!readBody) throw new Error('The model answered with no chat completion; check "base_url"')
+  yield* readBody(body)
 }
 
 async function* readStream(body: StreamAnswer['body']): AsyncGenerator<Chunk, void, undefined> {

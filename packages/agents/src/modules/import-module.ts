@@ -45,10 +45,10 @@ export function describeLoadFault(error: unknown, baseDir: string): LoadFault {
   const location = error instanceof Error ? findLocation(error) : undefined
   if (!location) return { problem: reason }
   const file = relative(baseDir, location.file)
-  const where = [file, location.line, location.column].filter(part => part !== undefined).join(':')
-  if (!(error instanceof SyntaxError)) return { problem: `${reason} (thrown at ${where})` }
+  const position = [file, location.line, location.column].filter(part => part !== undefined).join(':')
+  if (!(error instanceof SyntaxError)) return { problem: `${reason} (thrown at ${position})` }
   const command = extname(file).endsWith('ts') ? `npx tsc --noEmit ${file}` : `node --check ${file}`
-  return { problem: `${where} has a syntax error (${reason})`, fix: `Correct the line; ${command} shows it.` }
+  return { problem: `${position} has a syntax error (${reason})`, fix: `Correct the line; ${command} shows it.` }
 }
 
 function findLocation(error: Error): SourceLocation | undefined {

@@ -34,7 +34,7 @@ export async function endAskedCalls(
   }
   const decidedCall = await approvals.findDecided(received.message)
   if (decidedCall) {
-    const member = decidedCall.shown.agent ?? client.navigation.active
+    const member = decidedCall.shownAction.agent ?? client.navigation.active
     const tools = openedMembers.get(member)?.tools ?? new Map()
     const deriveContext = (context: ToolTurnContext) => createMemberContext(context, member)
     const { part, outcome } = await endDecidedCall(decidedCall, {
@@ -45,7 +45,7 @@ export async function endAskedCalls(
     })
     received.emit((await maySee(decidedCall, part, turn)) ? part : { trace: [part] })
     turn.emitFiles(outcome)
-    await commitResult(decidedCall.shown.agent, part.id, outcome, decidedCall.edited)
+    await commitResult(decidedCall.shownAction.agent, part.id, outcome, decidedCall.edited)
   }
   for (const { agent_key, callId, policy } of listOpenCalls(await transcript.read(client.history.thread))) {
     const question = await approvals.describe(policy)

@@ -155,7 +155,7 @@ function hasPrototype(args: unknown): boolean {
 }
 
 /** The maximum length of a result for a model, characters. */
-const maxResult = 100_000
+const maxResultChars = 100_000
 
 export type ToolOutcome =
   | { readonly result: unknown; readonly flags?: string[]; readonly files?: readonly AnswerFile[] }
@@ -183,6 +183,6 @@ export function formatToolResult(outcome: ToolOutcome): string {
 export function toToolResult(value: unknown): unknown {
   const text = JSON.stringify(value ?? null)
   if (text === undefined) throw new Error('The result of a tool is no JSON')
-  if (text.length > maxResult) throw new Error(`The result of a tool is longer than ${maxResult} characters`)
+  if (text.length > maxResultChars) throw new Error(`The result of a tool is longer than ${maxResultChars} characters`)
   return parseJsonText(text)
 }

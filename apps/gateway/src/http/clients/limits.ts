@@ -96,9 +96,9 @@ function openConnectors({ per_connector: perMinute }: RateLimits, now: () => num
 /** Counts unproven senders by the claimed name and by the network address, so that made-up names do not help them. */
 function openSenders({ per_identity, per_unverified }: RateLimits, now: () => number): Counting | undefined {
   const refusal = 'Cannot take message: too many from this sender in a short time'
-  const open = (perMinute: number | undefined) => perMinute && createRateLimit({ perMinute, refusal }, now)
-  const proven = open(per_identity)
-  const [claimed, origins] = [open(per_unverified ?? per_identity), open(per_unverified)]
+  const openLimit = (perMinute: number | undefined) => perMinute && createRateLimit({ perMinute, refusal }, now)
+  const proven = openLimit(per_identity)
+  const [claimed, origins] = [openLimit(per_unverified ?? per_identity), openLimit(per_unverified)]
   if (!proven && !claimed) return undefined
   return ({ message: { sender, received_via: via } }, from) => {
     const key = nameKey(via, sender.address)

@@ -10,7 +10,7 @@ import { turnKey } from './stage.ts'
 type Observed = Pick<GatewayStore, 'admit' | 'commit' | 'release' | 'settle'>
 
 /** The number of waiting messages whose admission time is remembered. Beyond it, the oldest lose their `queue` stage. */
-const maxWaiting = 10_000
+const maxWaitingMessages = 10_000
 
 /** Wraps a store so that it reports each ended stage. A listener must not throw. */
 export function observeStore<Store extends Observed>(store: Store, onStage: StageListener, now: () => number): Store {
@@ -47,7 +47,7 @@ export function observeStore<Store extends Observed>(store: Store, onStage: Stag
 function rememberBounded(times: Map<number, number>, message: number, at: number): void {
   times.set(message, at)
   const [oldest] = times.keys()
-  if (times.size > maxWaiting && oldest !== undefined) times.delete(oldest)
+  if (times.size > maxWaitingMessages && oldest !== undefined) times.delete(oldest)
 }
 
 function takeTime(times: Map<number, number>, message: number): number | undefined {

@@ -59,7 +59,7 @@ const describers: Readonly<Record<EndedStep['kind'], StepDescriber>> = {
         'gen_ai.operation.name': 'execute_tool',
         'gen_ai.tool.type': 'function',
         ...(shownName !== undefined && { 'gen_ai.tool.name': shownName }),
-        ...(id !== undefined && { 'gen_ai.tool.call.id': id.slice(0, maxId) }),
+        ...(id !== undefined && { 'gen_ai.tool.call.id': id.slice(0, maxIdChars) }),
       },
     }
   },
@@ -72,7 +72,7 @@ const describers: Readonly<Record<EndedStep['kind'], StepDescriber>> = {
 }
 
 /** Characters of an agent's id for a call. */
-const maxId = 128
+const maxIdChars = 128
 
 /** A model may call what it has made up from somebody's words. A name with spaces stays out. */
 function showToolName(name: string): string | undefined {

@@ -176,6 +176,6 @@ function failRun({ code, message }: AguiEvent): readonly AgentChunk[] {
 }
 
 function readUsage(usage: Json | null | undefined): readonly AgentChunk[] {
-  const read = partialResponseSchema.shape.usage.safeParse(readAguiUsage(usage ?? undefined))
-  return read.success && read.data ? [{ usage: read.data }] : []
+  const parseResult = partialResponseSchema.shape.usage.safeParse(readAguiUsage(usage ?? undefined))
+  return parseResult.success && parseResult.data ? [{ usage: parseResult.data }] : []
 }

@@ -57,15 +57,15 @@ export class RunState {
 
   /** Applies a JSON Patch. A failure ends the run, so the state need not be restored. @throws Error */
   patch(delta: unknown): void {
-    const read = z.array(operationSchema).safeParse(delta)
-    if (!read.success) throw new Error('Cannot read an AG-UI event: a state delta is no JSON Patch')
-    this.#operations += read.data.length
-    if (read.data.length > maxOfDelta || this.#operations > maxOfRun)
+    const parseResult = z.array(operationSchema).safeParse(delta)
+    if (!parseResult.success) throw new Error('Cannot read an AG-UI event: a state delta is no JSON Patch')
+    this.#operations += parseResult.data.length
+    if (parseResult.data.length > maxOfDelta || this.#operations > maxOfRun)
       throw new Error(
         `Cannot apply the state delta of the AG-UI server: more than ${maxOfDelta} operations, or ${maxOfRun} in the run`,
       )
     if (!this.#isOwn) this.replace(structuredClone(this.#holder.state ?? {}))
-    for (const operation of read.data) this.#apply(operation)
+    for (const operation of parseResult.data) this.#apply(operation)
   }
 
   #apply({ op, from, path, value: operand }: StateOperation): void {

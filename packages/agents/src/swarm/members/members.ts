@@ -133,6 +133,6 @@ function createPolicy(policyName: string, policy: SwarmPolicyConfig): SwarmPolic
 
 /** Creates a check that returns true for a text without forbidden patterns. */
 export function createWordCheck(patterns: readonly string[]): (text: string) => boolean {
-  const read = patterns.map(pattern => new RegExp(pattern, 'iu'))
-  return text => !read.some(pattern => pattern.test(text))
+  const expressions = patterns.map(pattern => new RegExp(pattern, 'iu'))
+  return text => !expressions.some(pattern => pattern.test(text))
 }

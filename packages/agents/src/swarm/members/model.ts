@@ -167,8 +167,8 @@ function writeSystem(rows: readonly SwarmMessage[], rules: readonly string[] = [
   return { role: 'system', content: [...instructions, ...rules].filter(Boolean).join('\n\n') }
 }
 
-function writeReceived({ message, images = [], ...details }: ReceivedTurn, before = ''): ChatMessage {
-  const text = [before.trim(), formatReceivedMessage(message, details)].filter(Boolean).join('\n\n')
+function writeReceived({ message, images = [], ...details }: ReceivedTurn, precedingText = ''): ChatMessage {
+  const text = [precedingText.trim(), formatReceivedMessage(message, details)].filter(Boolean).join('\n\n')
   return { role: 'user', content: images.length > 0 ? [{ type: 'text', text }, ...images] : text }
 }
 
