@@ -211,7 +211,7 @@ export type {
 export { minObjectBytes as leastObjectBytes } from './system/object-store.ts'
 export type { MailEnvelope, SubmitMail } from './system/submit-mail.ts'
 export type { DnsResolver, System } from './system/system.ts'
-export { toConfigured } from './system/system.ts'
+export { openConfiguredOrigins, toConfigured } from './system/system.ts'
 export type {
   AgentFault,
   EntryChange,

@@ -9,11 +9,12 @@ type FetchFunctions = Pick<System, 'fetch' | 'openStream'>
 
 /** Replaces every fetch of a system with one that serves the gateway's own addresses locally. */
 export function localizeFetches(system: GatewaySystem, deps: LocalFetchDeps): GatewaySystem {
-  const { configured = system, push } = system
+  const { configured = system, configuredFor, push } = system
   return {
     ...system,
     ...openLocalFetch(system, deps),
     configured: openLocalFetch(configured, deps),
+    ...(configuredFor && { configuredFor: origins => openLocalFetch(configuredFor(origins), deps) }),
     ...(push && { push: { ...push, fetch: openLocalFetch({ fetch: push.fetch }, deps).fetch } }),
   }
 }

@@ -17,7 +17,8 @@ test('a private origin is open only for the addresses that its list names', asyn
   const network = { allow_private: [own], allow_private_push: [receiver], loopback: {} }
   const system = createSystem({ origin: 'https://agents.test', network }, { log: noLog, slices: [] })
   onTestFinished(() => system.close())
-  const { fetch, openStream, configured, push, fetchFor } = system
+  const { fetch, openStream, configured, configuredFor, push, fetchFor } = system
+  const named = configuredFor?.([own, receiver])
   const ways = {
     fetch,
     openStream: openStream ?? fetch,
@@ -25,7 +26,10 @@ test('a private origin is open only for the addresses that its list names', asyn
     configuredStream: configured?.openStream ?? fetch,
     push: push?.fetch ?? fetch,
     checkPush: async (url: string) => push?.checkUrl(url),
-    named: fetchFor('http://127.0.0.1:1'),
+    named: named?.fetch ?? fetch,
+    namedStream: named?.openStream ?? fetch,
+    unnamed: configuredFor?.(['http://127.0.0.1:1']).fetch ?? fetch,
+    fetchFor: fetchFor(receiver),
   }
   const reach = async (way: (url: string) => Promise<unknown>) =>
     Promise.all(
@@ -45,5 +49,8 @@ test('a private origin is open only for the addresses that its list names', asyn
     push: [false, true],
     checkPush: [false, true],
     named: [true, false],
+    namedStream: [true, false],
+    unnamed: [false, false],
+    fetchFor: [false, true],
   })
 })

@@ -11,7 +11,8 @@ import { softwareVersion } from './version.ts'
 
 export interface GatewaySystem extends System {
   /**
-   * Returns a guarded fetch that may also reach this one origin, for a destination in the configuration such as a webhook agent or a model.
+   * Returns a guarded fetch that may also reach this one origin and no other opened one, for a destination in the configuration such as a webhook
+   * agent or a model.
    */
   fetchFor(origin: string): GuardedFetch & { readonly openStream: OpenStream }
   close(): void
@@ -45,11 +46,15 @@ export function createSystem(
     fetch,
     openStream: fetch.openStream,
     configured: { fetch: configured, openStream: configured.openStream },
+    configuredFor(origins) {
+      const fetch = openFetch(allow_private.filter(origin => origins.includes(origin)))
+      return { fetch, openStream: fetch.openStream }
+    },
     push: {
       fetch: openFetch(allow_private_push),
       checkUrl: url => checkFetchUrl(url, { allowPrivate: allow_private_push, loopback }),
     },
-    fetchFor: origin => openFetch([...allow_private, origin]),
+    fetchFor: origin => openFetch([origin]),
     resolveDns: createResolver(dns),
     submitMail: submitter ?? refuseToSubmit,
     now,

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { waitUntil } from '../peers/eventually.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'
@@ -83,4 +83,82 @@ test('an agent cannot read a peer’s file at an address that allow_private open
 test('the gateway reaches a configured agent at an address that allow_private opened', async () => {
   await send(await open(own => ({ allow_private: [own] })), 'front', {})
   expect(queries).toContain('GET /card')
+})
+
+describe('a peer of the configuration cannot name an address that allow_private opened for another use:', () => {
+  /** Opens a peer at an address that allow_private opens too, which answers these paths. */
+  async function openPeer(answers: (own: string) => Readonly<Record<string, object>>) {
+    let own = ''
+    const peer = createServer((request, response) => {
+      const answer = answers(own)[request.url ?? '']
+      if (request.url === '/file') response.writeHead(302, { location: `${origin}/secret` }).end()
+      else if (answer) response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+      else response.writeHead(404).end()
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void peer.close())
+    await once(peer, 'listening')
+    const { port } = peer.address() as AddressInfo
+    own = `http://127.0.0.1:${port}`
+    return { own, port }
+  }
+
+  async function ask(agent: object, opened: readonly string[], hosts: Readonly<Record<string, number>> = {}) {
+    gateway = await openTestGateway(({ network: { dns, loopback } }) => ({
+      network: { dns, loopback: { ...loopback, ...hosts }, allow_private: opened },
+      a2a: { auth: { api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }] } },
+      agents: { front: agent },
+    }))
+    return JSON.stringify(await send(gateway, 'front', {}))
+  }
+
+  const cardOf = (own: string, members: object = {}) => ({
+    name: 'peer',
+    supportedInterfaces: [{ url: `${own}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+    ...members,
+  })
+
+  test('the token endpoint of its card', async () => {
+    const flows = { clientCredentials: { tokenUrl: `${origin}/admin/users/1/delete`, scopes: {} } }
+    const securitySchemes = { o: { oauth2SecurityScheme: { flows } } }
+    const { own } = await openPeer(own => ({
+      '/card': cardOf(own, { securitySchemes, securityRequirements: [{ schemes: { o: {} } }] }),
+    }))
+    const oauth2 = { client_id: 'client', client_secret: 'the-secret-of-the-client' }
+    await ask({ use: 'a2a', card: `${own}/card`, oauth2 }, [own, origin])
+    expect(connections).toBe(0)
+  })
+
+  test('the token endpoint of its card at its own origin stays open', async () => {
+    const { own } = await openPeer(own => {
+      const flows = { clientCredentials: { tokenUrl: `${own}/token`, scopes: {} } }
+      const members = { securitySchemes: { o: { oauth2SecurityScheme: { flows } } } }
+      const message = { messageId: randomUUID(), role: 'ROLE_AGENT', parts: [{ text: 'it has answered' }] }
+      return {
+        '/card': cardOf(own, { ...members, securityRequirements: [{ schemes: { o: {} } }] }),
+        '/token': { access_token: 'token' },
+        '/a2a': { jsonrpc: '2.0', id: 1, result: { message } },
+      }
+    })
+    const oauth2 = { client_id: 'client', client_secret: 'the-secret-of-the-client' }
+    expect(await ask({ use: 'a2a', card: `${own}/card`, oauth2 }, [own])).toContain('it has answered')
+  })
+
+  test('the card that its WebFinger names', async () => {
+    const secure = origin.replace('http:', 'https:')
+    const link = { rel: 'https://mentionable.dev/ns/rel/agent-card', href: `${secure}/card` }
+    const subject = 'acct:bot@webfinger.test'
+    const path = `/.well-known/webfinger?resource=${encodeURIComponent(subject)}`
+    const { port } = await openPeer(() => ({ [path]: { subject, links: [link] } }))
+    await ask({ use: 'a2a', address: '@bot@webfinger.test' }, [secure], { 'webfinger.test': port })
+    expect(connections).toBe(0)
+  })
+
+  test('the target of a redirect from its file', async () => {
+    const { own } = await openPeer(own => ({
+      '/hook': { parts: [{ kind: 'file', bytes_ref: { kind: 'url', url: `${own}/file` } }] },
+    }))
+    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+    await ask({ use: 'webhook', url: `${own}/hook`, secret }, [own, origin])
+    expect(connections).toBe(0)
+  })
 })

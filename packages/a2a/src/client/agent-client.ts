@@ -1,7 +1,14 @@
 // Calls agents elsewhere over A2A.
 import { hash } from 'node:crypto'
 import type { AgentChain, Part, System, Unavailable } from '@postern/message'
-import { canonicalizeJson, nextHop, randomHex, toConfigured, toWellFormed } from '@postern/message'
+import {
+  canonicalizeJson,
+  nextHop,
+  openConfiguredOrigins,
+  parseAddress,
+  randomHex,
+  toWellFormed,
+} from '@postern/message'
 import type { AgentCallAnswer, AgentCallOptions, CallAgent, LookupStore } from '@postern/pipeline'
 import type { A2aConfig } from '../config.ts'
 import type { WirePart } from '../format/wire.ts'
@@ -27,14 +34,25 @@ export function createAgentCaller(options: A2aClientDeps): CallAgent {
   const { system: anySystem, store, origin } = options
   const { client, limits } = options.config
   const signToken = createTokenSigner(createOwnKeyRing(options), options, anySystem)
-  // The rules for configured addresses apply to configured peers only, because a peer may have chosen the address of any other call.
-  const [callers, configuredCallers] = [anySystem, toConfigured(anySystem)].map(system =>
-    openWays({ ...options, system }, signToken),
-  ) as [CallWays, CallWays]
+  const callers = openWays(options, signToken)
+  const configuredCallers = new Map<string, CallWays>()
+  /**
+   * Returns the ways to call a peer of the configuration. Private addresses are open at the origin of its address and at the allowed origins, because
+   * the peer names all others.
+   */
+  function openConfiguredWays(address: string): CallWays {
+    const origin = originOf(address)
+    const openedWays = configuredCallers.get(origin)
+    if (openedWays) return openedWays
+    const system = openConfiguredOrigins(anySystem, [origin, ...client.allowed_origins])
+    const ways = openWays({ ...options, system }, signToken)
+    configuredCallers.set(origin, ways)
+    return ways
+  }
 
   async function callWithin(address: string, parts: readonly Part[], options: CallWithin): Promise<AgentCallAnswer> {
     const { signal, taskId, traceparent, timeoutMs, peer, onPiece, onSend } = options
-    const { system, findAgent, credentialsFor } = peer ? configuredCallers : callers
+    const { system, findAgent, credentialsFor } = peer ? openConfiguredWays(address) : callers
     const { to, card, signedBy } = await findAgent(address, signal)
     const files = parts.filter(part => takesBytes(part, to))
     const bytesByDigest = files.length > 0 ? await readKnownBytes(store, files, maxSentBytes) : undefined
@@ -89,6 +107,11 @@ function openWays({ config, system, store }: A2aClientDeps, signToken: ReturnTyp
   const tokens = createClientTokens(system)
   const credentialsFor = createPeerCredentials(config.client.peers, { signToken, tokens })
   return { system, findAgent: createCardCache({ config, system, store }), credentialsFor }
+}
+
+/** Returns the origin that a card's URL or an address names. @throws Rejection `malformed` */
+function originOf(address: string): string {
+  return /^https?:\/\//i.test(address) ? new URL(address).origin : `https://${parseAddress(address).domain}`
 }
 
 /** Records the progress of each attempt of a call. */
@@ -159,7 +182,7 @@ function deriveMessageId(
 
 export interface A2aClientDeps {
   readonly config: A2aConfig
-  readonly system: Pick<System, 'fetch' | 'openStream' | 'configured' | 'now' | 'randomBytes' | 'sleep' | 'log'>
+  readonly system: Pick<System, 'fetch' | 'openStream' | 'configuredFor' | 'now' | 'randomBytes' | 'sleep' | 'log'>
   readonly store: Pick<LookupStore, 'secret' | 'hasSecret' | 'findBlob'>
   /** The issuer of our tokens: the https origin of this gateway without a slash at the end. */
   readonly origin: string

@@ -23,6 +23,17 @@ export function toConfigured<Network extends Pick<System, 'fetch' | 'configured'
   return system.configured ? { ...system, ...system.configured } : system
 }
 
+/**
+ * Returns the same system, in which `fetch` and `openStream` reach no other opened origins than these. It suits calls in which a peer names some
+ * of the addresses.
+ */
+export function openConfiguredOrigins<Network extends Pick<System, 'fetch' | 'configuredFor'>>(
+  system: Network,
+  origins: readonly string[],
+): Network {
+  return { ...system, ...system.configuredFor?.(origins) }
+}
+
 /** Everything outside the process. Nothing else in the gateway uses the network, the clock or random numbers. */
 export interface System {
   /** Fetches from public addresses only, because peers choose many of them. */
@@ -32,6 +43,11 @@ export interface System {
    * `fetch` and `openStream` are used.
    */
   readonly configured?: ConfiguredNetwork | undefined
+  /**
+   * Returns functions like `configured` for which only these of the opened origins are open, even behind redirects. If it is absent, `fetch` and
+   * `openStream` are used.
+   */
+  configuredFor?(origins: readonly string[]): ConfiguredNetwork
   /** The functions for receivers of push notifications. If it is absent, `fetch` is used. */
   readonly push?: PushNetwork | undefined
   /** Opens streamed answers; absent if nothing can be streamed from outside. */

@@ -6,7 +6,7 @@ import type { ShownDocument } from './recorded-answer.ts'
 import { describeAnswer, describeFetchFailure, findShown } from './recorded-answer.ts'
 
 /** The members of a system whose answers are recorded. */
-type RecordedSystem = Pick<System, 'fetch' | 'configured' | 'resolveDns'>
+type RecordedSystem = Pick<System, 'fetch' | 'configured' | 'configuredFor' | 'resolveDns'>
 
 type NoteLookup = Pick<ReplayStore, 'noteLookup'>
 
@@ -15,7 +15,7 @@ export function recordFetches<Outer extends RecordedSystem & Pick<System, 'now'>
   system: Outer,
   store: NoteLookup,
 ): Outer {
-  const { fetch, configured, resolveDns, now } = system
+  const { fetch, configured, configuredFor, resolveDns, now } = system
   const note = (key: string, answer: Json | undefined, document: ShownDocument = {}) => {
     if (answer !== undefined) store.noteLookup({ key, at: now(), answer, ...document })
   }
@@ -40,11 +40,16 @@ export function recordFetches<Outer extends RecordedSystem & Pick<System, 'now'>
       const key = fetchKeyOf(url, request)
       return key === undefined ? fetch(url, request) : fetchAndRecord(fetch, key, url, request)
     }
+  const recordNetwork = <Network extends Pick<System, 'fetch'>>(network: Network): Network => ({
+    ...network,
+    fetch: recordEach(network.fetch),
+  })
 
   return {
     ...system,
     fetch: recordEach(fetch),
-    ...(configured && { configured: { ...configured, fetch: recordEach(configured.fetch) } }),
+    ...(configured && { configured: recordNetwork(configured) }),
+    ...(configuredFor && { configuredFor: (origins: readonly string[]) => recordNetwork(configuredFor(origins)) }),
     resolveDns: async (name, type) => {
       const key = dnsKeyOf(name, type)
       try {
