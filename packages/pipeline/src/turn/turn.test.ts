@@ -74,7 +74,7 @@ describe('workTurn()', () => {
 
   test('keeps a thousand characters of an error that has millions', async () => {
     const error = vi.fn()
-    const system = createQuietSystem({ log: { ...quietLog, error } })
+    const system = createQuietSystem({ log: { ...noLog, error } })
     const answer = await answerTo(() => Promise.reject(new Error('x'.repeat(5_000_000))), { system })
     expect(answer?.error).toBe(`${'x'.repeat(1_000)} …`)
     const [{ err }] = error.mock.calls[0] as [{ err: Error }]
