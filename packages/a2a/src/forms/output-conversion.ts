@@ -22,7 +22,7 @@ const toPlainText = (text: string): WirePart => ({ text, mediaType: 'text/plain'
 const markdown = (text: string): WirePart => ({ text, mediaType: 'text/markdown' })
 const html = (text: string): WirePart => ({ text, mediaType: 'text/html' })
 
-/** The conversions of a text by its media type, the closest one first. */
+/** The conversions of a text by its media type, the closest one first. Data is the text of its JSON. */
 const conversionsByType: Readonly<Record<string, readonly (readonly [mediaType: string, convert: Convert])[]>> = {
   'text/markdown': [
     ['text/html', text => html(markdownToMailHtml(text))],
@@ -38,6 +38,19 @@ const conversionsByType: Readonly<Record<string, readonly (readonly [mediaType: 
     ['text/html', text => html(`<p>${escapeHtml(text).replaceAll('\n', '<br>')}</p>`)],
     ['application/json', readJson],
   ],
+  'application/json': [
+    ['text/plain', toPlainText],
+    ['text/markdown', text => markdown(`\`\`\`json\n${text}\n\`\`\``)],
+    ['text/html', text => html(`<pre><code>${escapeHtml(text)}</code></pre>`)],
+  ],
+}
+
+/** Reads the text of a part with its media type. Returns undefined for files, and for data that only programs read, such as calls of tools. */
+function readContent({ text, data, metadata, ...part }: WirePart): { type: string; text: string } | undefined {
+  if (text !== undefined) return { type: mediaTypeOf({ ...part, text }), text }
+  const { kind = 'artifact' } = (metadata?.mentionable ?? {}) as { readonly kind?: unknown }
+  if (data === undefined || kind !== 'artifact') return undefined
+  return { type: 'application/json', text: JSON.stringify(data, null, 2) }
 }
 
 /** Reads a text that is one JSON object or array. */
@@ -54,16 +67,22 @@ export function chooseOutputConversion(acceptedModes: readonly string[] = []): O
   const accepts = (type: string) =>
     modes.some(mode => [type, `${type.split('/')[0]}/*`, type.split('/')[0], '*/*', '*'].includes(mode))
   const conversionsOf = (part: WirePart) => {
-    if (part.text === undefined || accepts(mediaTypeOf(part))) return []
-    return (conversionsByType[mediaTypeOf(part)] ?? []).filter(([type]) => accepts(type))
+    const content = readContent(part)
+    if (!content || accepts(content.type) || accepts(mediaTypeOf(part))) return []
+    const conversions = (conversionsByType[content.type] ?? []).filter(([type]) => accepts(type))
+    return conversions.map(
+      ([, convert]) =>
+        () =>
+          convert(content.text),
+    )
   }
   return {
     changes: part => conversionsOf(part).length > 0,
     convertParts: parts =>
       parts.map(part => {
-        for (const [, convert] of conversionsOf(part)) {
-          const { text: _, mediaType: __, ...otherMembers } = part
-          const convertedText = convert(part.text ?? '')
+        for (const convert of conversionsOf(part)) {
+          const { text: _, data: __, mediaType: ___, ...otherMembers } = part
+          const convertedText = convert()
           if (convertedText) return { ...otherMembers, ...convertedText }
         }
         return part

@@ -1,5 +1,6 @@
 import type { Agent } from '@postern/pipeline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { chooseOutputConversion } from '../../src/forms/output-conversion.ts'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
 import { openStream } from '../setup/sse.ts'
@@ -14,10 +15,17 @@ const answers: Readonly<
   json: ['text/plain', '{"open": ["daily"]}'],
 }
 
+const dataJson = '{\n  "open": [\n    "<daily>"\n  ]\n}'
+
 const agent: Agent = {
   async *handle({ parts }) {
     const text = joinTextParts(parts)
     const [mime, content] = answers[text] ?? answers.markdown ?? ['text/plain', '']
+    if (text === 'data') return yield { kind: 'artifact', data: { open: ['<daily>'] } } as never
+    if (text === 'call') {
+      yield { kind: 'tool_call', id: '1', name: 'look', args: {}, result: 1 }
+      return yield 'done'
+    }
     if (text !== 'pieces') return yield { kind: 'text', mime, content }
     for (const piece of ['Open **da', 'ily**']) {
       yield { kind: 'text', mime: 'text/markdown', content: piece }
@@ -50,6 +58,9 @@ describe('an answer has a form that the client accepts', () => {
     ['markdown', ['text/html'], { text: expect.stringContaining('<strong>daily</strong>'), mediaType: 'text/html' }],
     ['json', ['application/json'], { data: { open: ['daily'] }, mediaType: 'application/json' }],
     ['plain', ['text/markdown'], { text: 'a \\* b \\<c\\>', mediaType: 'text/markdown' }],
+    ['data', ['text/plain'], { text: dataJson, mediaType: 'text/plain' }],
+    ['data', ['text/markdown'], { text: `\`\`\`json\n${dataJson}\n\`\`\``, mediaType: 'text/markdown' }],
+    ['data', ['text/plain', 'application/json'], { data: { open: ['<daily>'] }, mediaType: 'application/json' }],
     // Parts that the client accepts stay the same, and so do parts that have no other form.
     ['markdown', ['text/plain', 'text/markdown'], { text: markdown, mediaType: 'text/markdown' }],
     ['markdown', ['text'], { text: markdown, mediaType: 'text/markdown' }],
@@ -58,6 +69,16 @@ describe('an answer has a form that the client accepts', () => {
     ['plain', ['application/json'], { text: 'a * b <c>', mediaType: 'text/plain' }],
   ])('%s for %j', async (text, modes, part) => {
     expect((await requestText(text, modes)).artifacts[0].parts).toEqual([part])
+  })
+
+  test('data for a client that shows HTML', () => {
+    const parts = chooseOutputConversion(['text/html'])?.convertParts([{ data: '<b>', mediaType: 'application/json' }])
+    expect(parts).toEqual([{ text: '<pre><code>&quot;&lt;b&gt;&quot;</code></pre>', mediaType: 'text/html' }])
+  })
+
+  test('except for data of programs, such as calls of tools', async () => {
+    const { artifacts } = await requestText('call', ['text/plain'])
+    expect(artifacts[0].parts).toContainEqual(expect.objectContaining({ data: expect.anything() }))
   })
 
   test('if the client asks for the task later', async () => {
