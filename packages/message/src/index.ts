@@ -4,6 +4,7 @@ export { canonicalizeJson, hashCanonicalJson } from './format/canonical-json.ts'
 export { isConfigFault, listConfigFaults } from './format/config-fault.ts'
 export type { FieldViolation, RejectionCode, RejectionOptions } from './format/errors.ts'
 export {
+  boundRetryAfter,
   ConfigError,
   InvalidAnswer,
   KeyNotMade,

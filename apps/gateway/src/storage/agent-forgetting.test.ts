@@ -90,7 +90,7 @@ test('a forget() that throws at once leaves no promise without a handler', async
 })
 
 test.each([1e14, 3 * 86_400, Number.NaN])(
-  'a call is repeated within six hours, although forget() asks for %d s',
+  'the gateway repeats a call within six hours, although forget() asks for %d s',
   async retryAfter => {
     const forget = vi.fn(() => Promise.reject(new Unavailable('later', { retryAfter })))
     const { plan, begin, forgetting } = await openWatch({ desk: forget })

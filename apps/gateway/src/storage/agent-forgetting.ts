@@ -1,7 +1,7 @@
 // Calls agents with memories of their own until each of them has forgotten a person.
 import type { AgentDeps } from '@postern/agents'
 import type { Json, Log, System } from '@postern/message'
-import { bindLog, makeId, Unavailable } from '@postern/message'
+import { bindLog, boundRetryAfter, makeId, Unavailable } from '@postern/message'
 import type { AgentOutcome, PendingForget } from '@postern/operator'
 import type { Channel, ForgottenPerson, PersonMessagesRequest } from '@postern/pipeline'
 import { listForgotten } from '@postern/pipeline'
@@ -223,7 +223,8 @@ async function forget({ agent, forgotten }: PlannedCall, { id, signal, log, agen
 function describeFailed(planned: PlannedCall, error: unknown, now: number): PlannedCall {
   const failures = planned.failures + 1
   const pauseMs = Math.min(maxRetryMs, minRetryMs * 2 ** Math.min(20, planned.failures))
-  const askedMs = error instanceof Unavailable && error.retryAfter !== undefined ? error.retryAfter * 1_000 : undefined
+  const asked = error instanceof Unavailable ? boundRetryAfter(error.retryAfter) : undefined
+  const askedMs = asked === undefined ? undefined : asked * 1_000
   const reason = error instanceof Error ? error.message : String(error)
   return {
     ...planned,

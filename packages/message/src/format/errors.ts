@@ -20,8 +20,11 @@ export type RejectionCode = (typeof rejectionCodes)[number]
 /** The longest wait that anybody may ask for, seconds. */
 export const maxRetryAfterSeconds = 7 * 86_400
 
-/** Returns a wait that can be kept, seconds: at most a week, and undefined if it is no time. Authors of agents and other servers name it. */
-function boundRetryAfter(seconds: unknown): number | undefined {
+/**
+ * Returns a wait that can be kept, seconds: at most a week, and undefined if it is no time. Authors of agents name it, also in copies of these
+ * classes that do not bound it.
+ */
+export function boundRetryAfter(seconds: unknown): number | undefined {
   if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds < 0) return undefined
   return Math.min(seconds, maxRetryAfterSeconds)
 }

@@ -72,6 +72,14 @@ describe('settleFailedAttempt()', () => {
     expect(dueAfter({ error: new Unavailable('Busy', { retryAfter: 600 }) })).toBe(600_000)
   })
 
+  test.each([Number.NaN, Number.NEGATIVE_INFINITY, 1e14])(
+    'bounds the wait %d of an error from another copy of the class',
+    retryAfter => {
+      const error = Object.assign(new Error('Busy'), { name: 'Unavailable', code: 'unavailable', retryAfter })
+      expect(dueAfter({ error })).toBeLessThanOrEqual(604_800_000)
+    },
+  )
+
   test('honours a Retry-After of at least a second, and uses growing delays from the eleventh attempt on', () => {
     const busy = (retryAfter: number) => new Unavailable('Busy', { retryAfter })
     expect([3, 0.01, 0].map(retryAfter => dueAfter({ error: busy(retryAfter), attempt: 10 }))).toEqual([

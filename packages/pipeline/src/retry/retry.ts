@@ -1,7 +1,7 @@
 // Decides when a failed turn or delivery is tried again.
 
 import type { DeliveryReason } from '@postern/message'
-import { Unavailable, Undeliverable } from '@postern/message'
+import { boundRetryAfter, Unavailable, Undeliverable } from '@postern/message'
 import type { Settlement } from '../ports/records/work/settlement.ts'
 import type { RetryPolicy } from '../ports/turn/retry-policy.ts'
 import { describeFailure } from './describe-failure.ts'
@@ -82,7 +82,8 @@ function computeRetryDelay(
 ): number {
   const delayMs = Math.min(maxDelayMs, initialDelayMs * 2 ** (attempt - 1))
   const backoff = delayMs * (0.5 + random / 2)
-  if (!(error instanceof Unavailable) || error.retryAfter === undefined) return backoff
-  const retryAfterMs = Math.max(minRetryAfterMs, error.retryAfter * 1000)
+  const retryAfter = error instanceof Unavailable ? boundRetryAfter(error.retryAfter) : undefined
+  if (retryAfter === undefined) return backoff
+  const retryAfterMs = Math.max(minRetryAfterMs, retryAfter * 1000)
   return attempt > maxHonoredRetryAfter ? Math.max(retryAfterMs, backoff) : retryAfterMs
 }
