@@ -1,3 +1,4 @@
+// Runs a Fedify bot as its manual builds one, which verifies every delivery with Fedify's own code.
 import { createServer } from 'node:http'
 import type { DocumentLoader, Federation } from '@fedify/fedify'
 import { createFederation, generateCryptoKeyPair, getDocumentLoader, MemoryKvStore } from '@fedify/fedify'
@@ -5,7 +6,6 @@ import { Accept, type Activity, Create, Endpoints, Service } from '@fedify/vocab
 import { getRequestListener } from '@hono/node-server'
 import { listenOnFreePort } from '../src/servers/loopback.ts'
 
-/** A bot as Fedify's manual builds one. It verifies every delivery with Fedify's own code, and accepts only valid ones. */
 export interface FedifyBot {
   readonly port: number
   readonly federation: Federation<void>

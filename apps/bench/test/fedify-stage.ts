@@ -1,3 +1,4 @@
+// Runs a gateway and a Fedify bot in one small network.
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +20,6 @@ export const fedifyAgent = new URL(`${fedifyOrigin}/agents/echo`)
 export const inbox = new URL(`${fedifyOrigin}/agents/echo/inbox`)
 export const keyId = new URL(`${botOrigin}/users/bot#main-key`)
 
-/** The whole gateway and a Fedify bot in one small network. */
 export interface FedifyStage {
   readonly simulation: Simulation
   readonly bot: FedifyBot

@@ -1,3 +1,4 @@
+// Runs the example connector beside a gateway, and logs visitors in to its chat rooms.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

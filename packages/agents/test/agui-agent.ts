@@ -1,3 +1,4 @@
+// Opens an `agui` agent whose server answers from a script.
 import type { Json, NormalizedMessage, PartialResponse } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 import { collectAnswer } from '@postern/pipeline'

@@ -1,3 +1,4 @@
+// Runs an AG-UI server on loopback that answers from a script.
 import type { Complete, ModelReply } from './model-server.ts'
 import { openModelServer } from './model-server.ts'
 
@@ -14,7 +15,6 @@ export interface RunInput {
 
 type Answer = (input: RunInput, index: number) => ModelReply
 
-/** Opens an AG-UI server on loopback that answers from a script. */
 export async function openAguiServer(answer: Answer) {
   const complete: Complete = ({ body }, index) => answer(body as unknown as RunInput, index)
   const { baseUrl, requests, ...server } = await openModelServer(complete)

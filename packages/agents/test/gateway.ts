@@ -1,3 +1,4 @@
+// Opens the agents of a configuration with the real clock and network.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createGuardedFetch } from '@postern/http'

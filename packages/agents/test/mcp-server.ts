@@ -1,9 +1,9 @@
+// Starts the official MCP server that demonstrates every feature.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { findFreePort } from '@postern/testing/free-port'
 
-/** The official MCP server that demonstrates every feature. */
 export const everything = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
 
 /** The command with which a gateway starts this server. */

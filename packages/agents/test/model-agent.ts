@@ -1,3 +1,4 @@
+// Opens an `openai` agent whose model answers from a script.
 import type { NormalizedMessage, PartialResponse } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 import { collectAnswer } from '@postern/pipeline'

@@ -1,3 +1,4 @@
+// Runs a server of the OpenAI protocol on loopback, and records its requests.
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'

@@ -1,3 +1,4 @@
+// Opens a store with messages of Alice, and runs agents on its turns.
 import { noLog } from '@postern/message'
 import type { Intake, PlannedDelivery, RetryPolicy, RunningAgent, Store, Turn, TurnContext } from '@postern/pipeline'
 import { createSlidingWindowPolicy, workTurn } from '@postern/pipeline'

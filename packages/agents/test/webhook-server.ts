@@ -1,3 +1,4 @@
+// Runs a webhook server on loopback, and records its requests.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

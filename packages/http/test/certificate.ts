@@ -1,3 +1,4 @@
+// Creates self-signed certificates (RFC 5280) for tests of TLS.
 import { generateKeyPairSync, sign } from 'node:crypto'
 
 /** A self-signed certificate (RFC 5280) for one DNS name, made on the spot; valid from 2020 to 2049. */

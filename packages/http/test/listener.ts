@@ -1,9 +1,9 @@
+// Runs an HTTP server on loopback that counts requests and connections.
 import type { Server as HttpServer, IncomingMessage, RequestListener } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer as createTcpServer } from 'node:net'
 
-/** A real server on loopback that counts what reaches it. */
 export interface TestListener {
   readonly port: number
   readonly requests: readonly IncomingMessage[]

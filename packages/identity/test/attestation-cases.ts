@@ -1,3 +1,4 @@
+// Lists cases of signed and unsigned attestations, with their expected results.
 import type { EvidenceCode } from '@postern/pipeline'
 import { signAttestation, writeConnectorCard } from '../src/index.ts'
 import type { EvidenceCase, Members } from './fixtures.ts'

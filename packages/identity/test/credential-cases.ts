@@ -1,3 +1,4 @@
+// Lists cases of verifiable credentials, with their expected results.
 import type { EvidenceCode } from '@postern/pipeline'
 import { issuePlatformCredential, secureCredential, writeDidDocument } from '../src/index.ts'
 import type { EvidenceCase, Members } from './fixtures.ts'

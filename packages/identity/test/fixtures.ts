@@ -1,3 +1,4 @@
+// Defines the keys, hosts and message that the cases of evidence have in common.
 import { isoTime } from '@postern/message'
 import type { EvidenceCode } from '@postern/pipeline'
 import type { TrustedIssuer } from '../src/index.ts'

@@ -1,3 +1,4 @@
+// Opens an identity verifier with a store and served key documents.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createGuardedFetch } from '@postern/http'

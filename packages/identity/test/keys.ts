@@ -1,3 +1,4 @@
+// Creates Ed25519 keys that are the same in each run.
 import type { KeyObject } from 'node:crypto'
 import { createPrivateKey, createPublicKey, hash } from 'node:crypto'
 

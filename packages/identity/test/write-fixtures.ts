@@ -1,3 +1,4 @@
+// Writes the cases of evidence to `fixtures/identity`.
 import { writeFileSync } from 'node:fs'
 import { attestationCases, connectorCards } from './attestation-cases.ts'
 import { credentialCases, didDocuments } from './credential-cases.ts'

@@ -1,3 +1,4 @@
+// Builds messages and responses on which an agent acts.
 import type { ChannelName, OutgoingAction } from '@postern/message'
 import type { PublisherDeps } from '../src/actions/publisher.ts'
 import type { Addressing } from '../src/ports/channel/addressing.ts'

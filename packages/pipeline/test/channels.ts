@@ -1,3 +1,4 @@
+// Defines the address rules of two invented channels.
 import { parseAddress } from '@postern/message'
 import type { Channel } from '../src/ports/channel/channel.ts'
 import type { ChannelDescriptor, SpeakerRules } from '../src/ports/channel/channel-descriptor.ts'

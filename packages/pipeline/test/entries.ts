@@ -1,3 +1,4 @@
+// Builds the entries of threads.
 import type { HistoricalMessage, Part } from '@postern/message'
 import fc from 'fast-check'
 import type { Entry } from '../src/ports/records/transcript.ts'

@@ -1,3 +1,4 @@
+// Implements the store of a worker in memory, and records its calls.
 import { EventEmitter } from 'node:events'
 import type { NormalizedResponse } from '@postern/message'
 import { noLog } from '@postern/message'

@@ -1,3 +1,4 @@
+// Builds messages from Alice to the agent `echo`, and their proofs.
 import type { NormalizedMessage } from '@postern/message'
 import { mintTransportEvidence } from '@postern/message'
 

@@ -1,3 +1,4 @@
+// Runs turns of an agent on a store in memory.
 import { expect } from 'vitest'
 import { createSlidingWindowPolicy } from '../src/history/sliding-window.ts'
 import type { Agent } from '../src/ports/agent/agent.ts'

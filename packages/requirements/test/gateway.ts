@@ -1,3 +1,4 @@
+// Opens the pages of requirements on a real socket, with a store.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'

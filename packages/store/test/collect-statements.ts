@@ -1,3 +1,4 @@
+// Collects the SQL statements that a store prepares.
 import { DatabaseSync } from 'node:sqlite'
 import { sketchedChannels } from '@postern/testing'
 import { vi } from 'vitest'

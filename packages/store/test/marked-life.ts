@@ -1,3 +1,4 @@
+// Creates people whose data contains a mark, and searches for traces of it.
 import { hash } from 'node:crypto'
 import type { Part } from '@postern/message'
 import type { Answer, Blob, Intake, PersonIdentity, Turn } from '@postern/pipeline'

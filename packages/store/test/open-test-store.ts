@@ -1,3 +1,4 @@
+// Opens SQLite stores for tests, with a clock that the test sets.
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+// Builds random messages, edits, answers and posts.
 import { hash } from 'node:crypto'
 import type { ChannelName, Part } from '@postern/message'
 import { isoTime, subjectOf } from '@postern/message'

@@ -1,3 +1,4 @@
+// Drives a store with random steps of endpoints, workers, agents and people.
 import { LeaseLost, Rejection } from '@postern/message'
 import type { Delivery, Intake, PersonIdentity, PlannedAction, RequirementDecision, Turn } from '@postern/pipeline'
 import { sketchResponse } from '@postern/testing'

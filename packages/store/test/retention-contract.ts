@@ -1,3 +1,4 @@
+// Tests the deletion of old data on both engines.
 import { createHash } from 'node:crypto'
 import { isoTime } from '@postern/message'
 import type { Blob, Intake, StorageQuota } from '@postern/pipeline'

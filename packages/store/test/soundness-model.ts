@@ -1,3 +1,4 @@
+// Tests that the rows of a store stay consistent under random steps, on both engines.
 import { expect, test } from 'vitest'
 import type { SystemStore } from './random-system.ts'
 import { Randomness } from './random-system.ts'

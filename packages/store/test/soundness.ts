@@ -1,3 +1,4 @@
+// Lists queries for rows that must not exist, such as wrong totals.
 import { DatabaseSync } from 'node:sqlite'
 
 interface SoundnessCheck {

@@ -1,3 +1,4 @@
+// Creates consumers of queued work that end no work by themselves.
 import type { WorkConsumer } from '@postern/pipeline'
 
 interface TestConsumer<Work extends Ticket, Ticket> {

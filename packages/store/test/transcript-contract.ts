@@ -1,3 +1,4 @@
+// Tests that the transcript of a store behaves like the one in memory, on both engines.
 import { Rejection, Unavailable } from '@postern/message'
 import { sketchIntake, sketchResponse } from '@postern/testing'
 import { drawCount } from '@postern/testing/scale'

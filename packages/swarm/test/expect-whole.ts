@@ -1,3 +1,4 @@
+// Checks the members of an event of the bus.
 import { expect } from 'vitest'
 import type { BusEvent } from '../src/index.ts'
 

@@ -1,3 +1,4 @@
+// Creates a swarm in memory, with models that answer from a script and a clock that tests advance.
 import { createMemoryRecords, createMemoryTranscript, type SwarmMessage } from '@postern/transcript'
 import {
   type AgentSpec,
@@ -9,8 +10,6 @@ import {
   type SwarmTool,
   type SwarmToolContext,
 } from '../src/index.ts'
-
-// Creates a swarm in memory, with models that answer from a script and a clock that tests advance.
 
 type Script = (ModelAnswer | string | ((messages: readonly SwarmMessage[]) => ModelAnswer | Promise<ModelAnswer>))[]
 

@@ -1,3 +1,4 @@
+// Generates random messages of every format.
 import type { Json } from '@postern/message'
 import fc from 'fast-check'
 import { type FormatName, markerName, messageTypeNames, messageTypes, swarmRoles } from '../src/index.ts'

@@ -1,10 +1,10 @@
+// Asks a question in text, or refuses with HTML in its words.
 import type { NormalizedMessage, PartialResponse } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
 const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
 
-/** Asks in text, and refuses with HTML in its words. */
 export async function handle({ parts }: NormalizedMessage, { state }: AgentContext): Promise<PartialResponse> {
   const receivedText = plainTextOf(parts)
   if (receivedText.includes('dance')) {

@@ -1,9 +1,9 @@
+// Mentions other agents with `mentions`, or by repeating a text after the word "say".
 import type { NormalizedMessage, PartialResponse } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 
 const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
 
-/** Brings other agents in: with `mentions`, or, if it is asked to "say" something, by repeating that text. */
 export function handle({ parts }: NormalizedMessage): PartialResponse {
   const receivedText = plainTextOf(parts)
   const [, said] = /say (.*)/s.exec(receivedText) ?? []

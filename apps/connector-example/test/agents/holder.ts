@@ -1,10 +1,10 @@
+// Pauses in the middle of its answer until a message in another conversation asks it to continue.
 import type { NormalizedMessage } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentChunk } from '@postern/pipeline'
 
 let release: () => void = () => undefined
 
-/** Stops in the middle of its answer until a message in another conversation asks it to continue. */
 export async function* handle({ parts }: NormalizedMessage): AsyncIterable<AgentChunk> {
   if (plainTextOf(parts).includes('go on')) {
     release()

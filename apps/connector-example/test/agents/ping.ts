@@ -1,6 +1,6 @@
+// Mentions the other of two agents in every answer.
 import type { NormalizedMessage, PartialResponse } from '@postern/message'
 
-/** Mentions the other agent in every answer. */
 export function handle({ recipient }: NormalizedMessage): PartialResponse {
   return {
     parts: [{ kind: 'text', mime: 'text/plain', content: 'Your turn.' }],

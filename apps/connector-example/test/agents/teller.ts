@@ -1,8 +1,8 @@
+// Reports the text of a message, its proven sender, and how mentions travel.
 import type { NormalizedMessage } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 
-/** Reports the message, its proven sender, and how mentions travel. */
 export function handle({ parts, recipient_capabilities: capabilities }: NormalizedMessage, { identity }: AgentContext) {
   const identities = identity.list().map(({ subject, issuer, proof }) => `${subject} by ${issuer} (${proof.type})`)
   const { mention_relay: relay, agent_chain: chain } = capabilities

@@ -1,3 +1,4 @@
+// Runs gateways that die at a given step of a turn.
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { MessageSummary } from '@postern/pipeline'

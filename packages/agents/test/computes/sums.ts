@@ -1,3 +1,4 @@
+// Defines a shared compute that counts the items of a cart.
 import type { ComputeDefinition } from '../../src/index.ts'
 
 export const total: ComputeDefinition = {

@@ -1,3 +1,4 @@
+// Answers by the script that the text of a message names.
 import type { NormalizedMessage } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 

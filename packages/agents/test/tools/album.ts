@@ -1,3 +1,4 @@
+// Defines tools that return or attach files.
 import type { ToolContext } from '../../src/index.ts'
 
 const data_base64 = Buffer.alloc(300_000, 'report ').toString('base64')

@@ -1,3 +1,4 @@
+// Defines small tools, some of which fail, never end or return too much.
 import { createHash } from 'node:crypto'
 import type { ToolContext } from '../../src/index.ts'
 

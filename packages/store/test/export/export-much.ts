@@ -1,3 +1,4 @@
+// Exports a long thread as a program of its own, with the given path and number of entries.
 import { openSqliteStore } from '@postern/store'
 import { sketchedChannels } from '@postern/testing'
 import { exportThread } from '@postern/transcript'

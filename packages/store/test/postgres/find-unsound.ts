@@ -1,3 +1,4 @@
+// Runs the soundness checks on PostgreSQL.
 import { translateQuery } from '../../src/postgres/sql/translate-query.ts'
 import { checks } from '../soundness.ts'
 import type { FindUnsound } from '../soundness-model.ts'

@@ -1,3 +1,4 @@
+// Opens PostgreSQL stores for tests, each in a schema of its own.
 import { randomBytes } from 'node:crypto'
 import type { StoreUnderTest } from '@postern/testing'
 import { sketchedChannels } from '@postern/testing'

@@ -1,3 +1,4 @@
+// Runs statements on the PostgreSQL server of the tests.
 import pg from 'pg'
 
 /** The server that `npm run test:postgres` has started. */

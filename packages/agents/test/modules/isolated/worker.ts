@@ -1,10 +1,10 @@
+// Runs in isolation the action that the text of a message names.
 import { threadId } from 'node:worker_threads'
 import type { NormalizedMessage, Part } from '@postern/message'
 import type { AgentContext, ForgettingContext, ForgottenPerson } from '@postern/pipeline'
 
 const wordsOf = (parts: readonly Part[]) => parts.map(part => (part.kind === 'text' ? part.content : '')).join('')
 
-/** Runs the action that a test names. */
 export function handle(message: NormalizedMessage, context: AgentContext): unknown {
   const text = wordsOf(message.parts)
   const act = acts[text]
