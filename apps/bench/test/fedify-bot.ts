@@ -14,7 +14,7 @@ export interface FedifyBot {
   readonly keys: { readonly rsa: CryptoKeyPair; readonly ed25519: CryptoKeyPair }
   readonly loader: DocumentLoader
   /** The activities that passed Fedify's checks. */
-  readonly heard: readonly Activity[]
+  readonly verifiedActivities: readonly Activity[]
   /** Every request to its inbox, before any check. */
   readonly requests: readonly Request[]
   /** Waits for a matching activity. @throws Error after thirty seconds */
@@ -84,7 +84,7 @@ export async function openFedifyBot(
     actor: new URL(`${botOrigin}/users/bot`),
     keys,
     loader,
-    heard: activities,
+    verifiedActivities: activities,
     requests,
     close() {
       server.closeAllConnections()

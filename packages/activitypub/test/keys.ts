@@ -10,17 +10,17 @@ export interface TestKey {
 /** The number of names that have different keys. */
 const keysInTurn = 32
 
-const made = new Map<string, TestKey>()
+const keysByName = new Map<string, TestKey>()
 
 /** Returns the RSA key with a name. It is made once per test file, because making keys is the slowest step. */
 export function testKey(name: string, modulusLength = 2048): TestKey {
-  const testKey = made.get(name)
+  const testKey = keysByName.get(name)
   if (testKey) return testKey
-  const otherKeys = new Set([...made.values()].map(({ publicPem }) => publicPem))
+  const otherKeys = new Set([...keysByName.values()].map(({ publicPem }) => publicPem))
   let key = makeKey(modulusLength)
   // A process hands out a few keys in turn (`tools/reused-keys.ts`), so two names could get the same key.
   for (let tries = 0; otherKeys.has(key.publicPem) && tries < keysInTurn; tries += 1) key = makeKey(modulusLength)
-  made.set(name, key)
+  keysByName.set(name, key)
   return key
 }
 

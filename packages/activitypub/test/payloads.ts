@@ -143,10 +143,17 @@ function settleActor(peer: Peer, document: Document): PeerAccount {
   const key = testKey('somebody')
   const [listed] = [document.publicKey].flat() as Document[]
   const publicKey: Document = { ...listed, publicKeyPem: key.publicPem }
-  const shown = { ...document, publicKey }
-  peer.serve(id.replace(/\?.*/, ''), { body: shown })
+  const servedDocument = { ...document, publicKey }
+  peer.serve(id.replace(/\?.*/, ''), { body: servedDocument })
   const host = new URL(id).host
-  return { name: String(document.preferredUsername), host, id, keyId: String(publicKey.id), key, document: shown }
+  return {
+    name: String(document.preferredUsername),
+    host,
+    id,
+    keyId: String(publicKey.id),
+    key,
+    document: servedDocument,
+  }
 }
 
 /** Makes each host confirm its own names. */

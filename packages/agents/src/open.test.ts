@@ -190,9 +190,9 @@ describe('agentConfigSchema', () => {
       { use: 'webhook', url: 'https://peer.test/hook', secret: 's' },
     ]
     for (const config of configs) {
-      const once = agentConfigSchema.parse(config)
-      expect(agentConfigSchema.parse(once)).toEqual(once)
-      expect(once).toMatchObject(config)
+      const parsedConfig = agentConfigSchema.parse(config)
+      expect(agentConfigSchema.parse(parsedConfig)).toEqual(parsedConfig)
+      expect(parsedConfig).toMatchObject(config)
     }
   })
 

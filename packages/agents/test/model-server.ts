@@ -44,14 +44,14 @@ export interface ModelServer {
   readonly baseUrl: string
   readonly requests: readonly ModelRequest[]
   /** Resolves when an answer closes, such as when the client abandons one that has no end. */
-  readonly left: Promise<void>
+  readonly clientLeft: Promise<void>
   close(): Promise<void>
 }
 
 /** Opens an endpoint of chat completions on loopback that answers from a script. */
 export async function openModelServer(complete: Complete): Promise<ModelServer> {
   const requests: ModelRequest[] = []
-  const { promise: left, resolve: leave } = Promise.withResolvers<void>()
+  const { promise: clientLeft, resolve: leave } = Promise.withResolvers<void>()
   const server = createServer(async (request, response) => {
     response.once('close', leave)
     const text = await readText(request)
@@ -64,7 +64,7 @@ export async function openModelServer(complete: Complete): Promise<ModelServer> 
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     requests,
-    left,
+    clientLeft: clientLeft,
     close() {
       server.closeAllConnections()
       return new Promise(resolve => server.close(() => resolve()))

@@ -153,10 +153,10 @@ test.each(['drop', 'queue', 'concurrent'] as const)(
 
 describe('the adapter fetches a file', () => {
   const readFile = async (bytes_ref: object): Promise<Attachment | undefined> => {
-    const seen: Attachment[] = []
-    const { say } = openBot({ handle: async (_, { attachments }) => void seen.push(...attachments) })
+    const attachments: Attachment[] = []
+    const { say } = openBot({ handle: async (_, { attachments }) => void attachments.push(...attachments) })
     await say(ann, 'look', [{ kind: 'file', mime: 'text/plain', bytes_ref } as unknown as Part])
-    return seen[0]
+    return attachments[0]
   }
   const served = (path: string) => ({
     kind: 'content_addressed',
@@ -178,8 +178,8 @@ describe('the adapter fetches a file', () => {
   test('from no URL of a peer', async () => {
     const url = 'https://agents.test/attachments/file'
     expect(await readFile({ kind: 'url', url, foreign: true })).toEqual({ type: 'file', mimeType: 'text/plain', url })
-    for (const elsewhere of ['http://127.0.0.1:9/attachments/file', 'https://agents.test/operator/api']) {
-      expect(await readFile({ ...served('file'), url: elsewhere })).not.toHaveProperty('fetchData')
+    for (const foreignUrl of ['http://127.0.0.1:9/attachments/file', 'https://agents.test/operator/api']) {
+      expect(await readFile({ ...served('file'), url: foreignUrl })).not.toHaveProperty('fetchData')
     }
     expect(reads).toEqual([])
   })

@@ -453,9 +453,9 @@ test('the operator’s view contains no signature and no token', async () => {
     ['identity-evidence', 'pass', undefined],
     ['verifiable-credential', 'fail', 'invalid-signature'],
   ])
-  const shown = JSON.stringify([verdict, gateway.logged])
-  expect(shown).not.toContain(secret)
-  expect(shown).not.toContain(tampered.proof.proofValue)
+  const shownText = JSON.stringify([verdict, gateway.logged])
+  expect(shownText).not.toContain(secret)
+  expect(shownText).not.toContain(tampered.proof.proofValue)
   const { value } = attestation().proof as { readonly value: string }
-  expect(shown).not.toContain(value)
+  expect(shownText).not.toContain(value)
 })

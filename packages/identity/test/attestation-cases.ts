@@ -10,11 +10,11 @@ import {
   member,
   messageId,
   now,
+  omit,
   otherHost,
   otherKey,
   strangerHost,
   timeAt,
-  without,
 } from './fixtures.ts'
 
 const { privateKey, publicKey } = connectorKey
@@ -58,7 +58,7 @@ type Changes = Partial<Omit<Parameters<typeof signAttestation>[0], 'audience'>> 
 }
 
 const sign = (changes: Changes = {}, signingKey = signer) => signAttestation({ ...draft, ...changes }, signingKey)
-const during = (from: number, to: number) => sign({ issuedAt: now + from, lifetimeMs: to - from })
+const signFor = (from: number, to: number) => sign({ issuedAt: now + from, lifetimeMs: to - from })
 const attestation = sign()
 const { proof } = attestation
 /** Changes members of an attestation after it was signed. */
@@ -75,9 +75,9 @@ const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>>
     ['for this message', sign({ messageId })],
     ['for several agents, ours among them', sign({ audience: ['@echo@agents.test', audience] })],
     ['signed with the key before', sign({}, { privateKey: formerKey.privateKey, kid: 'k0' })],
-    ['ten minutes', during(-300_000, 300_000)],
-    ['from a minute ahead on', during(60_000, 300_000)],
-    ['to a minute ago, less a millisecond', during(-300_000, -59_999)],
+    ['ten minutes', signFor(-300_000, 300_000)],
+    ['from a minute ahead on', signFor(60_000, 300_000)],
+    ['to a minute ago, less a millisecond', signFor(-300_000, -59_999)],
     ['who acts for a member', sign({ assurance: 'delegated', onBehalfOf: ['slack:T123/U1'] })],
   ],
   'wrong-domain': [
@@ -85,9 +85,9 @@ const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>>
     ['for agents elsewhere', sign({ audience: ['@desk@elsewhere.test', 'agents.test'] })],
   ],
   'challenge-mismatch': [['for another message', sign({ messageId: 'another-message' })]],
-  expired: [['a minute ago', during(-300_000, -60_000)]],
-  'not-yet-valid': [['more than a minute ahead', during(60_001, 300_000)]],
-  'ttl-exceeded': [['a millisecond more than ten minutes', during(-300_000, 300_001)]],
+  expired: [['a minute ago', signFor(-300_000, -60_000)]],
+  'not-yet-valid': [['more than a minute ahead', signFor(60_001, 300_000)]],
+  'ttl-exceeded': [['a millisecond more than ten minutes', signFor(-300_000, 300_001)]],
   'invalid-signature': [
     ['another subject', tampered({ subject: 'slack:T123/ADMIN' })],
     ['a member more', tampered({ extra: true })],
@@ -111,12 +111,12 @@ const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>>
     ['one that nobody knows', { ...attestation, proof: { type: 'signed-attestation-v9' } }],
   ],
   malformed: [
-    ['no proof', without(attestation, 'proof')],
+    ['no proof', omit(attestation, 'proof')],
     ['a proof that is a text', { ...attestation, proof: 'trust me' }],
-    ['no audience', without(attestation, 'audience')],
-    ['no end', without(attestation, 'expires_at')],
-    ['no beginning', without(attestation, 'issued_at')],
-    ['an end before the beginning', during(10_000, -10_000)],
+    ['no audience', omit(attestation, 'audience')],
+    ['no end', omit(attestation, 'expires_at')],
+    ['no beginning', omit(attestation, 'issued_at')],
+    ['an end before the beginning', signFor(10_000, -10_000)],
     ['no algorithm', tamperedProof({ alg: 'none' })],
     ['a shared secret', tamperedProof({ alg: 'HS256' })],
     ['another canonical form', tamperedProof({ canonicalization: 'rdfc' })],

@@ -11,6 +11,7 @@ import {
   member,
   messageId,
   now,
+  omit,
   otherDid,
   otherHost,
   otherKey,
@@ -19,7 +20,6 @@ import {
   strangerDid,
   strangerHost,
   timeAt,
-  without,
 } from './fixtures.ts'
 
 const { privateKey, publicKey } = connectorKey
@@ -53,7 +53,7 @@ const draft = {
 
 const credential = issuePlatformCredential(draft, signer)
 const { proof: wholeProof, ...wholeDocument } = credential as Members & { readonly proof: Members }
-const wholeOptions = without(wholeProof, 'proofValue')
+const wholeOptions = omit(wholeProof, 'proofValue')
 const subjectOf = ({ credentialSubject }: Members) => credentialSubject as Members
 
 /** Signs a credential again after a change, so that only the change is invalid. */
@@ -64,7 +64,7 @@ function resign(document: Members, options: Members = {}): Members {
 const withDocument = (members: Members) => resign({ ...wholeDocument, ...members })
 const withSubject = (members: Members) => withDocument({ credentialSubject: { ...subjectOf(credential), ...members } })
 const withProof = (members: Members) => resign(wholeDocument, members)
-const during = (from: number, to: number) =>
+const signFor = (from: number, to: number) =>
   resign({ ...wholeDocument, validFrom: timeAt(from), validUntil: timeAt(to) }, { created: timeAt(Math.min(from, 0)) })
 
 /** Changes members of a credential after it was signed. */
@@ -92,9 +92,9 @@ const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>>
       ),
     ],
     ['an issuer with a path', issuePlatformCredential({ ...draft, issuer: pathDid }, signer)],
-    ['ten minutes', during(-300_000, 300_000)],
-    ['from a minute ahead on', during(60_000, 300_000)],
-    ['to a minute ago, less a millisecond', during(-300_000, -59_999)],
+    ['ten minutes', signFor(-300_000, 300_000)],
+    ['from a minute ahead on', signFor(60_000, 300_000)],
+    ['to a minute ago, less a millisecond', signFor(-300_000, -59_999)],
     ['times with another zone', withDocument({ validFrom: '2026-08-01T13:59:00+02:00' })],
     ['no time in the proof', resign(wholeDocument, { created: undefined })],
     ['a nonce in the proof', withProof({ nonce: 'n-1' })],
@@ -135,34 +135,34 @@ const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>>
     ['other capitals', withProof({ challenge: messageId.toUpperCase() })],
   ],
   expired: [
-    ['a minute ago', during(-300_000, -60_000)],
-    ['long ago', during(-900_000, -600_000)],
+    ['a minute ago', signFor(-300_000, -60_000)],
+    ['long ago', signFor(-900_000, -600_000)],
     ['the proof, though the document has not', withProof({ created: timeAt(-200_000), expires: timeAt(-60_000) })],
   ],
   'not-yet-valid': [
-    ['more than a minute ahead', during(60_001, 300_000)],
+    ['more than a minute ahead', signFor(60_001, 300_000)],
     ['a proof of tomorrow', withProof({ created: timeAt(86_400_000) })],
   ],
   'ttl-exceeded': [
-    ['a millisecond more than ten minutes', during(-300_000, 300_001)],
-    ['a year', during(-1_000, 31_536_000_000)],
+    ['a millisecond more than ten minutes', signFor(-300_000, 300_001)],
+    ['a year', signFor(-1_000, 31_536_000_000)],
     [
       'a year, with a proof for a minute',
       resign({ ...wholeDocument, validUntil: timeAt(31_536_000_000) }, { expires: timeAt(60_000) }),
     ],
   ],
   'malformed-context': [
-    ['none', resign(without(wholeDocument, '@context'), { '@context': undefined })],
+    ['none', resign(omit(wholeDocument, '@context'), { '@context': undefined })],
     ['only that of credentials', withContext(['https://www.w3.org/ns/credentials/v2'])],
     ['in the other order', withContext([...contextOf(credential)].reverse())],
     ['a third one', withContext([...contextOf(credential), 'https://evil.test/context'])],
     ['terms of its own', withContext([...contextOf(credential), { id: 'https://evil.test/id' }])],
     ['a text', withContext('https://www.w3.org/ns/credentials/v2')],
-    ['none in the proof', { ...credential, proof: without(wholeProof, '@context') }],
+    ['none in the proof', { ...credential, proof: omit(wholeProof, '@context') }],
     ['another one in the proof', tamperedProof({ '@context': [...contextOf(credential)].reverse() })],
   ],
   'malformed-type': [
-    ['none', resign(without(wholeDocument, 'type'))],
+    ['none', resign(omit(wholeDocument, 'type'))],
     ['only the general one', withDocument({ type: ['VerifiableCredential'] })],
     ['a text', withDocument({ type: 'PlatformIdentityCredential' })],
     ['another kind of credential', withDocument({ type: ['VerifiableCredential', 'UniversityDegreeCredential'] })],
@@ -216,13 +216,13 @@ const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>>
     ['a document of another', credential, published({ id: otherDid })],
   ],
   malformed: [
-    ['no end', resign(without(wholeDocument, 'validUntil'))],
-    ['no beginning', resign(without(wholeDocument, 'validFrom'))],
+    ['no end', resign(omit(wholeDocument, 'validUntil'))],
+    ['no beginning', resign(omit(wholeDocument, 'validFrom'))],
     ['a time without zone', withDocument({ validUntil: '2026-08-01T12:04:00' })],
-    ['an end before the beginning', during(60_000, -10_000)],
-    ['no subject', resign(without(wholeDocument, 'credentialSubject'))],
+    ['an end before the beginning', signFor(60_000, -10_000)],
+    ['no subject', resign(omit(wholeDocument, 'credentialSubject'))],
     ['several subjects', withDocument({ credentialSubject: [subjectOf(credential)] })],
-    ['a subject without id', withDocument({ credentialSubject: without(subjectOf(credential), 'id') })],
+    ['a subject without id', withDocument({ credentialSubject: omit(subjectOf(credential), 'id') })],
     ['a subject with a blank', withSubject({ id: 'slack:T123/U 1' })],
     ['a subject with a character nobody sees', withSubject({ id: 'slack:T123/U\u200b1' })],
     ['a subject that climbs out', withSubject({ id: 'slack:T123/../T999/U1' })],

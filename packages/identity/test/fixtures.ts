@@ -54,6 +54,6 @@ export function timeAt(offset: number): string {
   return isoTime(now + offset)
 }
 
-export function without(object: Members, ...names: readonly string[]): Members {
+export function omit(object: Members, ...names: readonly string[]): Members {
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)))
 }

@@ -20,9 +20,9 @@ afterEach(() => store.close())
 /** Slows down the real store, as a network would, so that the first use is decided only later. */
 function slowDown() {
   return {
-    async consumeOnce(key: string, until: number) {
-      if (key.includes('alice') && until > 0) for (let turn = 0; turn < 20; turn += 1) await nextTurn()
-      return store.consumeOnce(key, until)
+    async consumeOnce(key: string, expiresAt: number) {
+      if (key.includes('alice') && expiresAt > 0) for (let turn = 0; turn < 20; turn += 1) await nextTurn()
+      return store.consumeOnce(key, expiresAt)
     },
   }
 }
@@ -36,10 +36,10 @@ test('two concurrent copies of one message both keep their evidence, even with a
 test('one failure of the store does not block the next message', async () => {
   let calls = 0
   const failing = {
-    async consumeOnce(key: string, until: number) {
+    async consumeOnce(key: string, expiresAt: number) {
       calls += 1
       if (calls === 1) throw new Error('disk full')
-      return store.consumeOnce(key, until)
+      return store.consumeOnce(key, expiresAt)
     },
   }
   const useEvidence = createEvidenceUses(failing)

@@ -90,8 +90,8 @@ test('changed arguments must be short JSON that fits the tool, and the decision 
     args: { order: '18' },
   })
   if (resolved.outcome !== 'resolved') throw new Error(resolved.reason)
-  const told = await gateway.store.findMessage(`#${resolved.message}`)
-  expect(told?.message.policy_resolution).toMatchObject({
+  const decisionMessage = await gateway.store.findMessage(`#${resolved.message}`)
+  expect(decisionMessage?.message.policy_resolution).toMatchObject({
     outcome: 'granted',
     approver: 'operator',
     args: { order: '18' },
@@ -118,9 +118,11 @@ test('an operator cannot consent for a sender, nor a sender decide for an operat
     message: 'Cannot decide: "consent_required" is not granted this way',
   })
   expect(await gateway.requirements.approvals.find(planned.id)).toBeUndefined()
-  const own = await gateway.store.findRequirement({ id: (await ask()).planned.id })
-  if (!own) throw new Error('there is none')
-  await expect(gateway.requirements.decide(own, { method: 'principal', outcome: 'granted' })).rejects.toMatchObject({
+  const ownRequirement = await gateway.store.findRequirement({ id: (await ask()).planned.id })
+  if (!ownRequirement) throw new Error('there is none')
+  await expect(
+    gateway.requirements.decide(ownRequirement, { method: 'principal', outcome: 'granted' }),
+  ).rejects.toMatchObject({
     code: 'forbidden',
     message: 'Cannot decide: "consent_required" is not granted this way',
   })

@@ -28,9 +28,9 @@ test('the example in the README admits a message, commits its turn and settles i
 })
 
 test('the README contains the example that this file runs', () => {
-  const [readme, own] = ['../README.md', 'index.test.ts'].map(path =>
+  const [readme, testSource] = ['../README.md', 'index.test.ts'].map(path =>
     readFileSync(`${import.meta.dirname}/${path}`, 'utf8'),
   )
   const [, example = 'none'] = /```ts\n([\s\S]*?)\n```/.exec(readme ?? '') ?? []
-  expect(own?.replaceAll(/^ {2}/gm, '')).toContain(example)
+  expect(testSource?.replaceAll(/^ {2}/gm, '')).toContain(example)
 })

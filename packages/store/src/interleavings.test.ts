@@ -193,9 +193,9 @@ function expectPosts({ posted, deleted, delivered }: Bystander): void {
   for (const id of posted) {
     const of = (target: string) =>
       delivered.filter(each => each.response?.id === id && each.broadcast === target).map(({ to }) => to)
-    const heard = of('create')
-    expect(new Set(heard).size).toBe(heard.length)
-    if (!deleted.has(id)) expect(heard.toSorted()).toEqual(followers)
+    const createRecipients = of('create')
+    expect(new Set(createRecipients).size).toBe(createRecipients.length)
+    if (!deleted.has(id)) expect(createRecipients.toSorted()).toEqual(followers)
     expect(of('delete').toSorted()).toEqual(deleted.has(id) ? followers : [])
   }
 }

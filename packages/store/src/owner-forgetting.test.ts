@@ -10,8 +10,8 @@ const log = { debug() {}, info() {}, warn() {}, error() {} }
 const ada = 'web:["https://id.test","ada"]'
 const eve = 'web:["https://id.test","eve"]'
 /** Runs during the removal of a file's bytes. */
-let meanwhile = async () => {}
-const bytes = { name: 'of the test', write: async () => {}, read: async () => undefined, remove: () => meanwhile() }
+let runMeanwhile = async () => {}
+const bytes = { name: 'of the test', write: async () => {}, read: async () => undefined, remove: () => runMeanwhile() }
 
 let folder: string
 let store: Awaited<ReturnType<typeof openSqliteStore>>
@@ -102,8 +102,8 @@ describe('forgetting a chat', () => {
     const content = new TextEncoder().encode('a file')
     const { digest } = await putFile(ada, 'one', content)
     await say(ada, 'with a file', { blobs: [{ digest, mime: 'text/plain', bytes: content }] })
-    meanwhile = async () => {
-      meanwhile = async () => {}
+    runMeanwhile = async () => {
+      runMeanwhile = async () => {}
       await store.forgetTasks(ada)
       await store.admit(sketchIntake('by mail', { message: { received_via: 'email' } }), 'c')
     }

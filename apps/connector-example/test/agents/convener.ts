@@ -6,7 +6,7 @@ const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content }
 
 export function handle({ parts }: NormalizedMessage): PartialResponse {
   const receivedText = plainTextOf(parts)
-  const [, said] = /say (.*)/s.exec(receivedText) ?? []
-  if (said !== undefined) return { parts: [text(said)] }
+  const [, requestedText] = /say (.*)/s.exec(receivedText) ?? []
+  if (requestedText !== undefined) return { parts: [text(requestedText)] }
   return { parts: [text('Let us ask.')], mentions: ['@teller@agents.test'] }
 }

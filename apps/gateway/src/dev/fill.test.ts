@@ -25,10 +25,10 @@ test('fillAll() leaves a plain value alone where it expects an object', () => {
 })
 
 test('fillAll() adds list items whose names the file does not have', () => {
-  const mine = { issuer: 'https://login.example', audience: 'mine' }
+  const ownIssuer = { issuer: 'https://login.example', audience: 'mine' }
   const simulated = [{ issuer: 'https://issuer.test' }, { issuer: 'https://login.example', audience: 'simulated' }]
   const fill = (issuers: unknown) => fillAll({ issuers }, [['issuers', simulated, 'issuer']])
-  expect(fill([mine])).toEqual({ issuers: [mine, simulated[0]] })
+  expect(fill([ownIssuer])).toEqual({ issuers: [ownIssuer, simulated[0]] })
   expect(fill(undefined)).toEqual({ issuers: simulated })
   expect(fill('none')).toEqual({ issuers: 'none' })
 })

@@ -14,10 +14,10 @@ const ofKey = (sha256: object) => ({ a2a: { auth: { api_keys: [{ name: 'a', sha2
 
 test('dev mode generates an API key for a list together with its digest', () => {
   const file = read(ofKey({ env: 'KEY' }))
-  const [made, ...others] = generateSecrets(file.missing)
+  const [generated, ...others] = generateSecrets(file.missing)
   expect(others).toEqual([])
-  expect(made).toMatchObject({ source: 'KEY', key: 'a2a.auth.api_keys.0.sha256' })
-  expect(made?.value).toBe(hash('sha256', made?.plainSecret ?? ''))
+  expect(generated).toMatchObject({ source: 'KEY', key: 'a2a.auth.api_keys.0.sha256' })
+  expect(generated?.value).toBe(hash('sha256', generated?.plainSecret ?? ''))
   const digest = devConfig(file)
   expect(digest.a2a.auth.api_keys[0]?.sha256).toMatch(/^[0-9a-f]{64}$/)
 })
@@ -27,10 +27,10 @@ test('dev mode generates one value for a variable, and uses it for later files t
     agents: { a: { secret: { env: 'S' } }, b: { mcp: [{ url: 'http://x.test/', api_key: { env: 'S' } }] } },
   }
   const { missing } = read(tree)
-  const made = generateSecrets(missing)
-  expect(made.map(({ key }) => key)).toEqual(['agents.a.secret', 'agents.b.mcp.0.api_key'])
-  expect(new Set(made.map(({ value }) => value)).size).toBe(1)
-  expect(generateSecrets(missing, made)).toEqual(made)
+  const generated = generateSecrets(missing)
+  expect(generated.map(({ key }) => key)).toEqual(['agents.a.secret', 'agents.b.mcp.0.api_key'])
+  expect(new Set(generated.map(({ value }) => value)).size).toBe(1)
+  expect(generateSecrets(missing, generated)).toEqual(generated)
 })
 
 test('an error in a value that dev mode cannot generate names the variable', () => {

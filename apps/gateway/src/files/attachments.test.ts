@@ -12,8 +12,8 @@ const origin = 'https://agents.test'
 const dayMs = 24 * 3_600_000
 const digestOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
-function openRecords(...kept: readonly (readonly [text: string, mime?: string | undefined])[]) {
-  const blobs: readonly Blob[] = kept.map(([text, mime]) => {
+function openRecords(...files: readonly (readonly [text: string, mime?: string | undefined])[]) {
+  const blobs: readonly Blob[] = files.map(([text, mime]) => {
     const bytes = new TextEncoder().encode(text)
     return { digest: digestOf(bytes), bytes, mime }
   })
@@ -46,18 +46,18 @@ describe('storeFiles()', () => {
     const bytes = Buffer.from('picture')
     const ref = { kind: 'inline', data_base64: bytes.toString('base64') } as const
     const link: Part = { kind: 'link', url: 'https://peer.test/' }
-    const elsewhere: Part = { kind: 'file', bytes_ref: { kind: 'url', url: 'https://peer.test/a.png' } }
+    const remoteFile: Part = { kind: 'file', bytes_ref: { kind: 'url', url: 'https://peer.test/a.png' } }
     const { parts, blobs } = attachments.storeFiles([
       link,
       { kind: 'file', name: 'a.png', mime: 'image/png', bytes_ref: ref },
-      elsewhere,
+      remoteFile,
     ])
     const digest = digestOf(bytes)
     const stored = { kind: 'content_addressed', algo: 'sha256', digest }
     expect(parts).toEqual([
       link,
       { kind: 'file', name: 'a.png', mime: 'image/png', size: 7, bytes_ref: stored },
-      elsewhere,
+      remoteFile,
     ])
     expect(blobs).toEqual([{ digest, bytes, mime: 'image/png' }])
   })

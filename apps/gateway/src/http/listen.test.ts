@@ -27,16 +27,16 @@ function ask(port: number, path: string, restMs = 0) {
 }
 
 test('listenHttp() disconnects clients that do not read their response, and waits for slow readers', async () => {
-  let held = 0
+  let heldBytes = 0
   const large = (size: number) => {
     const body = new ReadableStream<Uint8Array>({
       pull(controller) {
-        held += 65_536
+        heldBytes += 65_536
         controller.enqueue(new Uint8Array(65_536))
-        if (held >= size) controller.close()
+        if (heldBytes >= size) controller.close()
       },
       cancel() {
-        held = -1
+        heldBytes = -1
       },
     })
     return new Response(body)
@@ -52,7 +52,7 @@ test('listenHttp() disconnects clients that do not read their response, and wait
   const port = listening.port ?? 0
 
   const stalled = ask(port, '/large')
-  await expect.poll(() => held).toBe(-1)
+  await expect.poll(() => heldBytes).toBe(-1)
   stalled.socket.destroy()
 
   const patient = ask(port, '/late')

@@ -32,8 +32,10 @@ test('a forged or changed pass is not valid', async () => {
   const { take, makePass, clock } = await openPasses()
   const foreign = await openPasses('another key')
   const pass = await makePass()
-  const later = pass.replace(/\d+/, String(clock.now + 60_000))
+  const changedPass = pass.replace(/\d+/, String(clock.now + 60_000))
   const other = pass.replace('refused', 'taken')
-  expect([await foreign.makePass(), later, other, `${pass}A`, '', 'x.y.z'].map(take)).toEqual(Array(6).fill(undefined))
+  expect([await foreign.makePass(), changedPass, other, `${pass}A`, '', 'x.y.z'].map(take)).toEqual(
+    Array(6).fill(undefined),
+  )
   expect(take(pass)).toBe('refused')
 })

@@ -18,20 +18,20 @@ async function listen(app: Hono, usedPace = pace): Promise<number> {
 /** Sends `bytes` of a body of 100 000 bytes every 50 ms, and returns everything that arrives before the connection ends. */
 function drip(port: number, bytes: number): Promise<string> {
   return new Promise(resolve => {
-    let heard = ''
-    let left = 100_000
+    let receivedText = ''
+    let remainingBytes = 100_000
     const socket = connect(port, '127.0.0.1')
-    socket.write(`POST / HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\ncontent-length: ${left}\r\n\r\n`)
+    socket.write(`POST / HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\ncontent-length: ${remainingBytes}\r\n\r\n`)
     const timer = setInterval(() => {
-      const piece = Math.min(bytes, left)
-      left -= piece
+      const piece = Math.min(bytes, remainingBytes)
+      remainingBytes -= piece
       if (piece > 0) socket.write(Buffer.alloc(piece, 32))
     }, 50)
-    socket.on('data', data => (heard += data.toString()))
+    socket.on('data', data => (receivedText += data.toString()))
     socket.on('error', () => undefined)
     socket.on('close', () => {
       clearInterval(timer)
-      resolve(heard)
+      resolve(receivedText)
     })
   })
 }

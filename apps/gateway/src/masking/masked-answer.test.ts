@@ -16,13 +16,13 @@ test('a streamed response shows no secret, wherever its chunks end', async () =>
 })
 
 test('a masked stream passes on each event at once, and ends when its reader leaves', async () => {
-  const left: unknown[] = []
+  const cancelReasons: unknown[] = []
   const source = new ReadableStream<Uint8Array>({
     start: controller => controller.enqueue(new TextEncoder().encode('data: first-secret\n\n')),
-    cancel: reason => void left.push(reason),
+    cancel: reason => void cancelReasons.push(reason),
   })
   const reader = toAnswer(source).body?.getReader()
   expect(new TextDecoder().decode((await reader?.read())?.value)).toBe('data: (set)\n\n')
   await reader?.cancel('left')
-  expect(left).toEqual(['left'])
+  expect(cancelReasons).toEqual(['left'])
 })

@@ -23,13 +23,13 @@ test('an error keeps its class, but no secret in its stack, causes and members',
   const inner = Object.assign(new Error('first-secret is wrong'), { code: 'EFIRST', input: 'first-secret' })
   const err = new Unavailable('cannot use first-secret', { cause: new AggregateError([inner], 'all failed') })
   log.error({ err }, 'failed')
-  const told = lines[0]?.fields.err as Unavailable
-  const aggregate = told.cause as AggregateError
-  expect(told).toBeInstanceOf(Unavailable)
-  expect([told.message, told.stack, aggregate.errors[0].message, aggregate.errors[0].input].join()).not.toContain(
-    'first-secret',
-  )
-  expect(told.message).toBe('cannot use (set)')
+  const loggedError = lines[0]?.fields.err as Unavailable
+  const aggregate = loggedError.cause as AggregateError
+  expect(loggedError).toBeInstanceOf(Unavailable)
+  expect(
+    [loggedError.message, loggedError.stack, aggregate.errors[0].message, aggregate.errors[0].input].join(),
+  ).not.toContain('first-secret')
+  expect(loggedError.message).toBe('cannot use (set)')
   expect(aggregate.errors[0].code).toBe('EFIRST')
   expect(err.message).toBe('cannot use first-secret')
 })

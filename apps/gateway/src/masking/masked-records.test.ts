@@ -18,11 +18,11 @@ test('the record of a fetch keeps its document for a replay, and masks only whol
   }
   const references = [['store'], ['agents', 'a', 'url'], ['agents', 'a', 'model']]
   const noted: Lookup[] = []
-  const asked: string[] = []
+  const requestedUrls: string[] = []
   const store = maskRecords(
     {
       noteLookup: (lookup: Lookup) => void noted.push(lookup),
-      findLookup: async (key: string) => void asked.push(key),
+      findLookup: async (key: string) => void requestedUrls.push(key),
     } as unknown as GatewayStore,
     createSecretMask(listSecretTexts({ tree, references })),
   )
@@ -36,5 +36,5 @@ test('the record of a fetch keeps its document for a replay, and masks only whol
   store.noteLookup({ key: url, at: 1, answer })
   await store.findLookup(url, 1)
   expect(noted).toEqual([{ key: url, at: 1, answer: { ...answer, headers: { ...answer.headers, 'x-echo': '(set)' } } }])
-  expect(asked).toEqual([url])
+  expect(requestedUrls).toEqual([url])
 })

@@ -7,8 +7,8 @@ test.each([
   ['its form in JSON', 'say "hello" to me', '{"k":"say \\"hello\\" to me"}', '{"k":"(set)"}'],
   ['a URL as it stands', 'https://x.test/T1/B2/', 'POST https://x.test/T1/B2: 404', 'POST (set): 404'],
   ['a URL at the end of a sentence', 'https://x.test/T1/B2', 'no https://x.test/T1/B2.', 'no (set).'],
-])('a text shows %s as "(set)"', (_what, secret, text, shown) => {
-  expect(createSecretMask([secret]).hideIn(text)).toBe(shown)
+])('a text shows %s as "(set)"', (_what, secret, text, maskedText) => {
+  expect(createSecretMask([secret]).hideIn(text)).toBe(maskedText)
 })
 
 test('a mask hides the longer of two overlapping secrets completely', () => {

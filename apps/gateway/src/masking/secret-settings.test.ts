@@ -47,9 +47,9 @@ test('settings hide lists under a secret’s name, and the values of members who
 
 test('an MCP server shows only its command and first argument', () => {
   const server = { command: 'npx', args: ['@tools/files', '--token', 'x'], env: { PORT: 'y' }, only: ['read'] }
-  const shown = { ...server, args: ['@tools/files', '(set)', '(set)'], env: { PORT: '(set)' } }
+  const maskedServer = { ...server, args: ['@tools/files', '(set)', '(set)'], env: { PORT: '(set)' } }
   expect(mask({ agents: { a: { mcp: [server] }, b: { members: { c: { mcp: [server] } } } } })).toEqual({
-    agents: { a: { mcp: [shown] }, b: { members: { c: { mcp: [shown] } } } },
+    agents: { a: { mcp: [maskedServer] }, b: { members: { c: { mcp: [maskedServer] } } } },
   })
 })
 

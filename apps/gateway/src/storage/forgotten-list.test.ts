@@ -34,12 +34,12 @@ function find(name: string, path = pathOf()) {
 const linesOf = (path: string) => readFileSync(path, 'utf8').split('\n').slice(1)
 
 test('a list whose first line is incomplete counts what it lost, and accepts people again', () => {
-  const lost = add('ada')
+  const lostId = add('ada')
   truncateSync(pathOf(), 20)
-  const kept = [add('bob'), add('cleo')]
+  const keptIds = [add('bob'), add('cleo')]
   expect(openForgottenList(pathOf()).unreadable).toBe(1)
-  expect([...find('bob'), ...find('cleo')]).toEqual(kept)
-  expect(find('ada')).not.toContain(lost)
+  expect([...find('bob'), ...find('cleo')]).toEqual(keptIds)
+  expect(find('ada')).not.toContain(lostId)
 })
 
 test('two processes that create the list at once lose no line', () => {

@@ -80,10 +80,10 @@ test('a start completes what a crash interrupted, and reads a list whose last li
   const cut = createPeopleForgetting({ store: fails, directory, log: noLog })
   await expect(cut.forgetPerson({ addresses: [bob] })).rejects.toThrow('the process ends')
   appendFileSync(join(directory, 'forgotten'), '\n{"digests":["half')
-  const again = createPeopleForgetting({ store, directory, log: noLog })
-  expect(await again.applyList()).toBe(1)
+  const secondForgetting = createPeopleForgetting({ store, directory, log: noLog })
+  expect(await secondForgetting.applyList()).toBe(1)
   expect(await idsOf()).toEqual(['m1', 'm2'])
-  await again.forgetPerson({ addresses: [ada] })
+  await secondForgetting.forgetPerson({ addresses: [ada] })
   expect(await createPeopleForgetting({ store, directory, log: noLog }).applyList()).toBe(0)
 })
 
@@ -122,10 +122,10 @@ test('an erasure succeeds if the list cannot record it, and the list records it 
   const timers = vi.spyOn(globalThis, 'setTimeout')
   expect(await forgetting.forgetPerson({ addresses: [bob] })).toMatchObject({ messages: 1 })
   const at = timers.mock.calls.findIndex(([, ms]) => ms === 10_000)
-  const [again, timer] = [timers.mock.calls[at]?.[0], timers.mock.results[at]?.value]
+  const [callback, timer] = [timers.mock.calls[at]?.[0], timers.mock.results[at]?.value]
   timers.mockRestore()
   clearTimeout(timer)
-  again?.()
+  callback?.()
   await vi.waitFor(() => expect(insert).toHaveBeenCalledTimes(2))
   await Promise.all(insert.mock.results.map(({ value }) => value.catch(() => undefined)))
   await say(store, 'm4', bob)
@@ -168,7 +168,7 @@ test('a start forgets a person once, however often the list names them', async (
 
 test('an erasure succeeds without the folder of the list', async () => {
   const { store, idsOf } = await openEarlier()
-  const elsewhere = createPeopleForgetting({ store, directory: join(directory, 'gone'), log: noLog })
-  expect(await elsewhere.forgetPerson({ addresses: [bob] })).toMatchObject({ messages: 1 })
+  const withoutFolder = createPeopleForgetting({ store, directory: join(directory, 'gone'), log: noLog })
+  expect(await withoutFolder.forgetPerson({ addresses: [bob] })).toMatchObject({ messages: 1 })
   expect(await idsOf()).toEqual(['m1', 'm2'])
 })

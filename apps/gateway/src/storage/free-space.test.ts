@@ -2,13 +2,13 @@ import { noLog } from '@postern/message'
 import { expect, test } from 'vitest'
 import { createFreeSpace } from './free-space.ts'
 
-function openSpace(floor: number | undefined) {
+function openSpace(minFreeBytes: number | undefined) {
   let [time, free] = [0, 2_000]
-  const told: string[] = []
-  const log = { ...noLog, warn: (_: object, line: string) => void told.push(line) }
-  const space = createFreeSpace({ minFreeBytes: floor, readFree: () => free, now: () => time, log })
+  const warnings: string[] = []
+  const log = { ...noLog, warn: (_: object, line: string) => void warnings.push(line) }
+  const space = createFreeSpace({ minFreeBytes: minFreeBytes, readFree: () => free, now: () => time, log })
   return {
-    told,
+    told: warnings,
     set(bytes: number) {
       free = bytes
       time += 1_000

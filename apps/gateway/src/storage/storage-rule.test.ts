@@ -18,8 +18,8 @@ function quotaOf(address: string, people: readonly string[] = [], verified = tru
 }
 
 test('the quota counts each person behind a connector separately', () => {
-  const [one, other, again] = ['U1', 'U2', 'U1'].map(person => quotaOf('@slack@connector.test', [person]))
-  expect(one).toEqual(again)
+  const [one, other, repeated] = ['U1', 'U2', 'U1'].map(person => quotaOf('@slack@connector.test', [person]))
+  expect(one).toEqual(repeated)
   expect(one?.sender).not.toBe(other?.sender)
   expect(one?.sender).not.toBe(quotaOf('@slack@connector.test')?.sender)
   expect(one).toMatchObject({ isProven: true, maxBytes: 10, sender: expect.stringMatching(/^[\w-]{43}$/) })

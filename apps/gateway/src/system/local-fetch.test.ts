@@ -45,9 +45,9 @@ test('openLocalFetch() applies the limits of the request', async () => {
   const big = endpoint.fetch('https://agents.test/a2a/big', { maxBytes: 99 })
   await expect(big).rejects.toThrow(new Undeliverable('Cannot fetch: answer is too large: more than 99 bytes'))
   const controller = new AbortController()
-  const never = endpoint.fetch('https://agents.test/a2a/never', { signal: controller.signal })
+  const pendingFetch = endpoint.fetch('https://agents.test/a2a/never', { signal: controller.signal })
   controller.abort(new Error('enough'))
-  await expect(never).rejects.toThrow('enough')
+  await expect(pendingFetch).rejects.toThrow('enough')
   await expect(endpoint.fetch('https://agents.test/a2a/big', { signal: controller.signal })).rejects.toThrow('enough')
 })
 

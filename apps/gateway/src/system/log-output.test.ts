@@ -17,11 +17,11 @@ test('createLogOutput() writes lines in batches, within a short time', async () 
 
 test('createLogOutput() stops writing to a reader that has gone, and keeps unread lines for a slow one', async () => {
   const errors = ['EAGAIN', 'EPIPE']
-  const written: string[] = []
+  const writtenLines: string[] = []
   const write = (_: number, octets: NodeJS.ArrayBufferView) => {
     const error = errors.shift()
     if (error) failWith(error)
-    written.push(String(octets))
+    writtenLines.push(String(octets))
     return octets.byteLength
   }
   const output = createLogOutput(1, write as never)
@@ -29,5 +29,5 @@ test('createLogOutput() stops writing to a reader that has gone, and keeps unrea
   output.write(long)
   output.write('kept, then lost\n')
   output.write('heard\n')
-  await expect.poll(() => written).toEqual(['heard\n'])
+  await expect.poll(() => writtenLines).toEqual(['heard\n'])
 })

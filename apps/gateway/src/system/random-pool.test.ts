@@ -13,24 +13,24 @@ test('ids from the pool are unique, also across its refills', () => {
 
 test('the pool hands out each byte only once, and then wipes it', () => {
   const filled: Uint8Array[] = []
-  const made: string[] = []
+  const ids: string[] = []
   const take = createRandomPool(count => {
     const bytes = randomBytes(count)
-    made.push(toHex(bytes))
+    ids.push(toHex(bytes))
     filled.push(bytes)
     return bytes
   })
-  const taken = Array.from({ length: 128 }, () => take(32))
-  expect(taken.map(toHex).join('')).toBe(made.join(''))
+  const values = Array.from({ length: 128 }, () => take(32))
+  expect(values.map(toHex).join('')).toBe(ids.join(''))
   expect(filled.map(toHex).join('')).toMatch(/^0+$/)
 })
 
 test('the pool generates a large value separately', () => {
-  const asked: number[] = []
+  const requestedSizes: number[] = []
   const take = createRandomPool(count => {
-    asked.push(count)
+    requestedSizes.push(count)
     return randomBytes(count)
   })
   expect(take(4_097).length).toBe(4_097)
-  expect(asked).toEqual([4_097])
+  expect(requestedSizes).toEqual([4_097])
 })

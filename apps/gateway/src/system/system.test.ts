@@ -13,8 +13,8 @@ async function openService(): Promise<string> {
 }
 
 test('a private origin is open only for the addresses that its list names', async () => {
-  const [own, receiver] = [await openService(), await openService()]
-  const network = { allow_private: [own], allow_private_push: [receiver], loopback: {} }
+  const [ownService, receiver] = [await openService(), await openService()]
+  const network = { allow_private: [ownService], allow_private_push: [receiver], loopback: {} }
   const system = createSystem({ origin: 'https://agents.test', network }, { log: noLog, slices: [] })
   onTestFinished(() => system.close())
   const { fetch, openStream, configured, configuredFor, push, fetchFor } = system
@@ -33,7 +33,7 @@ test('a private origin is open only for the addresses that its list names', asyn
   }
   const reach = async (way: (url: string) => Promise<unknown>) =>
     Promise.all(
-      [own, receiver].map(origin =>
+      [ownService, receiver].map(origin =>
         way(`${origin}/`).then(
           () => true,
           () => false,

@@ -4,12 +4,12 @@ import { announceRemovedAgents } from './removed-agents.ts'
 
 function openChannel(related: readonly string[] = []) {
   const records = createMemoryRecords()
-  const told: string[] = []
+  const announcements: string[] = []
   const faults = new Set<string>()
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   const announceRemoval = async (name: string) => {
     if (faults.delete(name)) throw new Error('the disk is full')
-    told.push(name)
+    announcements.push(name)
   }
   const listRelations = async () => related.map((agent, at) => ({ agent, number: at + 1 }))
   const begin = (...names: readonly string[]) =>
@@ -19,7 +19,7 @@ function openChannel(related: readonly string[] = []) {
       channels: [{ actions: { announceRemoval } }, {}],
       system: { log },
     })
-  return { told, faults, begin }
+  return { told: announcements, faults, begin }
 }
 
 test('channels announce the removal of an agent once, and again after it came back', async () => {

@@ -111,14 +111,14 @@ test('the server learns once of a caller who cancels three times', async () => {
 
 test('the server gets either the answer or the cancel when both come at the same time', async () => {
   const task = await ask('clerk')
-  const [said, canceled] = await Promise.allSettled([task.say('Yes, please.'), task.cancel()])
+  const [answer, canceled] = await Promise.allSettled([task.say('Yes, please.'), task.cancel()])
   const state = (await task.get()).status?.state
   if (canceled.status === 'fulfilled') {
     expect(state).toBe(canceledState)
     await findTold(task.id)
     expect(server.runs.at(-1)).toMatchObject({ resume: [{ status: 'cancelled' }] })
   } else {
-    expect([said.status, state]).toEqual(['fulfilled', completed])
+    expect([answer.status, state]).toEqual(['fulfilled', completed])
     expect(server.runs.at(-1)).toMatchObject({ resume: [{ status: 'resolved', payload: 'Yes, please.' }] })
   }
 })

@@ -196,10 +196,10 @@ describe('an identity attestation in a call', () => {
 async function sendBy(form: string, message: { readonly messageId: string; readonly metadata: object }): Promise<void> {
   const isRest = form === 'HTTP+JSON'
   const isOld = form === '0.3'
-  const said = isOld
+  const requestBody = isOld
     ? { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }], ...message }
     : { role: 'ROLE_USER', parts: [{ text: 'hi' }], ...message }
-  const params = { message: said, metadata: message.metadata }
+  const params = { message: requestBody, metadata: message.metadata }
   const rpc = { jsonrpc: '2.0', id: 1, method: isOld ? 'message/send' : 'SendMessage', params }
   const answer = await fetch(`${gateway.url()}/agents/guard/a2a${isRest ? '/rest/message:send' : ''}`, {
     method: 'POST',

@@ -36,7 +36,7 @@ afterEach(async () => {
   connections = 0
 })
 
-async function open(network: (own: string) => Readonly<Record<string, unknown>>): Promise<TestGateway> {
+async function open(network: (ownUrl: string) => Readonly<Record<string, unknown>>): Promise<TestGateway> {
   gateway = await openTestGateway(({ network: { dns, loopback } }) => ({
     network: { dns, loopback, ...network(origin) },
     a2a: { auth: { api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }] } },
@@ -60,13 +60,13 @@ async function send({ url }: TestGateway, agent: string, configuration: object, 
 const push = () => ({ taskPushNotificationConfig: { url: `${origin}/admin/users/1/delete` } })
 
 test('a caller cannot name a push receiver at an address that allow_private opened for the operator', async () => {
-  const answer = await send(await open(own => ({ allow_private: [own] })), 'echo', push())
+  const answer = await send(await open(ownUrl => ({ allow_private: [ownUrl] })), 'echo', push())
   expect(answer.error?.message).toContain('is not an address notifications are sent to')
   expect(queries).toEqual([])
 })
 
 test('a caller may name a push receiver at an address of allow_private_push', async () => {
-  const answer = await send(await open(own => ({ allow_private_push: [own] })), 'echo', push())
+  const answer = await send(await open(ownUrl => ({ allow_private_push: [ownUrl] })), 'echo', push())
   expect(answer.error).toBeUndefined()
   await waitUntil('the push has come', () => queries.includes('POST /admin/users/1/delete'))
 })
@@ -81,7 +81,7 @@ test('an agent cannot read a peer’s file at an address that allow_private open
 })
 
 test('the gateway reaches a configured agent at an address that allow_private opened', async () => {
-  await send(await open(own => ({ allow_private: [own] })), 'front', {})
+  await send(await open(ownUrl => ({ allow_private: [ownUrl] })), 'front', {})
   expect(queries).toContain('GET /card')
 })
 

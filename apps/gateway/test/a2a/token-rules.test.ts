@@ -117,7 +117,7 @@ const attacks: readonly [string, Attack, object][] = [
 ]
 
 /** Sends one request twice, with the same credentials. */
-async function twice(endpoint: TokenEndpoint, attack: Attack): Promise<readonly object[]> {
+async function callTwice(endpoint: TokenEndpoint, attack: Attack): Promise<readonly object[]> {
   const credentials = attack(endpoint)
   return [await callWith(tokens, endpoint, credentials), await callWith(tokens, endpoint, credentials)]
 }
@@ -162,12 +162,12 @@ describe.each(['a2a', 'web'] as const)('when only `%s.auth` has the rules of the
     })
 
     test('refuses a single-use token the second time', async () => {
-      const answers = await twice(endpoint, bearer({ from: 'single' }))
+      const answers = await callTwice(endpoint, bearer({ from: 'single' }))
       expect(answers).toMatchObject([{ status: 200 }, invalidToken])
     })
 
     test('refuses a DPoP proof the second time', async () => {
-      const answers = await twice(endpoint, withProof({ claims: boundClaims }))
+      const answers = await callTwice(endpoint, withProof({ claims: boundClaims }))
       expect(answers).toMatchObject([{ status: 200 }, invalidProof])
     })
   })

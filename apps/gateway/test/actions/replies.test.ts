@@ -128,8 +128,8 @@ test('a mail conversation continued in the chat shows a later message in both, o
 })
 
 test('an agent cannot write in conversations of another agent or an unproven sender, nor in unknown ones', async () => {
-  const elsewhere = await people.write('hello', { to: 'other' })
-  for (const thread of [threadOf(elsewhere), '0b22717b-b192-44b6-a9a7-114ad5fbaac9']) {
+  const otherAgentMail = await people.write('hello', { to: 'other' })
+  for (const thread of [threadOf(otherAgentMail), '0b22717b-b192-44b6-a9a7-114ad5fbaac9']) {
     expect(await order(`tell ${thread} Nothing.`)).toContain('given=no_recipient')
   }
   const unproven = await people.write('hello', { from: 'fay@nodmarc.test', sign: false })

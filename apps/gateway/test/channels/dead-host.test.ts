@@ -20,7 +20,7 @@ const minute = 60_000
 interface Sink {
   readonly port: number
   /** The deliveries that the host accepted, in order. */
-  readonly taken: readonly string[]
+  readonly acceptedPaths: readonly string[]
   connections(): number
   isDown(): boolean
   fall(): void
@@ -44,7 +44,7 @@ async function openSink(): Promise<Sink> {
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,
-    taken: acceptedPaths,
+    acceptedPaths: acceptedPaths,
     connections: () => connections,
     isDown: () => isDown,
     fall() {
@@ -72,9 +72,9 @@ interface Line {
   work(): void
 }
 
-const open: { close(): Promise<void> | void }[] = []
+const openResources: { close(): Promise<void> | void }[] = []
 afterEach(async () => {
-  for (const thing of open.splice(0).toReversed()) await thing.close()
+  for (const resource of openResources.splice(0).toReversed()) await resource.close()
 })
 
 interface LineOptions {
@@ -110,7 +110,7 @@ async function openLine(
     now: system.now,
     log: system.log,
   })
-  open.push({ close: () => fetch.close() }, store, ...Object.values(sinks))
+  openResources.push({ close: () => fetch.close() }, store, ...Object.values(sinks))
   const channel: Partial<Channel> = {
     descriptor: a2aDescriptor,
     prepare: ({ to, id }) => ({
@@ -150,7 +150,7 @@ async function openLine(
     work() {
       const options = { holder: 'test', ...slots }
       const worker: Worker = startWorker({ ...sending, findAgent: () => undefined } as never, sending, system, options)
-      open.push({ close: () => worker.stop(500) })
+      openResources.push({ close: () => worker.stop(500) })
     },
   }
 }
@@ -160,7 +160,7 @@ async function countOf({ store }: Line, state: 'sent' | 'later' | 'dead', to: st
   return list.filter(delivery => delivery.state === state && delivery.to.startsWith(to)).length
 }
 
-const patience = { timeout: 30_000, interval: 20 }
+const pollOptions = { timeout: 30_000, interval: 20 }
 
 test('a dead host gets five connections and one per retry, and after its return everything in order', async () => {
   const [dead, healthy] = [await openSink(), await openSink()]
@@ -169,25 +169,25 @@ test('a dead host gets five connections and one per retry, and after its return 
   await line.queue('dead.test', 50)
   await line.queue('healthy.test', 50)
   line.work()
-  await expect.poll(() => healthy.taken.length, patience).toBe(50)
+  await expect.poll(() => healthy.acceptedPaths.length, pollOptions).toBe(50)
   expect(dead.connections()).toBeLessThanOrEqual(5)
   // There are five deliveries per thread, one after another: the first of each waits, and the others wait for it.
-  await expect.poll(() => countOf(line, 'later', 'https://dead.test/'), patience).toBe(10)
+  await expect.poll(() => countOf(line, 'later', 'https://dead.test/'), pollOptions).toBe(10)
   expect(dead.connections()).toBe(5)
 
   line.advance(31 * minute)
-  await expect.poll(() => opened(line), patience).toEqual([1, 2])
+  await expect.poll(() => opened(line), pollOptions).toEqual([1, 2])
   expect(dead.connections()).toBe(6)
 
   dead.rise()
   line.advance(61 * minute)
-  await expect.poll(() => dead.taken.length, patience).toBe(50)
-  await expect.poll(() => countOf(line, 'sent', 'https://dead.test/'), patience).toBe(50)
+  await expect.poll(() => dead.acceptedPaths.length, pollOptions).toBe(50)
+  await expect.poll(() => countOf(line, 'sent', 'https://dead.test/'), pollOptions).toBe(50)
   expect(line.logged.filter(([text]) => text === 'host answers again')).toEqual([
     ['host answers again', { host: 'dead.test' }],
   ])
   for (let thread = 0; thread < 10; thread += 1) {
-    const ids = dead.taken.filter(url => url.startsWith(`/${thread}/`)).map(url => Number(url.split('/')[2]))
+    const ids = dead.acceptedPaths.filter(url => url.startsWith(`/${thread}/`)).map(url => Number(url.split('/')[2]))
     expect(ids).toHaveLength(5)
     expect(ids).toEqual(ids.toSorted((a, b) => a - b))
   }
@@ -203,11 +203,11 @@ test('a delivery that waits for a dead host fails with a reason when its time is
   dead.fall()
   await line.queue('dead.test', 50)
   line.work()
-  await expect.poll(() => opened(line), patience).toEqual([1])
+  await expect.poll(() => opened(line), pollOptions).toEqual([1])
   // The retry time of all of them begins when the first one is tried or postponed.
-  await expect.poll(() => countOf(line, 'later', 'https://dead.test/'), patience).toBe(10)
+  await expect.poll(() => countOf(line, 'later', 'https://dead.test/'), pollOptions).toBe(10)
   line.advance(21 * minute)
-  await expect.poll(() => countOf(line, 'dead', 'https://dead.test/'), patience).toBe(50)
+  await expect.poll(() => countOf(line, 'dead', 'https://dead.test/'), pollOptions).toBe(50)
   const [delivery] = await line.store.listDeliveries({ limit: 1 })
   expect(delivery?.last_error).toContain('its host does not answer and is left alone for a while')
   expect(dead.connections()).toBe(5)
@@ -225,7 +225,7 @@ test('fifty hosts that hang do not delay an answer to another host', async () =>
   }
   await line.queue('healthy.test', 1)
   line.work()
-  await expect.poll(() => healthy.taken.length, patience).toBe(1)
+  await expect.poll(() => healthy.acceptedPaths.length, pollOptions).toBe(1)
   // None of them has been put off yet.
   expect(await countOf(line, 'later', 'https://h')).toBe(0)
 })
@@ -239,7 +239,7 @@ test('the worker delivers to twenty healthy hosts while more hosts hang than the
   dead.fall()
   for (const [host] of all) await line.queue(host, 1)
   line.work()
-  await expect.poll(() => healthy.taken.length, patience).toBe(20)
+  await expect.poll(() => healthy.acceptedPaths.length, pollOptions).toBe(20)
   // None of the others has been put off yet.
   expect(await countOf(line, 'later', 'https://h')).toBe(0)
 })
@@ -262,12 +262,12 @@ test('a caller who names many hanging hosts gets few slots, all such callers a q
   await line.queueNamed('one who names many', manyHosts)
   line.work()
   await line.queue('healthy.test', 20)
-  await expect.poll(() => healthy.taken.length, patience).toBe(20)
+  await expect.poll(() => healthy.acceptedPaths.length, pollOptions).toBe(20)
   expect(countConnections()).toBe(4)
   for (const caller of callers) await line.queueNamed(caller, hostsOf(caller))
   await line.queue('healthy.test', 20, 'again-')
-  await expect.poll(() => healthy.taken.length, patience).toBe(40)
-  await expect.poll(countConnections, patience).toBeGreaterThan(100)
+  await expect.poll(() => healthy.acceptedPaths.length, pollOptions).toBe(40)
+  await expect.poll(countConnections, pollOptions).toBeGreaterThan(100)
   await delay(1_000)
   expect(countConnections()).toBeLessThanOrEqual(slots.deliverySlots / 4)
 }, 60_000)

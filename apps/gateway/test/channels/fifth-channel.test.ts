@@ -34,10 +34,14 @@ afterAll(async () => {
   peer.close()
 })
 
-function post(slip: object, seal?: string, agent = 'echo'): Promise<Response> {
+function post(slip: object, signature?: string, agent = 'echo'): Promise<Response> {
   const body = JSON.stringify({ from: '@ann@desk.test', reply: 'https://desk.test/slips', ...slip })
-  const own = createHmac('sha256', secret).update(body).digest('hex')
-  return fetch(`${gateway.url()}/ticker/${agent}`, { method: 'POST', headers: { 'x-seal': seal ?? own }, body })
+  const ownSignature = createHmac('sha256', secret).update(body).digest('hex')
+  return fetch(`${gateway.url()}/ticker/${agent}`, {
+    method: 'POST',
+    headers: { 'x-seal': signature ?? ownSignature },
+    body,
+  })
 }
 
 describe('an invented fifth channel', () => {

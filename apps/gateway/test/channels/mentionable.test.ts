@@ -116,13 +116,13 @@ const columns = {
 
 describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('a message by %s (MN-9.2)', via => {
   const column = columns[via]
-  let sent: Awaited<ReturnType<Endpoint['first']>>
+  let firstMessage: Awaited<ReturnType<Endpoint['first']>>
   let answer: Awaited<ReturnType<Endpoint['reply']>>
   let first: NormalizedMessage
   let reply: NormalizedMessage
 
   beforeAll(async () => {
-    sent = await endpoints[via].first()
+    firstMessage = await endpoints[via].first()
     first = await readNext()
     await eventually(async () => (await gateway.show(first.id)).state === 'answered')
     answer = await endpoints[via].reply()
@@ -134,11 +134,11 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('a message b
     expect(first.received_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/)
     expect(first.recipient).toBe('@desk@agents.test')
   })
-  test('keeps the id of the protocol', () => expect([first.id, reply.id]).toEqual([sent.id, answer.id]))
+  test('keeps the id of the protocol', () => expect([first.id, reply.id]).toEqual([firstMessage.id, answer.id]))
   test('has the store’s thread_id for the whole conversation, and the protocol’s as its source', () => {
     expect(reply.thread_id).toBe(first.thread_id)
-    expect([first.thread_source, reply.thread_source]).toEqual([sent.thread, answer.thread])
-    expect(first.thread_id).not.toContain(sent.thread)
+    expect([first.thread_source, reply.thread_source]).toEqual([firstMessage.thread, answer.thread])
+    expect(first.thread_id).not.toContain(firstMessage.thread)
   })
   test('names in in_reply_to the message that it answers', () =>
     expect([first.in_reply_to, reply.in_reply_to]).toEqual([undefined, answer.inReplyTo]))
@@ -173,7 +173,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('a message b
   })
   test('has a history of turns with their own sender, parts, role and time, oldest first (MN-5, MN-2.3)', () => {
     const [asked, answered] = reply.history ?? []
-    expect(asked).toMatchObject({ id: sent.id, role: 'user', sender: { address: first.sender.address } })
+    expect(asked).toMatchObject({ id: firstMessage.id, role: 'user', sender: { address: first.sender.address } })
     expect(answered).toMatchObject({ role: 'assistant', sender: { address: '@desk@agents.test' } })
     expect(asked?.parts[0]).toMatchObject({ kind: 'text', content: expect.stringContaining('first') })
     const times = (reply.history ?? []).map(({ timestamp }) => timestamp)

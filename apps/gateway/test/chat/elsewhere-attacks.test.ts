@@ -27,14 +27,14 @@ const listPage = async (query: string, agent: string) => {
 test('the list of threads goes on after a thread in which nobody wrote to the agent', async () => {
   for (const text of ['first', 'second']) await gateway.chat(text)
   await gateway.chat('linked')
-  const seen: string[] = []
+  const threadIds: string[] = []
   for (let query = 'limit=1', pages = 0; pages < 9; pages += 1) {
     const { threads, next_before } = await listPage(query, 'desk')
-    seen.push(...threads.map(({ beginning }) => beginning))
+    threadIds.push(...threads.map(({ beginning }) => beginning))
     if (next_before === undefined) break
     query = `limit=1&before=${next_before}`
   }
-  expect(seen).toEqual(['second', 'first'])
+  expect(threadIds).toEqual(['second', 'first'])
 })
 
 describe('an account that has two owners one after the other (C-30)', () => {

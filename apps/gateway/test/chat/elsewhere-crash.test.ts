@@ -34,8 +34,8 @@ interface Note {
 /** Lists notes once by id: every server ignores a note that arrives again. */
 function notes(): readonly string[] {
   const all = setup.simulation.fediverse.received.map(({ activity }) => activity.object as Note | undefined)
-  const mine = all.flatMap(note => (note?.to?.includes(alice) ? [[note.id, note.content] as const] : []))
-  return [...new Map(mine).values()]
+  const notesToAlice = all.flatMap(note => (note?.to?.includes(alice) ? [[note.id, note.content] as const] : []))
+  return [...new Map(notesToAlice).values()]
 }
 
 async function say(content: string, threadId: string, runId = `run-${content}`): Promise<number> {
@@ -70,11 +70,11 @@ test('a chat message gets exactly one answer and one fediverse delivery after ki
   const threadId = await openThread()
   const texts = delays.map((_, round) => `word${round}word`)
   for (const [round, word] of texts.entries()) {
-    const said = say(word, threadId).catch(() => undefined)
+    const pendingAnswer = say(word, threadId).catch(() => undefined)
     // The delays range from before the request is read to after the answer was sent.
     await new Promise(resolve => setTimeout(resolve, delays[round]))
     await setup.gateway.kill()
-    await said
+    await pendingAnswer
     await setup.gateway.start()
     await insist(word, threadId)
   }

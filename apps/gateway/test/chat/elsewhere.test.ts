@@ -168,8 +168,8 @@ test('the list of threads has each thread once, newest first, in pages', async (
     ['one'],
     undefined,
   ])
-  const wrong = await gateway.call('/api/v1/agents/plain/threads?before=-1')
-  expect([wrong.status, await wrong.json()]).toMatchObject([400, { code: 'malformed' }])
+  const invalidPage = await gateway.call('/api/v1/agents/plain/threads?before=-1')
+  expect([invalidPage.status, await invalidPage.json()]).toMatchObject([400, { code: 'malformed' }])
   expect((await fetch(`${gateway.gateway.url()}/api/v1/agent/threads`)).status).toBe(401)
 })
 
@@ -235,8 +235,8 @@ describe('a thread that began as mail', () => {
     expect(mail?.envelope.to).toEqual([from])
     expect(mail?.headers.get('subject')).toEqual(['Re: hello'])
     expect(mail?.text).not.toContain('by 7 euros')
-    const later = await gateway.write('and by mail again', { from, inReplyTo: mail?.messageId })
-    expect(readConfided(later.text).past.join()).toContain('by 7 euros')
+    const laterMail = await gateway.write('and by mail again', { from, inReplyTo: mail?.messageId })
+    expect(readConfided(laterMail.text).past.join()).toContain('by 7 euros')
   })
 
   test('sends an answer from the chat only to the person who began it (C-30)', async () => {

@@ -21,7 +21,7 @@ const user = (content: string) => ({ id: uniqueName('msg'), role: 'user', conten
 interface Reading {
   readonly text: () => string
   /** Waits until the text so far contains or matches `pattern`. */
-  until(pattern: string | RegExp): Promise<void>
+  waitFor(pattern: string | RegExp): Promise<void>
   leave(): Promise<void>
 }
 
@@ -33,7 +33,7 @@ function readOn(response: Response): Reading {
   })().catch(() => undefined)
   return {
     text: () => text,
-    async until(pattern) {
+    async waitFor(pattern) {
       await eventually(async () => (typeof pattern === 'string' ? text.includes(pattern) : pattern.test(text)))
     },
     async leave() {
@@ -74,12 +74,12 @@ test('a client whose stream broke off rejoins by the id of the run, and gets eac
   process.env.LINGER = '1'
   const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
   const first = readOn(await web.postRun({ threadId, runId, messages: [user('linger')] }))
-  await first.until('begun ')
+  await first.waitFor('begun ')
   await first.leave()
   const secondReading = readOn(await rejoin(runId))
-  await secondReading.until('MESSAGES_SNAPSHOT')
+  await secondReading.waitFor('MESSAGES_SNAPSHOT')
   delete process.env.LINGER
-  await secondReading.until('RUN_FINISHED')
+  await secondReading.waitFor('RUN_FINISHED')
   const events = parseEvents(secondReading.text())
   await judgeStream(secondReading.text(), events)
   expect(typesOf(events).slice(0, 3)).toEqual(['RUN_STARTED', 'STEP_STARTED', 'MESSAGES_SNAPSHOT'])
@@ -127,18 +127,18 @@ test('another tab shows the person’s messages and each answer as it arrives, r
   const threadId = uniqueName('thread')
   await web.say('count', { threadId })
   const tab = readOn(await web.call(`/api/v1/agent/threads/${threadId}/events`))
-  await tab.until('RUN_FINISHED')
+  await tab.waitFor('RUN_FINISHED')
   expect(textsOf(parseEvents(tab.text()))).toEqual(await historyOf(threadId))
   process.env.LINGER = '1'
   const runId = uniqueName('run')
   const running = await web.postRun({ threadId, runId, messages: [user('linger')] })
-  await tab.until('begun ')
+  await tab.waitFor('begun ')
   expect(tab.text()).toContain(`"runId":"${runId}"`)
   expect(tab.text().indexOf('"linger"')).toBeLessThan(tab.text().indexOf('begun '))
   delete process.env.LINGER
   await running.text()
   await web.say('count', { threadId })
-  await tab.until(/(RUN_FINISHED.*){3}/s)
+  await tab.waitFor(/(RUN_FINISHED.*){3}/s)
   expect(textsOf(parseEvents(tab.text()))).toEqual(await historyOf(threadId))
   await tab.leave()
 })
@@ -148,10 +148,10 @@ test('a tab that opens during a run follows it to its end', async () => {
   const threadId = uniqueName('thread')
   const running = await web.postRun({ threadId, runId: uniqueName('run'), messages: [user('linger')] })
   const tab = readOn(await web.call(`/api/v1/agent/threads/${threadId}/events`))
-  await tab.until('MESSAGES_SNAPSHOT')
+  await tab.waitFor('MESSAGES_SNAPSHOT')
   delete process.env.LINGER
   await running.text()
-  await tab.until('RUN_FINISHED')
+  await tab.waitFor('RUN_FINISHED')
   expect(textsOf(parseEvents(tab.text()))).toEqual(await historyOf(threadId))
   await tab.leave()
 })

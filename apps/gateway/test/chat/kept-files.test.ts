@@ -92,8 +92,8 @@ test('the list has all attached files, while large files and other kinds stay re
   )
   // The fediverse does not name files: the `name` there describes what a picture shows.
   expect(paths).toEqual(['file', 'file'])
-  const wrong = [file(Buffer.from([0, 1, 2, 3, 4])), file(Buffer.concat([png, Buffer.alloc(11 * 1024 * 1024)]))]
-  await post('look at neither', wrong)
+  const rejectedFiles = [file(Buffer.from([0, 1, 2, 3, 4])), file(Buffer.concat([png, Buffer.alloc(11 * 1024 * 1024)]))]
+  await post('look at neither', rejectedFiles)
   expect((await metadataOf('look at neither')).user_message_attachments).toBeUndefined()
 })
 

@@ -31,10 +31,10 @@ test('a page of a configured origin may read files by their signed URLs, and the
 
 test('a caller without a credential learns which kind to send', async () => {
   const ask = (headers: Record<string, string>) => fetch(web.local('https://agents.test/v1/usage'), { headers })
-  const [without, wrong] = [await ask({}), await ask({ authorization: 'Bearer wrong' })]
-  expect([without.status, without.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="postern"'])
+  const [withoutToken, withWrongToken] = [await ask({}), await ask({ authorization: 'Bearer wrong' })]
+  expect([withoutToken.status, withoutToken.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="postern"'])
   const invalid = 'Bearer realm="postern", error="invalid_token"'
-  expect([wrong.status, wrong.headers.get('www-authenticate')]).toEqual([401, invalid])
+  expect([withWrongToken.status, withWrongToken.headers.get('www-authenticate')]).toEqual([401, invalid])
   expect((await web.call('/v1/usage')).headers.get('www-authenticate')).toBeNull()
 })
 
@@ -90,8 +90,8 @@ async function askOnly(head: string, body = ''): Promise<Socket> {
 
 test('a person who leaves many answers unread has to wait, while others do not', async () => {
   const path = `/api/v1/agent/history?threadId=${threadId}`
-  const taken = await web.call(path)
-  expect((await taken.text()).length).toBeGreaterThan(12_000_000)
+  const download = await web.call(path)
+  expect((await download.text()).length).toBeGreaterThan(12_000_000)
   const remainingSockets = await Promise.all(Array.from({ length: 8 }, () => askAndWait(`GET ${path}`)))
   try {
     let isAnswered = false
@@ -142,9 +142,9 @@ test('unread files of one network are limited, and further ones wait', async () 
     remainingSockets.push(next)
     expect((await web.call('/v1/usage')).status).toBe(200)
     expect(next.readableLength).toBe(0)
-    const begun = once(next, 'readable')
+    const responseStart = once(next, 'readable')
     remainingSockets[0]?.destroy()
-    await begun
+    await responseStart
     expect(String(next.read(12))).toBe('HTTP/1.1 200')
   } finally {
     for (const socket of remainingSockets) socket.destroy()

@@ -94,9 +94,9 @@ describe('"forget me" in a chat', () => {
     const query = new URLSearchParams({ bucket, path })
     expect((await gateway.call(`/api/v1/agent/attachments/signed-url?${query}`, { as: 'bob' })).status).toBe(404)
     expect(readConfided((await gateway.write('who am I?', mailbox)).text)).toEqual({ past: [], kept: [], knows: [] })
-    const left = (await gateway.gateway.messages()).map(({ sender }) => sender)
-    expect(left.filter(sender => sender.includes('bob@alice.test'))).toHaveLength(1)
-    expect(left.filter(sender => sender === '@bob@web.agents.test')).toHaveLength(2)
+    const remainingSenders = (await gateway.gateway.messages()).map(({ sender }) => sender)
+    expect(remainingSenders.filter(sender => sender.includes('bob@alice.test'))).toHaveLength(1)
+    expect(remainingSenders.filter(sender => sender === '@bob@web.agents.test')).toHaveLength(2)
     expect(await gateway.read(otherChat.client.threadId, 'bob', 'plain')).toHaveLength(2)
   })
 

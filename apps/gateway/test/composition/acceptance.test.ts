@@ -13,12 +13,12 @@ import { openGateways } from './gateways.ts'
 // This test takes one conversation through the whole gateway: a customer on the fediverse, a swarm that hands over, a refund that the
 // customer allows, an agent on another host, and finally every format.
 
-const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
+const tillFile = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
 let gateways: Gateways
 let model: ModelServer
 
 beforeAll(async () => {
-  process.env.TILL = till
+  process.env.TILL = tillFile
   model = await openModelServer(({ body }) => {
     const { role, content } = body.messages.at(-1) ?? {}
     const last = String(content)
@@ -99,10 +99,15 @@ test('a fediverse conversation passes a swarm, an approved refund and a remote a
   const paidRecord = await waitForAnswer('The money is on its way')
   expect(paidRecord.message.policy_resolution).toMatchObject({ outcome: 'granted' })
   expect(paidRecord.message.received_via).toBe('activitypub')
-  expect(readFileSync(till, 'utf8')).toBe('begun 17\ndone 17\n')
+  expect(readFileSync(tillFile, 'utf8')).toBe('begun 17\ndone 17\n')
 
-  const elsewhere = { via: 'activitypub', to: 'desk', text: 'Is another one in stock?', thread: first.thread } as const
-  const answeredResult = await simulation.send(elsewhere)
+  const nextMessage = {
+    via: 'activitypub',
+    to: 'desk',
+    text: 'Is another one in stock?',
+    thread: first.thread,
+  } as const
+  const answeredResult = await simulation.send(nextMessage)
   expect(answeredResult.reply?.text).toContain('two@b.test heard desk@a.test by a2a at hop 1')
 
   const transcript = await exchange({ thread: first.id, format: 'jsonl' })

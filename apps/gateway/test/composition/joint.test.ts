@@ -40,9 +40,9 @@ test('over A2A the gateway calls each mentioned agent, local or remote, and its 
     streamedAt('far@b.test', 1),
     '@gone@nowhere.test was not reachable.',
   ])
-  const [asked] = await gateways.records('b.test', 'far')
-  expect(asked?.message.sender).toMatchObject({ address: '@host@a.test', auth_method: 'a2a-jwt', verified: true })
-  expect(asked?.message.parts.map(part => part.kind === 'text' && part.content).join('\n')).toMatch(
+  const [question] = await gateways.records('b.test', 'far')
+  expect(question?.message.sender).toMatchObject({ address: '@host@a.test', auth_method: 'a2a-jwt', verified: true })
+  expect(question?.message.parts.map(part => part.kind === 'text' && part.content).join('\n')).toMatch(
     /^@tester~[0-9a-f]{12}@a\.test:\nWhat do .* think\?\n@host@a\.test:\nLet me ask around\.$/,
   )
 })

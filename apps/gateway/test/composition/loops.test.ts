@@ -72,8 +72,8 @@ test('two echo agents that mail each other across two gateways stop at the hop l
     '@polly@a.test email hop 3 answered from_agent',
     '@polly@a.test email hop 5 answered from_agent',
   ])
-  const [asked] = await gateways.records('c.test', 'coco')
-  expect(asked?.message.sender).toMatchObject({ verified: true, auth_method: 'email-dmarc' })
+  const [question] = await gateways.records('c.test', 'coco')
+  expect(question?.message.sender).toMatchObject({ verified: true, auth_method: 'email-dmarc' })
   // The agent that Alice asked has answered; the others do not write to Alice.
   const toAlice = gateways.simulation.mail.received.filter(mail => mail.envelope.to.includes('alice@alice.test'))
   expect(toAlice).toHaveLength(1)
@@ -128,8 +128,8 @@ async function openCallers(calls_per_message?: number): Promise<void> {
 
 test('one message causes a bounded number of calls, and the operator sees the first refusal', async () => {
   await openCallers()
-  const [said = ''] = await gateways.say('a.test', 'one', '130 @echo@a.test')
-  expect(said).toMatch(/^30 refused Cannot call agent: message #\d+ has caused 100 calls/)
+  const [answerText = ''] = await gateways.say('a.test', 'one', '130 @echo@a.test')
+  expect(answerText).toMatch(/^30 refused Cannot call agent: message #\d+ has caused 100 calls/)
   expect(await gateways.records('a.test', ends)).toHaveLength(100)
   const [record] = await gateways.records('a.test', 'one')
   const refusedSteps = record?.steps?.filter(({ error }) => error !== undefined)

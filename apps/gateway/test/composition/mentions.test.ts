@@ -37,12 +37,12 @@ test('all receive both parts of an answer, and mentioned agents wake, local or r
   const { object } = (result.reply as { readonly raw: unknown }).raw as {
     object: Record<string, unknown> & { tag: { href: string; name: string }[] }
   }
-  const [two, far] = ['https://a.test/agents/two', 'https://b.test/agents/far']
+  const [twoActor, farActor] = ['https://a.test/agents/two', 'https://b.test/agents/far']
   expect(object.tag.map(({ name }) => name).slice(1)).toEqual(['@two@a.test', '@far@b.test'])
-  expect([...(object.to as string[]), ...(object.cc as string[])]).toEqual(expect.arrayContaining([two, far]))
+  expect([...(object.to as string[]), ...(object.cc as string[])]).toEqual(expect.arrayContaining([twoActor, farActor]))
   // Mentions that are already in the text become links there. The third one would exceed the limit, and stays text.
   expect(object.content).toContain(
-    `wake <span class="h-card"><a href="${two}" class="u-url mention">@<span>two@a.test</span></a></span>`,
+    `wake <span class="h-card"><a href="${twoActor}" class="u-url mention">@<span>two@a.test</span></a></span>`,
   )
   expect(object.content).toContain('wake @third@b.test')
   expect(object.content).toContain('tell @guest@b.test')
@@ -69,8 +69,10 @@ test('a mail reply addresses mentioned agents by To and Cc, and local ones get a
   expect(reply.headers.get('to')?.[0]).toBe('Alice <alice@alice.test>, far@b.test')
   expect(reply.headers.get('cc')).toEqual(['two@a.test'])
   await settle(gateways, ['a.test', 'b.test'])
-  const [own] = (await gateways.records('a.test', 'two')).filter(({ message }) => message.received_via === 'email')
-  expect(own).toMatchObject({
+  const [localRecord] = (await gateways.records('a.test', 'two')).filter(
+    ({ message }) => message.received_via === 'email',
+  )
+  expect(localRecord).toMatchObject({
     state: 'answered',
     flags: ['sibling', 'from_agent'],
     message: {
@@ -81,10 +83,10 @@ test('a mail reply addresses mentioned agents by To and Cc, and local ones get a
       },
     },
   })
-  const [elsewhere] = (await gateways.records('b.test', 'far')).filter(
+  const [remoteRecord] = (await gateways.records('b.test', 'far')).filter(
     ({ message }) => message.received_via === 'email',
   )
-  expect(elsewhere).toMatchObject({
+  expect(remoteRecord).toMatchObject({
     message: { sender: { verified: true }, recipient_capabilities: { agent_chain: { hop: 1 } } },
   })
   // The other agent of the gateway answers the people, in their thread.

@@ -17,14 +17,14 @@ import { openGateways, settle } from './gateways.ts'
 // another host. An operator changes and allows a call in their chat. The answer leaves on the fediverse and by mail, and every format
 // exports and imports the conversation.
 
-const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
+const tillFile = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
 const png = Buffer.from(picture, 'base64')
 const alice = 'https://mastodon.test/users/alice'
 let gateways: Gateways
 let model: ModelServer
 
 beforeAll(async () => {
-  process.env.TILL = till
+  process.env.TILL = tillFile
   model = await openModelServer(({ body: { messages } }) => {
     const { role, content } = messages.at(-1) ?? {}
     if (/^I am triage\./m.test(String(messages[0]?.content))) return call('navigate_to_refunds', {})
@@ -173,7 +173,7 @@ test('a fediverse picture passes a swarm, local and remote workers and an operat
     ['approval_required', 'tool'],
   ])
   expect(pending[1]?.payload).toMatchObject({ kind: 'refund', status: 'pending', arguments: ['order'] })
-  expect(existsSync(till)).toBe(false)
+  expect(existsSync(tillFile)).toBe(false)
 
   // The operator's web chat shows an interrupt with the call. The operator changes the call and allows it.
   const operator = openChat(url('/api/v1/operator/runs'), evesToken, 'approvals')
@@ -190,7 +190,7 @@ test('a fediverse picture passes a swarm, local and remote workers and an operat
   ])
   expect(outcomeOf(decisionEvents).type).toBe('success')
   await settle(gateways, ['a.test', 'b.test'])
-  expect(readFileSync(till, 'utf8')).toBe('begun 18\ndone 18\n')
+  expect(readFileSync(tillFile, 'utf8')).toBe('begun 18\ndone 18\n')
 
   // The person gets the answer on the fediverse and in their linked mailbox, once each.
   const words = 'The money for your lamp is on its way.'

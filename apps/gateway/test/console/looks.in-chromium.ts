@@ -76,19 +76,19 @@ test('every screen fits the width of a phone of 360 px', async () => {
   for (const route of routes()) {
     await show(route)
     await settle(page)
-    const over = await findWide(page)
-    if (over.length > 0) wide.push([route, over])
+    const wideElements = await findWide(page)
+    if (wideElements.length > 0) wide.push([route, wideElements])
   }
   expect(wide).toEqual([])
   await page.context().close()
 })
 
 test('10,000 rows scroll about as fast as 100, and the page renders few of them', { timeout: 240_000 }, async () => {
-  const few = await scrollThrough(100)
+  const shortScroll = await scrollThrough(100)
   const longScroll = await scrollThrough(10_000)
-  expect([few.rows, longScroll.rows]).toEqual([100, 10_000])
+  expect([shortScroll.rows, longScroll.rows]).toEqual([100, 10_000])
   expect(longScroll.rendered).toBeLessThan(80)
-  expect(longScroll.quickMs).toBeLessThan(3 * few.quickMs)
+  expect(longScroll.quickMs).toBeLessThan(3 * shortScroll.quickMs)
 })
 
 interface Scrolling {

@@ -56,15 +56,15 @@ test('a browser never sends the cookie without TLS when the console uses https',
 })
 
 test('a cookie that somebody else chose never becomes a session', async () => {
-  const chosen = `postern_operator=${'A'.repeat(43)}`
-  const answer = await askAsPage('/operator/session', { body: { token: operatorToken }, cookie: chosen })
-  const own = (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
-  expect(own).not.toBe(chosen)
-  expect([await isListed(own), await isListed(chosen)]).toEqual([200, 401])
+  const chosenCookie = `postern_operator=${'A'.repeat(43)}`
+  const answer = await askAsPage('/operator/session', { body: { token: operatorToken }, cookie: chosenCookie })
+  const ownCookie = (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+  expect(ownCookie).not.toBe(chosenCookie)
+  expect([await isListed(ownCookie), await isListed(chosenCookie)]).toEqual([200, 401])
   // Each sign-in has a session of its own, and ends no other session.
   const secondText = await signIn()
-  expect(secondText).not.toBe(own)
-  expect(await isListed(own)).toBe(200)
+  expect(secondText).not.toBe(ownCookie)
+  expect(await isListed(ownCookie)).toBe(200)
 })
 
 test('an open event stream ends after the sign-out', async () => {

@@ -33,7 +33,7 @@ const timed = 0.15
 /** On a fast machine, all messages of a wave share one round trip. */
 const sharedShare = 0.05
 const statementAims = { activitypub: 6, a2a: 7, delivery: 3 }
-const forMessages = (aim: number) => ({ activitypub: aim, a2a: aim, email: aim, web: aim })
+const forMessages = (ceiling: number) => ({ activitypub: ceiling, a2a: ceiling, email: ceiling, web: ceiling })
 
 /**
  * Today's figures, rounded up. Those with the floors `timed` and `sharedShare` are a slow machine's; no other figure depends on speed. A change

@@ -14,17 +14,17 @@ export interface CountedWire {
 export async function openCountedWire(to: number): Promise<CountedWire> {
   const sockets = new Set<Socket>()
   let rounds = 0
-  const server = createServer({ noDelay: true }, near => {
-    const far = connect({ port: to, host: '127.0.0.1', noDelay: true })
+  const server = createServer({ noDelay: true }, clientSocket => {
+    const serverSocket = connect({ port: to, host: '127.0.0.1', noDelay: true })
     let isAnswered = true
-    near.on('data', () => {
+    clientSocket.on('data', () => {
       if (isAnswered) rounds += 1
       isAnswered = false
     })
-    far.on('data', () => (isAnswered = true))
+    serverSocket.on('data', () => (isAnswered = true))
     for (const [from, other] of [
-      [near, far],
-      [far, near],
+      [clientSocket, serverSocket],
+      [serverSocket, clientSocket],
     ] as const) {
       sockets.add(from)
       from.pipe(other)

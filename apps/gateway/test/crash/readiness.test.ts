@@ -63,8 +63,8 @@ test.concurrent.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
     const letGo = await holdFile(join(gateway.dataDir, 'postern.db'), mode)
     const rejectedSends = sendAll('meanwhile')
     const waits: number[] = []
-    const until = performance.now() + 10_000
-    while (performance.now() < until) {
+    const deadline = performance.now() + 10_000
+    while (performance.now() < deadline) {
       const requestedAt = performance.now()
       expect((await fetch(`${gateway.url()}/healthz`)).status).toBe(200)
       waits.push(performance.now() - requestedAt)

@@ -69,7 +69,7 @@ describe('the images', () => {
     ]) {
       expect([path, existsSync(join(root, path)), isTaken(path)]).toEqual([path, true, true])
     }
-    const kept = [
+    const includedPaths = [
       '.git/config',
       'deploy/secrets/operator_token',
       'deploy/.env',
@@ -82,7 +82,7 @@ describe('the images', () => {
       'packages/message/src/a/b.test.ts',
       'apps/gateway/.postern/postern.db',
     ]
-    for (const path of [...kept, ...nested]) expect([path, isTaken(path)]).toEqual([path, false])
+    for (const path of [...includedPaths, ...nested]) expect([path, isTaken(path)]).toEqual([path, false])
   })
 })
 

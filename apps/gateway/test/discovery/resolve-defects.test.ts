@@ -10,13 +10,13 @@ import { describeFakeAgent, openFakeHost, toPages, weakKeyPem } from '../setup/o
 
 let agent: FakeAgent
 let pages: Record<string, FakeAnswer>
-let elsewhere: Record<string, FakeAnswer>
+let otherHost: Record<string, FakeAnswer>
 let zone: Record<string, unknown>
 let host: Awaited<ReturnType<typeof openFakeHost>>
 let fetch: ReturnType<typeof createGuardedFetch>
 
 beforeAll(async () => {
-  host = await openFakeHost(name => (name === 'peer.test' ? { ...toPages(agent), ...pages } : elsewhere))
+  host = await openFakeHost(name => (name === 'peer.test' ? { ...toPages(agent), ...pages } : otherHost))
   const loopback = { 'peer.test': host.port, 'other.test': host.port }
   fetch = createGuardedFetch({ loopback, userAgent: 'test' })
 })
@@ -27,7 +27,7 @@ afterAll(async () => {
 beforeEach(() => {
   agent = describeFakeAgent()
   pages = {}
-  elsewhere = {}
+  otherHost = {}
   zone = {
     'peer.test MX': [{ exchange: 'mx.peer.test', priority: 10 }],
     'peer.test TXT': [['v=spf1 mx -all']],
@@ -196,9 +196,9 @@ describe('a server with one defect gets one finding', () => {
 describe('redirects of WebFinger (MN-1.3)', () => {
   test('the command follows one redirect to https on another host, and checks the subject', async () => {
     pages[webfinger] = { status: 302, location: `https://other.test${webfinger}?resource=x` }
-    elsewhere[webfinger] = { type: 'application/jrd+json', body: agent.jrd }
+    otherHost[webfinger] = { type: 'application/jrd+json', body: agent.jrd }
     expect(await faultsOf()).toEqual(expected)
-    elsewhere[webfinger] = { type: 'application/jrd+json', body: { ...agent.jrd, subject: 'acct:bot@other.test' } }
+    otherHost[webfinger] = { type: 'application/jrd+json', body: { ...agent.jrd, subject: 'acct:bot@other.test' } }
     expect(await faultsOf()).toContain('error webfinger.subject')
   })
 
@@ -209,7 +209,7 @@ describe('redirects of WebFinger (MN-1.3)', () => {
     ['nothing', { status: 302, location: 'https://' }, 'it redirects to an invalid address'],
   ])('the command refuses %s', async (label, answer, reason) => {
     pages[webfinger] = label === 'a second one' ? { status: 302, location: `https://other.test${webfinger}` } : answer
-    elsewhere[webfinger] = answer
+    otherHost[webfinger] = answer
     const { outcome, findings } = await resolve()
     expect(outcome).toBe('unresolved')
     expect(findings.find(({ id }) => id === 'webfinger.answer')).toMatchObject({
@@ -260,10 +260,10 @@ test('the command refuses an invalid address with the reason (MN-1.2)', async ()
 test('the report requires that an actor on another host names the same account (MN-13.3)', async () => {
   const actor = { ...agent.actor, id: 'https://other.test/u/bot', inbox: 'https://other.test/inbox' }
   Object.assign(actor, { publicKey: { ...(actor as { publicKey?: object }).publicKey, owner: actor.id } })
-  elsewhere['/u/bot'] = { type: 'application/activity+json', body: actor }
+  otherHost['/u/bot'] = { type: 'application/activity+json', body: actor }
   link(0).href = actor.id
   expect(await faultsOf()).toContain('error actor.back_link')
-  elsewhere[webfinger] = { type: 'application/jrd+json', body: agent.jrd }
+  otherHost[webfinger] = { type: 'application/jrd+json', body: agent.jrd }
   expect(await faultsOf()).toEqual(expected)
 })
 

@@ -43,7 +43,7 @@ describe('the commands in the docs', () => {
 
   /** Runs a block in the folder of the gateway, line by line and unchanged except for the address of the gateway. */
   async function runBlock(code: string, ...args: readonly string[]): Promise<string> {
-    const here = code.replace(/https:\/\/agents\.example|http:\/\/127\.0\.0\.1:8787/g, url)
+    const localCode = code.replace(/https:\/\/agents\.example|http:\/\/127\.0\.0\.1:8787/g, url)
     const env = {
       ...process.env,
       PATH: `${tools}:${process.env.PATH}`,
@@ -51,7 +51,7 @@ describe('the commands in the docs', () => {
       SECRET: token,
       POSTERN_OPERATOR_TOKEN: token,
     }
-    const { stdout } = await run('sh', ['-e', '-c', here, 'sh', ...args], { cwd: folder, env })
+    const { stdout } = await run('sh', ['-e', '-c', localCode, 'sh', ...args], { cwd: folder, env })
     return stdout
   }
 
@@ -63,8 +63,8 @@ describe('the commands in the docs', () => {
   })
 
   it('list messages of a remote gateway with only its URL and token', async () => {
-    const here = codeOf('remote').replace('POSTERN_OPERATOR_TOKEN=…', `POSTERN_OPERATOR_TOKEN=${token}`)
-    expect(await runBlock(here)).toContain('#1')
+    const localCode = codeOf('remote').replace('POSTERN_OPERATOR_TOKEN=…', `POSTERN_OPERATOR_TOKEN=${token}`)
+    expect(await runBlock(localCode)).toContain('#1')
   })
 
   it('name a command of ours for the coding agent to start', async () => {
@@ -96,9 +96,9 @@ describe('the commands in the docs', () => {
     ['echo@agents.test', 0],
     ['nobody@agents.test', 67],
   ])('hand a mail for %s from a mail server to the pipe, which exits with %i', async (to, code) => {
-    const here = codeOf('pipe').replaceAll('https://agents.example', url)
+    const localCode = codeOf('pipe').replaceAll('https://agents.example', url)
     const script = createDocsFolder({
-      'to-agents': here,
+      'to-agents': localCode,
       mail: `From: a@nodmarc.test\r\nTo: ${to}\r\nMessage-ID: <1@x>\r\n\r\nhi\r\n`,
     })
     const exitCode = await run('sh', ['-c', `SECRET=${token} sh to-agents a@nodmarc.test ${to} <mail`], {
@@ -123,9 +123,9 @@ describe('the commands in the docs', () => {
 it('call an agent over A2A', async () => {
   const gateway = await openTestGateway()
   try {
-    const here = codeOf('call').replace('https://agents.example', gateway.url())
+    const localCode = codeOf('call').replace('https://agents.example', gateway.url())
     const env = { ...process.env, TOKEN: await gateway.simulation.a2a.token({ sub: 'ann' }) }
-    expect((await run('sh', ['-c', here], { env })).stdout).toContain('"state":"TASK_STATE_COMPLETED"')
+    expect((await run('sh', ['-c', localCode], { env })).stdout).toContain('"state":"TASK_STATE_COMPLETED"')
   } finally {
     await gateway.close()
   }

@@ -12,7 +12,7 @@ export const guideBlocks: readonly CodeBlock[] = readCodeBlocks()
 
 export const locateBlock = ({ page, line }: CodeBlock) => `${page}:${line}`
 
-const wrong = "import { defineAgent } from 'postern'\nexport default defineAgent({ handle: () => 3 })\n"
+const invalidExample = "import { defineAgent } from 'postern'\nexport default defineAgent({ handle: () => 3 })\n"
 
 /** The name of the one intended fault, which shows that the compiler has checked the modules. */
 export const plantedFault = 'a module that is wrong on purpose'
@@ -20,7 +20,7 @@ export const plantedFault = 'a module that is wrong on purpose'
 /** Lists the faults of all examples by their places, and that of a module that is wrong on purpose. `entries` defaults to the source. */
 export function findGuideFaults(entries?: TypeEntries): readonly string[] {
   const modules = guideBlocks.filter(({ language }) => language === 'ts')
-  const faults = findTypeFaults([...modules.map(({ code }) => `${code}\nexport {}\n`), wrong], entries)
+  const faults = findTypeFaults([...modules.map(({ code }) => `${code}\nexport {}\n`), invalidExample], entries)
   return faults.map(fault => {
     const block = modules[Number(/example-(\d+)\.ts/.exec(fault)?.[1])]
     return block ? `${locateBlock(block)}: ${fault}` : plantedFault

@@ -21,7 +21,7 @@ const wrapInTest = (code: string) =>
   `import type { StartedGateway } from 'postern/testing'\nimport { startGateway } from 'postern/testing'\nimport { afterAll, expect, vi } from 'vitest'\ndeclare const gateway: StartedGateway\n${code}\nexport { afterAll, expect, gateway, startGateway, vi }\n`
 
 /** The code around an example that is not a module: a member of a tool, or a step of a test. */
-const around: Readonly<Record<string, (code: string) => string>> = {
+const wrappers: Readonly<Record<string, (code: string) => string>> = {
   'packages/sdk/src/define-tool.ts': code =>
     `import { defineTool } from 'postern'\ntype Given = { day: string; amount: number }\nexport const member: { description?: string; parameters?: object; run?(args: Given): unknown; preview?(args: Given): unknown } = {\n${code}\n}\nexport { defineTool }\n`,
   'apps/gateway/src/testing/start-gateway.ts': wrapInTest,
@@ -45,7 +45,7 @@ function readExamples(path: string): readonly string[] {
 const all = sources.flatMap(path => readExamples(path).map(code => ({ path, code })))
 
 const wrap = ({ path, code }: (typeof all)[number]) =>
-  /^import |\nimport /.test(code) ? code : (around[path]?.(code) ?? code)
+  /^import |\nimport /.test(code) ? code : (wrappers[path]?.(code) ?? code)
 
 test('every function of the SDK and of the test kit has an example', () => {
   const counts = sources.map(path => readExamples(path).length)
@@ -56,7 +56,7 @@ test('every function of the SDK and of the test kit has an example', () => {
 test('the examples of the SDK pass the type check, which notices a wrong one', {
   timeout: 300_000,
 }, () => {
-  const wrong = "import { defineAgent } from 'postern'\nexport default defineAgent({ handle: () => 3 })\n"
-  const faults = findTypeFaults([...all.map(wrap), wrong])
+  const invalidExample = "import { defineAgent } from 'postern'\nexport default defineAgent({ handle: () => 3 })\n"
+  const faults = findTypeFaults([...all.map(wrap), invalidExample])
   expect(faults).toEqual([expect.stringContaining(`example-${all.length}.ts(2,`)])
 })

@@ -76,8 +76,8 @@ describe('the checks of mail', () => {
   test('accept a smarthost with implicit TLS by its certificate', async () => {
     expectContent(await examineSmarthost('mail.smarthost_tls', { isSecure: true }, secure), 'valid certificate')
     const certificate = makeCertificate('other.test')
-    const wrong = await examineSmarthost('mail.smarthost_tls', { isSecure: true, certificate }, secure)
-    expectFault(wrong, 'the certificate of mx.agents.test:587 is not valid')
+    const findings = await examineSmarthost('mail.smarthost_tls', { isSecure: true, certificate }, secure)
+    expectFault(findings, 'the certificate of mx.agents.test:587 is not valid')
   })
 
   test('report an MX host where nobody answers', async () => {

@@ -95,8 +95,8 @@ test('with an unreadable configuration doctor still checks the machine and names
 })
 
 test('a check without an answer times out, and the report still has the others', async () => {
-  const never = new Promise<never>(() => undefined)
-  const deps = openDoctorBench({ network: { resolveDns: () => never } })
+  const pendingPromise = new Promise<never>(() => undefined)
+  const deps = openDoctorBench({ network: { resolveDns: () => pendingPromise } })
   // Each check sets its timer before any of them runs. Fake timers would also fire those of everything else in the process.
   const timers = vi.spyOn(globalThis, 'setTimeout')
   const running = runChecks(deps, ['network'])

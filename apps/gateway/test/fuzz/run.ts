@@ -48,7 +48,7 @@ export async function runFuzz(
   const ids = createKnownIds()
   const findings = createFuzzFindings()
   const clock = await openFairClock()
-  const over = new AbortController()
+  const runAbort = new AbortController()
   const statuses = new Map<string, number>()
   const end = Date.now() + seconds * 1000
   let sentCount = 0
@@ -57,7 +57,7 @@ export async function runFuzz(
     target,
     clock,
     () => findings.add('it did not answer /healthz for too long'),
-    over.signal,
+    runAbort.signal,
   )
 
   function next(): FuzzCase | undefined {
@@ -85,7 +85,7 @@ export async function runFuzz(
   await Promise.all(Array.from({ length: workers }, work))
   // The gateway may still be working on messages that it accepted.
   await sleep(1_000)
-  over.abort()
+  runAbort.abort()
   await watching
   clock.close()
   return { sent: sentCount, endpoints: endpoints.length, statuses, findings: findings.list }

@@ -114,14 +114,14 @@ describe('a chat', () => {
     const thread = `web:${JSON.stringify(['chat', threadId])}`
     const { messages } = (await ask({ owner, thread, format })).json
     expect(messages.length).toBeGreaterThanOrEqual(4)
-    const elsewhere = { owner, thread: `copy:${format}`, format }
-    const first = await ask(elsewhere, { messages })
+    const copyTarget = { owner, thread: `copy:${format}`, format }
+    const first = await ask(copyTarget, { messages })
     expect(first.status).toBe(200)
     expect(first.json.added).toBe(first.json.entries)
-    const copied = (await ask(elsewhere)).json.messages
+    const copied = (await ask(copyTarget)).json.messages
     expect(copied.length).toBe(messages.length)
-    expect((await ask(elsewhere, { messages: copied })).json.added).toBe(0)
-    expect((await ask(elsewhere)).json.messages).toEqual(copied)
+    expect((await ask(copyTarget, { messages: copied })).json.added).toBe(0)
+    expect((await ask(copyTarget)).json.messages).toEqual(copied)
   })
 
   test('from another gateway continues, and its history has both parts', async () => {
@@ -155,14 +155,14 @@ describe('a chat', () => {
   })
 
   test('refuses an invalid import, and stores nothing of it', async () => {
-    const elsewhere = { owner, thread: 'copy:bad', format: 'store' }
+    const copyTarget = { owner, thread: 'copy:bad', format: 'store' }
     const messages = [
       { type: 'user_message', content: 'fine' },
       { type: 'action', tool: 'ls' },
     ]
-    const refusal = await ask(elsewhere, { messages })
+    const refusal = await ask(copyTarget, { messages })
     expect([refusal.status, refusal.json.detail]).toEqual([400, expect.stringContaining('args')])
-    expect((await ask(elsewhere)).json.messages).toEqual([])
+    expect((await ask(copyTarget)).json.messages).toEqual([])
     const unknown = await ask({ owner, thread: 'copy:never', format: 'store' })
     expect([unknown.status, unknown.json.detail]).toEqual([
       404,

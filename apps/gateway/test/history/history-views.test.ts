@@ -94,11 +94,11 @@ describe('the manager of a phase (S-32, S-21)', () => {
     const [first, second, ...later] = requestsOf('planner')
     expect(first?.messages.map(({ role }) => role)).toEqual(['system', 'user'])
     expect(second?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool'])
-    const past = later.map(({ messages }) =>
+    const earlierTexts = later.map(({ messages }) =>
       messages.filter(({ role }) => role === 'assistant').map(({ content }) => content),
     )
     const synthesis = 'SYNTHESIS of phase 0: apples and pears'
-    expect(past).toEqual([[synthesis], ['SYNTHESIS of another phase: phase one'], [synthesis], []])
+    expect(earlierTexts).toEqual([[synthesis], ['SYNTHESIS of another phase: phase one'], [synthesis], []])
     for (const { messages, text } of later) {
       // The prompt has the rules, an opener if the history begins with the agent, its history, and the message.
       expect(messages.map(({ role }) => role)).toEqual(

@@ -47,14 +47,14 @@ describe.each(['activitypub', 'email', 'a2a'] as const)('a conversation by %s in
   test('has all messages and answers in the documented format, with channel, proofs and raw form', async () => {
     const messages = await take(thread, 'normalized')
     expect(messages).toEqual(await showHandled(ids))
-    const [asked] = messages as unknown as readonly NormalizedMessage[]
-    expect(normalizedMessageSchema.parse(asked)).toMatchObject({
+    const [question] = messages as unknown as readonly NormalizedMessage[]
+    expect(normalizedMessageSchema.parse(question)).toMatchObject({
       id: ids[0],
       received_via: via,
       sender: { verified: true, identities: [{ proof: { type: 'transport' } }] },
     })
-    expect(asked?.sender.auth_method).not.toBe('none')
-    expect(asked?.raw).toBeTruthy()
+    expect(question?.sender.auth_method).not.toBe('none')
+    expect(question?.raw).toBeTruthy()
   })
 
   test('changes nothing at a second import, and moves completely into another thread', async () => {
@@ -63,10 +63,10 @@ describe.each(['activitypub', 'email', 'a2a'] as const)('a conversation by %s in
     expect(await put({ thread, format: 'normalized' }, messages)).toMatchObject({ added: 0 })
     expect(await take(thread, 'jsonl')).toEqual(before)
     for (const format of ['normalized', 'jsonl'] as const) {
-      const elsewhere = { owner: 'web:["copies","one"]', thread: `copy:${via}-${format}`, format }
-      await put(elsewhere, format === 'jsonl' ? before : messages)
-      expect(await take(elsewhere.thread, 'normalized', elsewhere.owner)).toEqual(messages)
-      expect(await put(elsewhere, format === 'jsonl' ? before : messages)).toMatchObject({ added: 0 })
+      const copyTarget = { owner: 'web:["copies","one"]', thread: `copy:${via}-${format}`, format }
+      await put(copyTarget, format === 'jsonl' ? before : messages)
+      expect(await take(copyTarget.thread, 'normalized', copyTarget.owner)).toEqual(messages)
+      expect(await put(copyTarget, format === 'jsonl' ? before : messages)).toMatchObject({ added: 0 })
     }
   })
 })

@@ -44,18 +44,18 @@ describe('an origin marker', () => {
   test('finds its entry if it is valid, so that exporting and importing again adds nothing', async () => {
     const thread = uniqueName('thread')
     await putOne(thread, 'pay 5')
-    const [written] = await exportLocation(thread, 'store')
-    expect(written.gateway).toMatchObject({ v: 1, kind: 'text' })
-    await add(thread, [written])
+    const [exportedMessage] = await exportLocation(thread, 'store')
+    expect(exportedMessage.gateway).toMatchObject({ v: 1, kind: 'text' })
+    await add(thread, [exportedMessage])
     expect(await conversation(thread)).toHaveLength(1)
   })
 
   test.each(['of other words', 'of another conversation', 'of another person', 'of nothing', 'that is no bag'])(
     '%s disappears, and its message is new',
     async label => {
-      const [thread, elsewhere] = [uniqueName('thread'), uniqueName('thread')]
+      const [thread, otherThread] = [uniqueName('thread'), uniqueName('thread')]
       const ownLogLine = await putOne(thread, 'pay 5')
-      const otherLogLine = await putOne(elsewhere, 'pay 5')
+      const otherLogLine = await putOne(otherThread, 'pay 5')
       const bobs = await putOne(thread, 'pay 5', 'bob')
       const claims: Record<string, object> = {
         'of other words': marked(ownLogLine.entry_id, 'pay 5000'),
@@ -73,7 +73,7 @@ describe('an origin marker', () => {
       expect(ids[0]).toBe(ownLogLine.entry_id)
       expect([ownLogLine.entry_id, otherLogLine.entry_id, bobs.entry_id]).not.toContain(ids[1])
       // No other conversation has the message.
-      expect(await conversation(elsewhere)).toHaveLength(1)
+      expect(await conversation(otherThread)).toHaveLength(1)
       expect(await conversation(thread, 'bob')).toHaveLength(1)
     },
   )

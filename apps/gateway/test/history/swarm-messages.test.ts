@@ -69,8 +69,8 @@ describe('the rows of a swarm', () => {
     const { json } = await exchange(thread, 'jsonl')
     const diffs = json.messages.map(({ ext }: JsonAnswer) => JSON.stringify(ext.swarm))
     expect(new Set(diffs).size).toBe(3)
-    const { json: out } = await exchange(thread, 'swarm')
-    expect((await exchange(thread, 'swarm', out.messages)).json.added).toBe(0)
+    const { json: exported } = await exchange(thread, 'swarm')
+    expect((await exchange(thread, 'swarm', exported.messages)).json.added).toBe(0)
     expect((await exchange(thread, 'jsonl')).json).toEqual(json)
   })
 

@@ -181,9 +181,9 @@ describe('a public conversation', () => {
     const [one, other] = [await say('alice@mastodon.test', 'public'), await say('alice@gotosocial.test', 'public')]
     expect(other).toMatchObject({ thread_id: one.thread_id, thread_source: context })
     expect(other.past).toHaveLength(2)
-    const aside = await say('alice@mastodon.test', 'direct')
-    expect(aside.thread_id).not.toBe(one.thread_id)
-    expect(aside).toMatchObject({ thread_source: context, past: [expect.any(String)] })
+    const privateAnswer = await say('alice@mastodon.test', 'direct')
+    expect(privateAnswer.thread_id).not.toBe(one.thread_id)
+    expect(privateAnswer).toMatchObject({ thread_source: context, past: [expect.any(String)] })
   })
 })
 

@@ -63,7 +63,7 @@ test('a reader that reconnects receives missed events once', async () => {
     const secondEvents = await follow(options)
     expect((await secondEvents.next()).kind).toBe('ready')
     await secondEvents.next(isOf(missed, 'message'))
-    expect(secondEvents.seen.filter(isOf(missed, 'message'))).toHaveLength(1)
+    expect(secondEvents.receivedEvents.filter(isOf(missed, 'message'))).toHaveLength(1)
     secondEvents.close()
   }
 })
@@ -103,11 +103,11 @@ test('the stream omits members that an agent, a channel or a kind does not have'
   await ofHelp.next(isOf(toHelp))
   await ofMail.next(({ data }) => byMail.id.includes(String(data.id)))
   await ofDeliveries.next(isOf(toHelp))
-  expect(new Set(ofHelp.seen.slice(1).map(({ kind, data }) => `${kind} ${data.agent}`))).toEqual(
+  expect(new Set(ofHelp.receivedEvents.slice(1).map(({ kind, data }) => `${kind} ${data.agent}`))).toEqual(
     new Set(['message help']),
   )
-  expect(new Set(ofMail.seen.slice(1).map(({ data }) => data.via))).toEqual(new Set(['email']))
-  expect(ofDeliveries.seen.slice(1).every(({ kind }) => kind === 'delivery')).toBe(true)
+  expect(new Set(ofMail.receivedEvents.slice(1).map(({ data }) => data.via))).toEqual(new Set(['email']))
+  expect(ofDeliveries.receivedEvents.slice(1).every(({ kind }) => kind === 'delivery')).toBe(true)
   for (const reader of readers) reader.close()
 })
 

@@ -9,7 +9,7 @@ export interface EventReader {
   /** Returns the next event that matches, and skips those before it. @throws Error when none arrives */
   next(fits?: (event: OperatorEvent) => boolean): Promise<OperatorEvent>
   /** All events so far. */
-  readonly seen: readonly OperatorEvent[]
+  readonly receivedEvents: readonly OperatorEvent[]
   close(): void
 }
 
@@ -28,7 +28,7 @@ export async function openEvents(
   const events = readEvents(answer.body.values())
   const seenEvents: OperatorEvent[] = []
   return {
-    seen: seenEvents,
+    receivedEvents: seenEvents,
     async next(fits = () => true) {
       for (;;) {
         const { value, done } = await withPatience(events.next())

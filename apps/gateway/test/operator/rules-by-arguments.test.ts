@@ -12,8 +12,8 @@ import { describeSwarm } from '../setup/swarm-gateway.ts'
 
 type Shop = Readonly<Record<string, unknown>>
 
-const begins = (letter: string) => ({
-  properties: { order: { type: 'string', pattern: `^${letter}` } },
+const begins = (prefix: string) => ({
+  properties: { order: { type: 'string', pattern: `^${prefix}` } },
   required: ['order'],
 })
 const rules = [

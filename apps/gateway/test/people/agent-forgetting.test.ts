@@ -96,15 +96,15 @@ test('the operator forgets a person and sees which agents have too, by the key a
   )
   const contents = await readDiary()
   expect(contents.diary).toHaveLength(1)
-  const [given] = contents.forgotten
-  expect(given).toMatchObject({
+  const [forgottenPerson] = contents.forgotten
+  expect(forgottenPerson).toMatchObject({
     person: id,
     addresses: expect.arrayContaining([
       { via: 'email', address: '@alice@alice.test' },
       { via: 'activitypub', address: '@alice@mastodon.test' },
     ]),
   })
-  expect(given?.threads).toContain(byMail.thread)
+  expect(forgottenPerson?.threads).toContain(byMail.thread)
 })
 
 test('the gateway calls a webhook that does not answer again until it does, also after a restart', async () => {

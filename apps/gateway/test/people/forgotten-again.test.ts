@@ -59,8 +59,8 @@ async function compose({ simulation, url }: KilledGateway) {
   }
 }
 
-async function sayAll(brought: Awaited<ReturnType<typeof compose>>) {
-  const { mail, post, call, chat } = brought
+async function sayAll(senders: Awaited<ReturnType<typeof compose>>) {
+  const { mail, post, call, chat } = senders
   return { mail: await mail(), post: await post(), call: await call(), chat: await chat() }
 }
 
@@ -87,8 +87,8 @@ test.each([
   ['its time is over', () => operate('/prune', {})],
 ])('no repeated message gets another answer after %s', { timeout: 240_000 }, async (_what, remove) => {
   const gateway = await open()
-  const brought = await compose(gateway)
-  expect(await sayAll(brought)).toEqual({ mail: 250, post: 202, call: [200, undefined], chat: [200, 'RUN_FINISHED'] })
+  const senders = await compose(gateway)
+  expect(await sayAll(senders)).toEqual({ mail: 250, post: 202, call: [200, undefined], chat: [200, 'RUN_FINISHED'] })
   await eventually(
     async () => (await messages()).every(({ state }) => state === 'answered') && readStarted().length === 4,
   )
@@ -96,7 +96,7 @@ test.each([
   await eventually(async () => (await messages()).length === 0)
   await gateway.gateway.kill()
   await gateway.gateway.start()
-  expect(await sayAll(brought)).toEqual({
+  expect(await sayAll(senders)).toEqual({
     mail: 250,
     post: 202,
     call: [200, -32602],

@@ -35,7 +35,7 @@ test('a reader receives events of both gateways from either, and can continue at
     await reader.next(({ kind, data }) => kind === 'turn' && data.state === 'answered')
     reader.close()
   }
-  const { id: lastId } = readers[0].seen.at(-1) as OperatorEvent
+  const { id: lastId } = readers[0].receivedEvents.at(-1) as OperatorEvent
   expect((await two.send({ id: 'missed', text: 'hello' })).status).toBe(200)
   for (const gateway of pair.gateways) {
     const secondEvents = await gateway.follow(lastId)

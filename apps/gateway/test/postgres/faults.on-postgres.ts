@@ -70,12 +70,12 @@ test('a gateway that pauses for ninety seconds under load does not delay the oth
   for (const pauseMs of [7_000, 7_000, 90_000]) {
     await ownLoad.untilFurther(20)
     one.pause()
-    const until = performance.now() + pauseMs
+    const pauseEnd = performance.now() + pauseMs
     await load.untilFurther(20)
     const stuck = `SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'
       AND application_name LIKE 'postern%' AND now() - state_change > interval '15 s'`
     expect(await runSql(cluster.url, stuck)).toBe('0')
-    await delay(Math.max(0, until - performance.now()))
+    await delay(Math.max(0, pauseEnd - performance.now()))
     one.resume()
   }
   await eventually(async () => (await one.probe('/readyz').catch(() => undefined))?.status === 200, 60_000)

@@ -148,16 +148,16 @@ test('two gateways keep text that looks like half a character, and replace a lon
   const [one, two] = gateways
   const texts = [String.raw`\ud83d`, String.raw`a \\ud83d b`, String.raw`{"a":"\\\ude00"}`, 'half \ud83d of \\ud83d']
   for (const [at, text] of texts.entries()) {
-    const kept = text.toWellFormed()
-    const { text: told } = await one.send({ id: `m${at}`, text, context: 'c' })
-    expect(JSON.stringify(JSON.parse(told))).toContain(JSON.stringify(`heard ${kept}`))
+    const wellFormedText = text.toWellFormed()
+    const { text: answerText } = await one.send({ id: `m${at}`, text, context: 'c' })
+    expect(JSON.stringify(JSON.parse(answerText))).toContain(JSON.stringify(`heard ${wellFormedText}`))
     const record = await two.ask<MessageRecord>(`/messages/m${at}`)
-    expect(record.message.parts).toMatchObject([{ content: kept }])
-    expect(record.response?.parts).toMatchObject([{ content: `heard ${kept}` }])
+    expect(record.message.parts).toMatchObject([{ content: wellFormedText }])
+    expect(record.response?.parts).toMatchObject([{ content: `heard ${wellFormedText}` }])
     const { items } = await two.ask<{ items: readonly MessageSummary[] }>('/messages?limit=1')
-    expect(items[0]?.preview).toBe(kept)
+    expect(items[0]?.preview).toBe(wellFormedText)
     const exported = await two.ask('/transcript?format=agui&thread=m0')
-    expect(JSON.stringify(exported)).toContain(JSON.stringify(`heard ${kept}`))
+    expect(JSON.stringify(exported)).toContain(JSON.stringify(`heard ${wellFormedText}`))
   }
 })
 

@@ -66,14 +66,14 @@ const readNoted = (file: 'begun' | 'ended') =>
   readFileSync(join(directory, file), { encoding: 'utf8', flag: 'a+' }).split('\n')
 /** A lost hint costs five seconds; a lease would last a minute. */
 const secondsMs = 15_000
-const until = (file: 'begun' | 'ended', text: string) =>
+const waitForFile = (file: 'begun' | 'ended', text: string) =>
   eventually(async () => readNoted(file).includes(text), secondsMs)
 
 /** Posts a text that the agent holds, and returns once its turn has begun. */
 async function postHeld(agent: string, text: string) {
   hold(text)
   const postedReceipt = await post(agent, text)
-  await until('begun', text)
+  await waitForFile('begun', text)
   return postedReceipt
 }
 
@@ -119,7 +119,7 @@ test('an edit ends a running turn at once, and the agent gets the new text', asy
   const { objectId, activity } = await postHeld('held', 'misspelt')
   const object = { ...(activity.object as object), content: '<p>well spelt</p>', contentMap: undefined }
   await simulation.fediverse.send({ to: '@held@agents.test', type: 'Update', object })
-  await until('ended', 'misspelt')
+  await waitForFile('ended', 'misspelt')
   const { activity: answer } = await simulation.fediverse.awaitReply(objectId, 30_000)
   expect(JSON.stringify(answer)).toContain('heard well spelt')
 })
@@ -131,7 +131,7 @@ test('a deletion ends a running turn without an answer', async () => {
     type: 'Delete',
     object: { id: objectId, type: 'Tombstone' },
   })
-  await until('ended', 'regretted')
+  await waitForFile('ended', 'regretted')
   hold()
   const next = await post('held', 'goes on')
   await simulation.fediverse.awaitReply(next.objectId, 30_000)
@@ -141,7 +141,7 @@ test('a deletion ends a running turn without an answer', async () => {
 test('a newer message interrupts a turn', async () => {
   const first = await postHeld('interrupt', 'old question')
   const second = await post('interrupt', 'new question')
-  await until('ended', 'old question')
+  await waitForFile('ended', 'old question')
   const { activity } = await simulation.fediverse.awaitReply(second.objectId, 30_000)
   expect(JSON.stringify(activity)).toContain('heard new question')
   expect(answersTo(first.objectId)).toEqual([])
@@ -151,11 +151,11 @@ test('a caller cancels a turn', async () => {
   hold('to be canceled')
   const { text, status } = await ingress.send({ id: randomUUID(), text: 'to be canceled', isDetached: true })
   expect(status, text).toBe(200)
-  await until('begun', 'to be canceled')
+  await waitForFile('begun', 'to be canceled')
   const { result } = JSON.parse(text) as { readonly result: { readonly task: { readonly id: string } } }
   const canceled = await ingress.call('CancelTask', { id: result.task.id })
   expect(canceled.text).toContain('TASK_STATE_CANCELED')
-  await until('ended', 'to be canceled')
+  await waitForFile('ended', 'to be canceled')
 })
 
 test('an answer to a question of the agent reaches it', async () => {

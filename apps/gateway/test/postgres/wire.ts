@@ -31,10 +31,10 @@ export async function openWire(to: number, { losesHints = false } = {}): Promise
     if (isSilent) from.pause()
   }
 
-  const server = createServer(near => {
-    const far = connect(to, '127.0.0.1')
-    join(near, far)
-    join(far, near, losesHints ? createHintLoss(count) : undefined)
+  const server = createServer(clientSocket => {
+    const serverSocket = connect(to, '127.0.0.1')
+    join(clientSocket, serverSocket)
+    join(serverSocket, clientSocket, losesHints ? createHintLoss(count) : undefined)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

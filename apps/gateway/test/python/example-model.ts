@@ -83,7 +83,7 @@ function textOf({ content = '' }: Item): string {
 const listTexts = (items: readonly Item[]) => items.filter(({ role }) => role === 'user').map(textOf)
 
 const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
-const about = { model: 'example', created: 1_790_000_000 }
+const commonMembers = { model: 'example', created: 1_790_000_000 }
 
 const completionsApi: Api = {
   read({ messages = [] }) {
@@ -94,11 +94,11 @@ const completionsApi: Api = {
     const finish_reason = 'text' in reply ? 'stop' : 'tool_calls'
     const message = { role: 'assistant', ...writeMessage(reply) }
     const choices = [{ index: 0, message, finish_reason, logprobs: null }]
-    return { id: 'chatcmpl-1', object: 'chat.completion', ...about, choices, usage }
+    return { id: 'chatcmpl-1', object: 'chat.completion', ...commonMembers, choices, usage }
   },
   stream(reply) {
     const chunk = (delta: object, finish_reason: string | null) => ({
-      ...{ id: 'chatcmpl-1', object: 'chat.completion.chunk', ...about },
+      ...{ id: 'chatcmpl-1', object: 'chat.completion.chunk', ...commonMembers },
       choices: [{ index: 0, delta, finish_reason }],
     })
     const deltas = 'text' in reply ? splitText(reply.text).map(content => ({ content })) : [writeMessage(reply, 0)]
@@ -175,7 +175,7 @@ function writeItem(reply: Reply, status: string): object {
 }
 
 function describeResponse(status: string, output: readonly object[]): object {
-  const { model, created: created_at } = about
+  const { model, created: created_at } = commonMembers
   const details = { input_tokens_details: { cached_tokens: 0 }, output_tokens_details: { reasoning_tokens: 0 } }
   return {
     ...{ id: 'resp_1', object: 'response', created_at, model, status, output },

@@ -70,9 +70,12 @@ function writeGuides(directory: string): readonly string[] {
 async function checkGuides(python: string, directory: string): Promise<boolean> {
   const check = ['-m', 'mypy', '--check-untyped-defs', '--ignore-missing-imports', '--scripts-are-modules']
   const guides = writeGuides(join(directory, 'guides'))
-  const wrong = join(directory, 'wrong.py')
-  writeFileSync(wrong, 'from postern_agent import Reply\nreply: Reply = {"parts": [{"kind": "file", "name": 1}]}\n')
-  const noticed = await tryCommand(python, [...check, wrong], { timeoutMs: 120_000 })
+  const invalidFile = join(directory, 'wrong.py')
+  writeFileSync(
+    invalidFile,
+    'from postern_agent import Reply\nreply: Reply = {"parts": [{"kind": "file", "name": 1}]}\n',
+  )
+  const noticed = await tryCommand(python, [...check, invalidFile], { timeoutMs: 120_000 })
   if (noticed.status === 0) process.stdout.write('mypy takes a wrong reply\n')
   return (await run(python, [...check, ...guides], { cwd: directory })) && noticed.status !== 0
 }

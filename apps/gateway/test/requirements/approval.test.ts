@@ -13,10 +13,10 @@ import { listTraces } from '../setup/traces.ts'
 // These tests cover tools that wait for permission, called by a swarm (`desk`) and by a single model (`shop`); the tool itself records its runs.
 
 let swarm: SwarmGateway
-const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
+const tillFile = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
 const rings = () => {
   try {
-    return readFileSync(till, 'utf8').trim().split('\n')
+    return readFileSync(tillFile, 'utf8').trim().split('\n')
   } catch {
     return []
   }
@@ -25,7 +25,7 @@ let before = 0
 const newRings = () => rings().slice(before)
 
 beforeAll(async () => {
-  process.env.TILL = till
+  process.env.TILL = tillFile
   const overrides: Record<string, unknown> = { email: { listen: { port: 0, protocol: 'smtp' } } }
   swarm = await openSwarmGateway((member, last, { body }) => {
     const { role } = body.messages.at(-1) ?? {}

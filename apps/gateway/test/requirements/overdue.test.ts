@@ -65,8 +65,8 @@ test.concurrent('a person who asked by mail learns by mail that time is over', a
   const { mail } = gateway().simulation
   const receipt = await mail.deliver({ from: eve, to: 'shop@agents.test', text: 'My money back, please' })
   await mail.awaitReply(receipt.mail.messageId, 30_000)
-  const letter = await eventually(async () => mail.received.find(({ text }) => text?.includes(late)))
-  expect(letter.envelope.to).toEqual([eve])
+  const overdueMail = await eventually(async () => mail.received.find(({ text }) => text?.includes(late)))
+  expect(overdueMail.envelope.to).toEqual([eve])
 })
 
 test.concurrent('the task of an A2A caller ends when time is over', async () => {

@@ -164,9 +164,9 @@ describe('the gateway refuses a receipt, and the requirement stays open,', () =>
     expect(await payTask(response, undefined)).toMatchObject({ status: 403, error: { violations: missing } })
     const consent = await askShop(gateway, 'consent please')
     const resolution = { in_reply_to_state: policyOf(consent).state, receipt: signReceipt(policyOf(response)) }
-    const wrong = [{ field: field('receipt'), description: 'is not what was asked for' }]
+    const fieldErrors = [{ field: field('receipt'), description: 'is not what was asked for' }]
     const taskId = consent.task?.id ?? ''
-    expect(await askShop(gateway, 'yes', { taskId, resolution })).toMatchObject({ error: { violations: wrong } })
+    expect(await askShop(gateway, 'yes', { taskId, resolution })).toMatchObject({ error: { violations: fieldErrors } })
   })
 
   test('when it has already paid', async () => {
@@ -215,11 +215,11 @@ describe('a decision', () => {
     const response = await askToPay()
     const otherResponse = await askToPay()
     const receipt = signReceipt(policyOf(response))
-    const elsewhere = refusal('belongs to another conversation')
-    expect(await payTask(response, receipt, { taskId: otherResponse.task?.id })).toMatchObject(elsewhere)
-    expect(await payTask(response, receipt, { taskId: undefined })).toMatchObject(elsewhere)
+    const otherConversationRefusal = refusal('belongs to another conversation')
+    expect(await payTask(response, receipt, { taskId: otherResponse.task?.id })).toMatchObject(otherConversationRefusal)
+    expect(await payTask(response, receipt, { taskId: undefined })).toMatchObject(otherConversationRefusal)
     const localAgent = await askShop(gateway, 'consent please', { contextId: response.task?.contextId ?? '' })
-    expect(await payTask(response, receipt, { taskId: localAgent.task?.id })).toMatchObject(elsewhere)
+    expect(await payTask(response, receipt, { taskId: localAgent.task?.id })).toMatchObject(otherConversationRefusal)
     const inContext = await payTask(response, receipt, { taskId: undefined, contextId: response.task?.contextId })
     expect(inContext.task?.status.state).toBe('TASK_STATE_COMPLETED')
   })

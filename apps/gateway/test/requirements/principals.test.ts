@@ -11,11 +11,11 @@ import { annsToken, call as callTool, openSwarmGateway, replyWith } from '../set
 // These tests check that one name in several credentials means several principals: a decision or a ban of one does not affect the others.
 
 const annsKey = 'api-key-of-another-ann-for-the-tests'
-const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
+const tillFile = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
 let swarm: SwarmGateway
 
 beforeAll(async () => {
-  process.env.TILL = till
+  process.env.TILL = tillFile
   swarm = await openSwarmGateway((_, last, { body }) => {
     if (body.messages.at(-1)?.role === 'tool') return replyWith(`The till says ${last}`)
     return callTool('refund', { order: /order (\w+)/.exec(last)?.[1] ?? '17' })
@@ -79,9 +79,9 @@ async function askInChat(text: string, payload?: object) {
 test('a remembered approval of the chat token "ann" does not count for an API key "ann"', async () => {
   expect(await askInChat('order 1', { approved: true, remember: 'always' })).toMatchObject({ type: 'success' })
   expect(await askInChat('order 2')).toMatchObject({ type: 'success' })
-  expect(readFileSync(till, 'utf8')).toContain('done 2')
+  expect(readFileSync(tillFile, 'utf8')).toContain('done 2')
   expect(await call('order 3', { 'x-api-key': annsKey })).toBe('TASK_STATE_INPUT_REQUIRED')
-  expect(readFileSync(till, 'utf8')).not.toContain('3')
+  expect(readFileSync(tillFile, 'utf8')).not.toContain('3')
 })
 
 test('the evidence names the kind of credential that proves a caller', async () => {

@@ -18,12 +18,12 @@ import { listTraces } from '../setup/traces.ts'
 // applied without a question, listed and revoked.
 
 const bobsToken = 'token-of-bob-for-the-tests'
-const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
+const tillFile = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
 let swarm: SwarmGateway
 let rung = 0
 
 beforeAll(async () => {
-  process.env.TILL = till
+  process.env.TILL = tillFile
   swarm = await openSwarmGateway(
     (member, last, { body }) => {
       if (body.messages.at(-1)?.role === 'tool') return replyWith(`The till says ${last.replace(/[{}"]/g, '')}`)
@@ -67,7 +67,7 @@ beforeEach(() => void takeRings())
 /** Returns the lines that the till has recorded since the last call. */
 function takeRings(): readonly string[] {
   try {
-    const rings = readFileSync(till, 'utf8').trim().split('\n')
+    const rings = readFileSync(tillFile, 'utf8').trim().split('\n')
     const newRings = rings.slice(rung)
     rung = rings.length
     return newRings
@@ -139,8 +139,8 @@ test.each(agents)(
     expect(findEvents(events, 'TOOL_CALL_RESULT')).toMatchObject([{ content: '{"refunded":"18"}' }])
     expect(takeRings()).toEqual(['begun 17', 'done 17', 'begun 18', 'done 18'])
 
-    const elsewhere = await openTill({ agent })
-    expect((await elsewhere.run('refund order 19, please')).outcome.type).toBe('interrupt')
+    const otherTill = await openTill({ agent })
+    expect((await otherTill.run('refund order 19, please')).outcome.type).toBe('interrupt')
     const ownApprovals = await listOwn(agent)
     expect(ownApprovals).toMatchObject([{ tool: 'refund', policy: 'direct', scope: 'conversation' }])
     expect(await ask(annsToken, urlOf(agent, `approvals/${ownApprovals[0]?.id}`), 'DELETE')).toMatchObject({
@@ -158,14 +158,14 @@ test.each(agents)(
     const first = await openTill({ agent })
     await first.decide({ approved: true, remember: 'always' })
     await swarm.gateway.restart()
-    const later = await openTill({ agent })
-    expect((await later.run('refund order 21, please')).said).toBe('The till says refunded:21')
+    const laterTill = await openTill({ agent })
+    expect((await laterTill.run('refund order 21, please')).said).toBe('The till says refunded:21')
     expect(takeRings()).toEqual(['begun 17', 'done 17', 'begun 21', 'done 21'])
     const bob = await openTill({ agent, token: bobsToken })
     expect((await bob.run('refund order 22, please')).outcome.type).toBe('interrupt')
     expect(await listOwn(agent, bobsToken)).toEqual([])
-    const [own] = await listOwn(agent)
-    const forgedDeletion = await ask(bobsToken, urlOf(agent, `approvals/${own?.id}`), 'DELETE')
+    const [ownDecision] = await listOwn(agent)
+    const forgedDeletion = await ask(bobsToken, urlOf(agent, `approvals/${ownDecision?.id}`), 'DELETE')
     expect([forgedDeletion.status, forgedDeletion.detail]).toEqual([
       404,
       'Cannot answer: there is no such thing of yours',
@@ -292,7 +292,7 @@ test('a decision does not count for those who write under its author’s name', 
   await eventually(async () => (await swarm.gateway.messages()).some(({ id }) => id === byList.mail.messageId))
   expect((await mail.deliver({ from, to: 'shop@agents.test', text: 'order q4, please' })).answer).toBe(250)
   await eventually(async () => takeRings().includes('done q4'))
-  expect(readFileSync(till, 'utf8')).not.toMatch(/q[23]/)
+  expect(readFileSync(tillFile, 'utf8')).not.toMatch(/q[23]/)
   await revokeAll('shop')
 })
 
@@ -365,17 +365,17 @@ test('an operator’s decision counts for later calls of the same tool, but not 
   ])
   expect(await decide({ outcome: 'granted', remember: 'always' })).toEqual([200, undefined])
   await eventually(async () => takeRings().includes('done o1'))
-  const later = await openTill({ agent: 'vault' })
-  expect((await later.run('refund order o2, please')).said).toBe('The till says refunded:o2')
+  const laterTill = await openTill({ agent: 'vault' })
+  expect((await laterTill.run('refund order o2, please')).said).toBe('The till says refunded:o2')
   const bob = await openTill({ agent: 'vault', token: bobsToken })
   expect((await bob.run('refund order o3, please')).outcome.type).toBe('interrupt')
   expect(takeRings()).toEqual(['begun o2', 'done o2'])
 
   // The decision is the operator's: the person it concerns can neither see nor end it.
-  const [kept] = await listAll('vault')
-  expect(kept).toMatchObject({ approver: 'operator', resolver: 'operator', tool: 'refund', policy: 'direct' })
+  const [storedDecision] = await listAll('vault')
+  expect(storedDecision).toMatchObject({ approver: 'operator', resolver: 'operator', tool: 'refund', policy: 'direct' })
   expect(await listOwn('vault')).toEqual([])
-  expect((await ask(annsToken, urlOf('vault', `approvals/${kept?.id}`), 'DELETE')).status).toBe(404)
+  expect((await ask(annsToken, urlOf('vault', `approvals/${storedDecision?.id}`), 'DELETE')).status).toBe(404)
 
   const { gateway } = swarm
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: false })
@@ -390,10 +390,10 @@ test('an operator’s decision counts for later calls of the same tool, but not 
   const output = { openClient, json: false, print: (text: string) => void lines.push(text) }
   await approvalViews.list(output, { agent: 'vault' })
   expect(lines.join()).toMatch(/refund .*direct .*operator .*everywhere/)
-  const decision = { agent: 'vault', id: kept?.id ?? '' }
+  const decision = { agent: 'vault', id: storedDecision?.id ?? '' }
   await approvalViews.revoke(output, decision)
-  expect(lines.at(-1)).toBe(`${kept?.id}: revoked`)
-  expect((await later.run('refund order o4, please')).outcome.type).toBe('interrupt')
+  expect(lines.at(-1)).toBe(`${storedDecision?.id}: revoked`)
+  expect((await laterTill.run('refund order o4, please')).outcome.type).toBe('interrupt')
   await expect(approvalViews.revoke(output, decision)).rejects.toThrow(
     'Cannot revoke approval: there is no decision with this id',
   )
@@ -410,15 +410,15 @@ test('a person with a linked mailbox can end mailed decisions in their chat, and
   const receipt = await mail.deliver({ from, to: 'shop@agents.test', text: 'order l1, please' })
   const path = findActionPath((await mail.awaitReply(receipt.mail.messageId, 30_000)).text ?? '')
   expect((await post(path, { decision: 'grant', remember: 'always' })).status).toBe(200)
-  const [kept] = await listOwn('shop')
-  expect(kept).toMatchObject({ address: '@ann@alice.test', scope: 'always' })
+  const [storedDecision] = await listOwn('shop')
+  expect(storedDecision).toMatchObject({ address: '@ann@alice.test', scope: 'always' })
   expect(await listOwn('shop', bobsToken)).toEqual([])
   // The decision counts for mail alone; the same call on another channel is not allowed.
   expect((await till.run('refund order l2, please')).outcome.type).toBe('interrupt')
   const otherTill = await openTill({ agent: 'shop' })
   await otherTill.run(`unlink ${from}`)
   expect(await listOwn('shop')).toEqual([])
-  expect((await ask(annsToken, urlOf('shop', `approvals/${kept?.id}`), 'DELETE')).status).toBe(404)
+  expect((await ask(annsToken, urlOf('shop', `approvals/${storedDecision?.id}`), 'DELETE')).status).toBe(404)
   await eventually(async () => mail.received.some(({ text }) => text?.includes('refunded:l1')))
   await revokeAll('shop')
 })

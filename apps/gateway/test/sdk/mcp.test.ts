@@ -12,12 +12,12 @@ import { startGateway } from '../../src/testing/index.ts'
 // These tests use the official client, and the program as a coding agent starts it: with the address and the token, and without a configuration.
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
-const elsewhere = mkdtempSync(join(tmpdir(), 'postern-mcp-'))
+const otherFolder = mkdtempSync(join(tmpdir(), 'postern-mcp-'))
 let gateway: StartedGateway
 let client: Client
 
 function connect(url: string): Promise<Client> {
-  return connectIn(elsewhere, { POSTERN_URL: url, POSTERN_OPERATOR_TOKEN: gateway.token })
+  return connectIn(otherFolder, { POSTERN_URL: url, POSTERN_OPERATOR_TOKEN: gateway.token })
 }
 
 async function connectIn(cwd: string, environment: Readonly<Record<string, string>> = {}): Promise<Client> {
@@ -31,13 +31,13 @@ async function connectIn(cwd: string, environment: Readonly<Record<string, strin
 
 beforeAll(async () => {
   const agents = { echo: { use: 'builtin:echo' }, closed: { use: 'builtin:echo', allow: [] } } as const
-  gateway = await startGateway({ folder: elsewhere, settings: { agents }, log: 'silent' })
+  gateway = await startGateway({ folder: otherFolder, settings: { agents }, log: 'silent' })
   client = await connect(gateway.url)
 }, 60_000)
 afterAll(async () => {
   await client?.close()
   await gateway?.stop()
-  rmSync(elsewhere, { recursive: true, force: true })
+  rmSync(otherFolder, { recursive: true, force: true })
 })
 
 async function call(name: string, input: object = {}, by = client): Promise<CallToolResult> {
@@ -117,11 +117,11 @@ test('the server lists and shows a sent message, and why names its outcome', { t
 })
 
 test('a coding agent can send files by their paths', { timeout: 60_000 }, async () => {
-  const path = join(elsewhere, 'plan.csv')
+  const path = join(otherFolder, 'plan.csv')
   writeFileSync(path, 'day,hour')
   const { reply } = await ask('send_test_message', { via: 'a2a', to: 'echo', text: 'See there.', files: [path] })
   expect(reply.text).toContain('plan.csv, text/csv')
-  const failedCall = await call('send_test_message', { via: 'a2a', to: 'echo', files: [join(elsewhere, 'none.csv')] })
+  const failedCall = await call('send_test_message', { via: 'a2a', to: 'echo', files: [join(otherFolder, 'none.csv')] })
   expect(textOf(failedCall)).toMatch(/cannot read the file ".*none\.csv": it does not exist/)
 })
 
@@ -159,7 +159,7 @@ test('a tool reports a gateway that does not answer, and the server continues', 
 test('tools open no agent when no gateway runs on the data', {
   timeout: 60_000,
 }, async () => {
-  const folder = join(elsewhere, 'stopped')
+  const folder = join(otherFolder, 'stopped')
   const openedFolder = join(folder, 'opened')
   mkdirSync(folder)
   const agent = `import { writeFileSync } from 'node:fs'
@@ -169,11 +169,11 @@ test('tools open no agent when no gateway runs on the data', {
   const config = { dev: true, origin: 'https://agents.test', data: 'data', agents: { echo: { use: './agent.mjs' } } }
   writeFileSync(join(folder, 'postern.config.json'), JSON.stringify(config))
   const stopped = await connectIn(folder)
-  for (const [name, given] of [
+  for (const [name, args] of [
     ['status', {}],
     ['change_delivery', { id: '1', action: 'retry' }],
   ] as const)
-    expect(textOf(await call(name, given, stopped))).toMatch(/^No gateway runs here/)
+    expect(textOf(await call(name, args, stopped))).toMatch(/^No gateway runs here/)
   expect([existsSync(openedFolder), existsSync(join(folder, 'data'))]).toEqual([false, false])
   await stopped.close()
 })

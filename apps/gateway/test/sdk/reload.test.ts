@@ -104,8 +104,8 @@ test('postern dev notices every save of an editor that renames a new file over t
 })
 
 test('postern dev keeps the agent when a module does not load, and prints file, line and column', async () => {
-  const broken = "export const words: string = 'third'\nexport const = 3\n"
-  await change('words.ts', broken, /agents cannot be reloaded; the former ones stay in use/)
+  const brokenModule = "export const words: string = 'third'\nexport const = 3\n"
+  await change('words.ts', brokenModule, /agents cannot be reloaded; the former ones stay in use/)
   expect(output).toMatch(/agents\.desk\.use: [^\n]*words\.ts:2:\d+ has a syntax error/)
   expect(await ask()).toBe('second')
   await change('words.ts', "export const words: string = 'fourth'\n", /agents reloaded/)
@@ -145,9 +145,9 @@ test('postern dev applies changes of the configuration, and ends running work un
 })
 
 test('an invalid configuration changes nothing, and the log names its error', async () => {
-  const wrong = configure({ other: { use: 'builtin:echo' } }, { limits: { per_identity: -1 }, colour: 'red' })
+  const invalidConfig = configure({ other: { use: 'builtin:echo' } }, { limits: { per_identity: -1 }, colour: 'red' })
   const keptPattern = /configuration cannot be reloaded; the former one stays in use/
-  await change('postern.config.json', wrong, keptPattern)
+  await change('postern.config.json', invalidConfig, keptPattern)
   expect(output).toMatch(/limits\.per_identity: [^\n]*colour: is not a known key/)
   expect(await ask('other')).toContain('hello')
   await change('postern.config.json', '{"agents": {', keptPattern)
@@ -157,14 +157,14 @@ test('an invalid configuration changes nothing, and the log names its error', as
 })
 
 test('a port in use keeps the old sockets open', async () => {
-  const taken = createServer()
-  await new Promise<void>(resolve => taken.listen(0, '127.0.0.1', resolve))
-  const { port } = taken.address() as AddressInfo
+  const portHolder = createServer()
+  await new Promise<void>(resolve => portHolder.listen(0, '127.0.0.1', resolve))
+  const { port } = portHolder.address() as AddressInfo
   const agents = { other: { use: 'builtin:echo' } }
   const keptPattern = /configuration cannot be reloaded; the former one stays in use/
   const grpc = { host: '127.0.0.1', port }
   await change('postern.config.json', configure(agents, { a2a: { grpc } }), keptPattern)
-  await new Promise(resolve => taken.close(resolve))
+  await new Promise(resolve => portHolder.close(resolve))
   expect(await ask('other', 'email')).toContain('hello')
 })
 

@@ -74,8 +74,8 @@ export async function openOperatorGateway({
   settings = {},
   agents = () => ({}),
 }: OperatorGatewayOptions = {}): Promise<OperatorGateway> {
-  const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
-  process.env.TILL = till
+  const tillFile = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
+  process.env.TILL = tillFile
   const swarm = await openSwarmGateway(
     (member, last, { body }) => {
       // Braces would look like the arguments of a call.
@@ -118,7 +118,7 @@ export async function openOperatorGateway({
     swarm,
     findWaiting,
     takeRings() {
-      const rings = readLines(till)
+      const rings = readLines(tillFile)
       const newRings = rings.slice(rung)
       rung = rings.length
       return newRings

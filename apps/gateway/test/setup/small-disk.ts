@@ -8,7 +8,7 @@ import { join } from 'node:path'
 interface SmallDisk {
   readonly directory: string
   /** Fills the disk so that at most this many bytes stay free. */
-  fill(left?: number): void
+  fill(freeBytes?: number): void
   /** Deletes the file that fills the disk. */
   clear(): void
   remove(): void
@@ -27,9 +27,9 @@ export function mountSmallDisk(megabytes: number): SmallDisk | undefined {
   const filler = join(directory, 'filler')
   return {
     directory,
-    fill(left = 0) {
+    fill(freeBytes = 0) {
       fillWith(filler)
-      if (left > 0) truncateSync(filler, Math.max(0, statSync(filler).size - left))
+      if (freeBytes > 0) truncateSync(filler, Math.max(0, statSync(filler).size - freeBytes))
     },
     clear: () => rmSync(filler, { force: true }),
     remove() {

@@ -28,13 +28,13 @@ export async function openTillGateway(shop: Readonly<Record<string, unknown>>): 
     return call('refund', { order: /please refund (\d+)/.exec(last)?.[1] ?? '' })
   })
   const directory = mkdtempSync(join(tmpdir(), 'postern-killed-'))
-  const till = join(directory, 'till')
-  process.env.TILL = till
+  const tillFile = join(directory, 'till')
+  process.env.TILL = tillFile
   process.env.TILL_WAIT = '40'
   const tools = fileURLToPath(new URL('../agents/asking/till.ts', import.meta.url))
   const agents = { shop: { use: 'openai', base_url: model.baseUrl, model: 'test-model', tools, ...shop } }
   const gateway = await openKilledGateway({ overrides: { agents }, directory })
-  const rings = () => readFileSync(till, 'utf8').split('\n')
+  const rings = () => readFileSync(tillFile, 'utf8').split('\n')
   return {
     ...gateway,
     post: text => gateway.simulation.fediverse.deliver({ to: '@shop@agents.test', text, visibility: 'direct' }),

@@ -99,7 +99,7 @@ function drawEntries(entries: readonly CatalogueEntry[]): readonly CatalogueEntr
   })
 }
 
-const drawn = drawEntries(simulationCatalogue.entries)
+const drawnEntries = drawEntries(simulationCatalogue.entries)
 
 const name = ({ via, from, visibility, fault }: CatalogueEntry) =>
   [via, from, visibility ?? '', fault ?? 'no fault'].filter(Boolean).join(', ')
@@ -109,7 +109,9 @@ describe('the catalogue of messages for a gateway in dev mode', () => {
     expect((await ask('/simulation')).json).toEqual(JSON.parse(JSON.stringify(simulationCatalogue)))
   })
 
-  test.each(drawn.map(entry => [name(entry), entry] as const))('predicts the outcome: %s', (_, entry) => check(entry))
+  test.each(drawnEntries.map(entry => [name(entry), entry] as const))('predicts the outcome: %s', (_, entry) =>
+    check(entry),
+  )
 
   test('has an outcome for every fault, and every actor and mailbox domain of the simulation', () => {
     const { personas, entries, faults } = simulationCatalogue

@@ -28,10 +28,10 @@ async function failToStart(changedConfig: object): Promise<string> {
 }
 
 async function takePort(): Promise<number> {
-  const taken = createServer().listen(0, '127.0.0.1')
-  onTestFinished(() => void taken.close())
-  await new Promise<void>(resolve => taken.once('listening', () => resolve()))
-  return (taken.address() as AddressInfo).port
+  const portHolder = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void portHolder.close())
+  await new Promise<void>(resolve => portHolder.once('listening', () => resolve()))
+  return (portHolder.address() as AddressInfo).port
 }
 
 test('a gateway whose port is in use says so and exits', async () => {

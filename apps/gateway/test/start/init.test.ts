@@ -54,8 +54,8 @@ describe('askForProject()', () => {
   const sink = () => new Writable({ write: (_chunk, _encoding, done) => done() })
 
   test('uses the defaults if the input is not a terminal', async () => {
-    const given = await askForProject({}, { input: new PassThrough(), output: sink() })
-    expect(given).toEqual({ agent: 'desk', origin: 'https://agents.example' })
+    const project = await askForProject({}, { input: new PassThrough(), output: sink() })
+    expect(project).toEqual({ agent: 'desk', origin: 'https://agents.example' })
   })
 
   test.each([

@@ -76,8 +76,8 @@ test('a command backs up a running gateway, and another gateway continues with i
   const keys = await firstGateway.ask('/operator/api/keys')
   const folder = join(firstGateway.directory, 'backup')
   // The backup has the database and the raw bytes, which contain the file.
-  const taken = await firstGateway.postern('backup', folder)
-  expect(taken).toMatchObject({ status: 0, text: expect.stringMatching(/^Backed up to .*: 2 files, /) })
+  const backupRun = await firstGateway.postern('backup', folder)
+  expect(backupRun).toMatchObject({ status: 0, text: expect.stringMatching(/^Backed up to .*: 2 files, /) })
   expect(await firstGateway.sendFile('m2', bytes)).toMatch(/^200 /)
   expect((await firstGateway.postern('restore', folder, '--replace')).text).toContain('another gateway is running')
   expect((await firstGateway.postern('restore', folder, '--check')).text).toMatch(/ is complete: 2 files, /)

@@ -181,9 +181,9 @@ test('a picture that a tool adds to the answer leaves as a file by mail, A2A and
   const { mail, a2a, fediverse } = swarm.gateway.simulation
   const bytes = Buffer.from(picture, 'base64')
   const receipt = await mail.deliver({ to: 'desk@agents.test', text: 'show me' })
-  const letter = await mail.awaitReply(receipt.mail.messageId, 30_000)
-  expect(letter.text).toContain('Tool: shown')
-  expect(letter.octets.toString().replace(/\r?\n/g, '')).toContain(picture)
+  const replyMail = await mail.awaitReply(receipt.mail.messageId, 30_000)
+  expect(replyMail.text).toContain('Tool: shown')
+  expect(replyMail.octets.toString().replace(/\r?\n/g, '')).toContain(picture)
 
   const message = { messageId: nameOne('msg'), role: 'ROLE_USER', parts: [{ text: 'show me' }] }
   const authorization = `Bearer ${await a2a.token({ sub: 'carol' })}`

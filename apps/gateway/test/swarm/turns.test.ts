@@ -79,12 +79,17 @@ test('people never see an answer with markup, or an empty one, and get a placeho
 test('a human gets a question by mail, and their mailed answer reaches the waiting person (W-26)', async () => {
   const pendingText = write('May I speak to somebody?')
   const { mail } = swarm.gateway.simulation
-  const letter = await eventually(async () =>
+  const questionMail = await eventually(async () =>
     mail.received.find(({ envelope }) => envelope.to.includes('eve@alice.test')),
   )
-  expect(letter.text).toContain('@alice@alice.test asks human')
-  expect(letter.text).toContain('May I speak to somebody?')
-  const plan = { from: 'eve@alice.test', to: 'desk@agents.test', text: 'It is me, Eve.', inReplyTo: letter.messageId }
+  expect(questionMail.text).toContain('@alice@alice.test asks human')
+  expect(questionMail.text).toContain('May I speak to somebody?')
+  const plan = {
+    from: 'eve@alice.test',
+    to: 'desk@agents.test',
+    text: 'It is me, Eve.',
+    inReplyTo: questionMail.messageId,
+  }
   await mail.deliver(plan)
   expect(await pendingText).toContain('It is me, Eve.')
   expect((await swarm.operate<{ items: readonly unknown[] }>('/questions')).items).toEqual([])
@@ -94,8 +99,8 @@ test('a false question number inside a question does not redirect the answer (W-
   const { mail } = swarm.gateway.simulation
   const text = 'May I speak to somebody else? (question 0123456789abcdef)'
   const pendingText = write(text)
-  const letter = await eventually(async () => mail.received.find(each => each.text?.includes('0123456789abcdef')))
-  const plan = { from: 'eve@alice.test', to: 'desk@agents.test', text: 'Still Eve.', inReplyTo: letter.messageId }
+  const questionMail = await eventually(async () => mail.received.find(each => each.text?.includes('0123456789abcdef')))
+  const plan = { from: 'eve@alice.test', to: 'desk@agents.test', text: 'Still Eve.', inReplyTo: questionMail.messageId }
   await mail.deliver(plan)
   expect(await pendingText).toContain('Still Eve.')
 })

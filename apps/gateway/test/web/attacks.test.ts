@@ -424,8 +424,8 @@ test('only the person gets the decision link', async () => {
   // It cannot be decided in another conversation, and only once in this one.
   const [interruptId] = (await requirementsOf()).map(requirement => (requirement as { id: string }).id)
   const resume = [{ interruptId, status: 'resolved', payload: { approved: true } }]
-  const elsewhere = await eventsOf(await run(undefined, { resume }))
-  expect(elsewhere.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'not_decided' })
+  const otherEvents = await eventsOf(await run(undefined, { resume }))
+  expect(otherEvents.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'not_decided' })
   const reportedEvents = await eventsOf(await run('and hurry', { threadId, resume }))
   expect(wordsOf(reportedEvents)).toBe('decided: granted')
   expect(reportedEvents).toContainEqual(

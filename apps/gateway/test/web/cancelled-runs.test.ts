@@ -38,9 +38,9 @@ test('a cancelled run keeps its text as one incomplete message under the id of t
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
   const { messageId } = findEvent(events, 'TEXT_MESSAGE_START')
   await eventually(async () => (await web.readHistory(threadId)).length === 2)
-  const [, kept] = await web.readHistory(threadId)
-  expect(kept).toMatchObject({ id: messageId, seq: 2, role: 'assistant', content: 'begun' })
-  expect(kept?.metadata).toMatchObject({ incomplete: true, run_id: runId })
+  const [, partialMessage] = await web.readHistory(threadId)
+  expect(partialMessage).toMatchObject({ id: messageId, seq: 2, role: 'assistant', content: 'begun' })
+  expect(partialMessage?.metadata).toMatchObject({ incomplete: true, run_id: runId })
   // No agent remembers the run: the history has only the earlier text.
   const laterEvents = await web.say('how many', { threadId })
   expect(findEvent(laterEvents, 'TEXT_MESSAGE_CONTENT').delta).toBe('you said: how many; turns: 1')

@@ -61,8 +61,8 @@ describe('the gateway answers a request of an unusual client:', () => {
   test('one with a byte order mark, and one with a repeated member, whose last value counts', async () => {
     const [body, threadId, runId] = [JSON.stringify(input()), uniqueName('thread'), uniqueName('run')]
     expect(typesOf(await readEvents(await web.postRun(`\ufeff${body}`)))).toContain('RUN_FINISHED')
-    const twice = `{"threadId":"other","threadId":"${threadId}","runId":"${runId}","messages":[{"id":"m","role":"system","role":"user","content":"hi"}]}`
-    const events = await readEvents(await web.postRun(twice))
+    const repeatedKeys = `{"threadId":"other","threadId":"${threadId}","runId":"${runId}","messages":[{"id":"m","role":"system","role":"user","content":"hi"}]}`
+    const events = await readEvents(await web.postRun(repeatedKeys))
     expect(findEvent(events, 'RUN_STARTED')).toMatchObject({ threadId, runId })
     expect((await web.readHistory(threadId)).map(({ role }) => role)).toEqual(['user', 'assistant'])
   })

@@ -80,16 +80,16 @@ describe('the stored parts', () => {
       const events = await web.say(word, { threadId })
       const message = ['TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT', 'TEXT_MESSAGE_END']
       expect(typesOf(events)).toEqual(typesOfSpokenRun('RUN_ERROR').toSpliced(2, 0, ...message))
-      const [, heard, why, ...rest] = await web.readHistory(threadId)
+      const [, partialMessage, failureMessage, ...rest] = await web.readHistory(threadId)
       expect(rest).toEqual([])
-      expect(heard).toMatchObject({
+      expect(partialMessage).toMatchObject({
         id: findEvent(events, 'TEXT_MESSAGE_START').messageId,
         role: 'assistant',
         content: 'half of ',
         metadata: { incomplete: true },
       })
-      expect(why).toMatchObject({ role: 'assistant', content: findEvent(events, 'RUN_ERROR').message })
-      expect(why?.metadata).not.toHaveProperty('incomplete')
+      expect(failureMessage).toMatchObject({ role: 'assistant', content: findEvent(events, 'RUN_ERROR').message })
+      expect(failureMessage?.metadata).not.toHaveProperty('incomplete')
       const next = await web.say('and now?', { threadId })
       expect(JSON.stringify(next)).toContain('you said: and now?; turns: 2')
     },
@@ -160,12 +160,12 @@ test('a signed URL works until it expires, and an expired one is not an attachme
   try {
     const { url, bucket, path, expires_at } = await brief.upload(jpeg)
     expect((await fetch(brief.local(url))).status).toBe(200)
-    const over = await eventually(async () => {
+    const expiredResponse = await eventually(async () => {
       const answer = await fetch(brief.local(url))
       return answer.status !== 200 && answer
     })
-    expect(over.status).toBe(403)
-    expect(await over.json()).toMatchObject({
+    expect(expiredResponse.status).toBe(403)
+    expect(await expiredResponse.json()).toMatchObject({
       code: 'forbidden',
       detail: 'Cannot read attachment: the URL does not hold',
     })
@@ -302,10 +302,10 @@ describe('an open requirement in a chat', () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     expect(asked).toMatchObject({ reason: 'confirmation', message: 'May I delete it?' })
-    const elsewhere = [{ interruptId: 'another', status: 'resolved', payload: { approved: true } }]
+    const otherDecision = [{ interruptId: 'another', status: 'resolved', payload: { approved: true } }]
     const runs = [
       await web.say('what for?', { threadId }),
-      await web.say('go on', { threadId, resume: elsewhere }),
+      await web.say('go on', { threadId, resume: otherDecision }),
       await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] })),
     ]
     for (const events of runs) expect(interruptsOf(events)).toEqual([asked])
@@ -328,10 +328,10 @@ describe('an open requirement in a chat', () => {
         await web.postRun({ threadId: toThread, runId: uniqueName('run'), messages, ...overrides }, {}, 'bob'),
       )
     }
-    const own = uniqueName('thread')
-    const [ofBob] = interruptsOf(await askAsBob(own, {}))
+    const ownThread = uniqueName('thread')
+    const [ofBob] = interruptsOf(await askAsBob(ownThread, {}))
     expect(ofBob?.id).not.toBe(asked?.id)
-    for (const thread of [threadId, uniqueName('thread'), own]) {
+    for (const thread of [threadId, uniqueName('thread'), ownThread]) {
       const events = await askAsBob(thread, { resume })
       expect(JSON.stringify(events)).not.toContain('decided:')
       expect(events.at(-1)).toMatchObject({

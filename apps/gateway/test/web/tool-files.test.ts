@@ -33,9 +33,9 @@ test('a tool’s file is in its result’s parts, streamed, exported, and unchan
   const result = events.find(({ type }) => type === 'TOOL_CALL_RESULT') as JsonAnswer
   expect(result).toMatchObject({ toolCallId: 'call-1', content: shownParts })
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
-  const [, ...told] = await web.readHistory(threadId, '&include=trace')
-  expect(told.map(({ role }) => role)).toContain('tool')
-  expect(told.find(({ role }) => role === 'tool')?.content).toContain('The roof, from above')
+  const [, ...laterMessages] = await web.readHistory(threadId, '&include=trace')
+  expect(laterMessages.map(({ role }) => role)).toContain('tool')
+  expect(laterMessages.find(({ role }) => role === 'tool')?.content).toContain('The roof, from above')
 
   const [newest] = await web.gateway.messages()
   const thread = newest?.id ?? ''

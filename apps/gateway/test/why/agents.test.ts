@@ -11,13 +11,13 @@ const secret = 'whsec_b3BlbnNlc2FtZW9wZW5zZXNhbWVvcGVuc2VzYW1l'
 let gateway: SlowGateway
 let downPort = 0
 const brokenStatus = 503
-const broken = createServer(({ url }, response) => {
+const brokenServer = createServer(({ url }, response) => {
   if (url === '/moved') response.writeHead(307, { location: 'https://login.test/sign-in?next=hidden' }).end()
   else response.writeHead(brokenStatus).end()
 })
 
 beforeAll(async () => {
-  await new Promise<void>(resolve => broken.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>(resolve => brokenServer.listen(0, '127.0.0.1', resolve))
   // The server closes again, so that nobody listens at its port.
   const probe = createServer()
   await new Promise<void>(resolve => probe.listen(0, '127.0.0.1', resolve))
@@ -32,8 +32,8 @@ beforeAll(async () => {
       hanging: { use: join(agents, 'waiting/hanging.ts'), deadline: '1s' },
       deaf: { use: join(agents, 'counted/silent.ts'), receives: ['follow'] },
       hook: { use: 'webhook', url: `http://127.0.0.1:${downPort}/in?token=hidden-token`, secret },
-      busy: { use: 'webhook', url: `http://127.0.0.1:${(broken.address() as AddressInfo).port}/in`, secret },
-      moved: { use: 'webhook', url: `http://127.0.0.1:${(broken.address() as AddressInfo).port}/moved`, secret },
+      busy: { use: 'webhook', url: `http://127.0.0.1:${(brokenServer.address() as AddressInfo).port}/in`, secret },
+      moved: { use: 'webhook', url: `http://127.0.0.1:${(brokenServer.address() as AddressInfo).port}/moved`, secret },
       invalid: { use: join(agents, 'failing/invalid-answer.ts') },
       shop: { use: join(agents, 'asking/shopkeeper.ts') },
     },
@@ -42,7 +42,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await gateway.close()
-  broken.close()
+  brokenServer.close()
 })
 
 const post = (agent: string, text = 'hello', thread: string = crypto.randomUUID()) =>
@@ -144,10 +144,10 @@ describe('why explains a message whose agent', () => {
     expect(queued.fix?.command).toBe(`npx postern why "#${number}"`)
     run.finish()
     ;(await gateway.nextRun()).finish()
-    const done = await awaitReason(gateway, second, 'answered')
-    expect(done.sentence).toMatch(/^Answered at [\d :-]+ UTC to https:\/\/mastodon\.test\/\S+$/)
-    expect(done.fix).toBeUndefined()
-    for (const explanation of [working, queued, done]) expectWellFormed(explanation)
+    const answeredReason = await awaitReason(gateway, second, 'answered')
+    expect(answeredReason.sentence).toMatch(/^Answered at [\d :-]+ UTC to https:\/\/mastodon\.test\/\S+$/)
+    expect(answeredReason.fix).toBeUndefined()
+    for (const explanation of [working, queued, answeredReason]) expectWellFormed(explanation)
   })
 
   test('answered it together with a later message', async () => {

@@ -19,12 +19,12 @@ const provider_subject = 'slack:T123/U456'
 
 test('the sender takes the profile from the first evidence that has one (MN-2.2)', () => {
   const profile = { display_name: 'Ann', username: 'ann', locale: 'de', timezone: 'Europe/Vienna' }
-  const said = [
+  const allEvidence = [
     evidence(),
     evidence({ profile, platform: { provider: 'slack' } }),
     evidence({ profile: { display_name: 'Eve' } }),
   ]
-  expect(readProfile(said)).toEqual({ ...profile, provider: 'slack', provider_subject })
+  expect(readProfile(allEvidence)).toEqual({ ...profile, provider: 'slack', provider_subject })
 })
 
 test('the sender has no profile without evidence for it (MN-2.2)', () => {

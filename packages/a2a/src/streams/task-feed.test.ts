@@ -55,11 +55,11 @@ function describe(event: WireStreamEvent): string {
 test('a subscriber who has a question gets no late chunks of it, and no earlier state of the task', async () => {
   const { feed, seen, announce, commit } = openFeed()
   await vi.waitFor(() => expect(seen).toEqual(['task TASK_STATE_WORKING']))
-  const asked = { id: 'answer-1', status: 'input_required' as const, parts: [textPart('Which one?')] }
-  commit(asked)
+  const answer = { id: 'answer-1', status: 'input_required' as const, parts: [textPart('Which one?')] }
+  commit(answer)
   feed.poll()
   announce({ kind: 'part', chunk: { parts: [textPart('Let me see.')] }, run: 1, index: 0, response: 'answer-1' })
-  const question = { parts: asked.parts, status: 'input_required' }
+  const question = { parts: answer.parts, status: 'input_required' }
   announce({ kind: 'part', chunk: question, run: 1, index: 1, response: 'answer-1' })
   announce({ kind: 'end' })
   const asks = 'TASK_STATE_INPUT_REQUIRED "Which one?"'

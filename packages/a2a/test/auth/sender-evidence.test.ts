@@ -84,8 +84,8 @@ describe('forwarded evidence (MN-6.4)', () => {
     ['no namespace', { other: 1 }],
     ['a namespace that is none', { mentionable: 'x' }],
     ['null in both places', { mentionable: { identity_evidence: null, verifiable_credentials: null } }],
-  ])('causes no request to an issuer if it is %s', async (_, given) => {
-    await gateway.sendText('hi', { ...(given && { metadata: given }) })
+  ])('causes no request to an issuer if it is %s', async (_, evidence) => {
+    await gateway.sendText('hi', { ...(evidence && { metadata: evidence }) })
     expect([claims, gateway.receivedMessages[0]?.sender.identities?.length]).toEqual([[], 1])
   })
 

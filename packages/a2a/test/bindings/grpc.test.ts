@@ -293,8 +293,8 @@ describe('the gRPC binding', () => {
     ['extensions', (many: Buffer) => many, [0x3a, 0]],
   ])('refuses a message of a hundred thousand tiny %s before it reads it (A2A-M21)', async (_, wrap, item) => {
     const many = wrap(Buffer.concat(Array.from({ length: 100_000 }, () => Buffer.from(item))))
-    const said = Buffer.concat([Buffer.from([0x0a, 1, 0x61, 0x20, 1]), many])
-    const bytes = Buffer.from(new BinaryWriter().uint32(18).bytes(said).finish())
+    const messageBytes = Buffer.concat([Buffer.from([0x0a, 1, 0x61, 0x20, 1]), many])
+    const bytes = Buffer.from(new BinaryWriter().uint32(18).bytes(messageBytes).finish())
     const answer = await call('sendMessage', {}, { bytes })
     expect(status[answer.status.code]).toBe('INVALID_ARGUMENT')
     expect(readStatus(answer).details[infoType]).toEqual(infoOf('INVALID_PARAMS'))
@@ -316,8 +316,15 @@ describe('the gRPC binding', () => {
       value = new BinaryWriter().uint32(50).bytes(list).finish()
     }
     const part = new BinaryWriter().uint32(34).bytes(value).finish()
-    const said = new BinaryWriter().uint32(10).string('deep').uint32(32).int32(1).uint32(42).bytes(part).finish()
-    const bytes = Buffer.from(new BinaryWriter().uint32(18).bytes(said).finish())
+    const messageBytes = new BinaryWriter()
+      .uint32(10)
+      .string('deep')
+      .uint32(32)
+      .int32(1)
+      .uint32(42)
+      .bytes(part)
+      .finish()
+    const bytes = Buffer.from(new BinaryWriter().uint32(18).bytes(messageBytes).finish())
     const answer = await call('sendMessage', {}, { bytes })
     expect(answer.status.code).toBe(status.INVALID_ARGUMENT)
   })

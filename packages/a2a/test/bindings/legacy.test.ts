@@ -103,9 +103,9 @@ describe('A2A 0.3 on the same endpoint', () => {
   })
 
   test('answers at once with blocking: false, ends the task by tasks/cancel, and then refuses tasks/resubscribe', async () => {
-    const begun = await rpc('message/send', { message: message('hang'), configuration: { blocking: false } })
-    expect(begun.body.result.status.state).toMatch(/^(submitted|working)$/)
-    const { id } = begun.body.result
+    const openTask = await rpc('message/send', { message: message('hang'), configuration: { blocking: false } })
+    expect(openTask.body.result.status.state).toMatch(/^(submitted|working)$/)
+    const { id } = openTask.body.result
     expect((await rpc('tasks/cancel', { id })).body.result).toMatchObject({
       kind: 'task',
       status: { state: 'canceled' },
@@ -122,10 +122,10 @@ describe('A2A 0.3 on the same endpoint', () => {
   })
 
   test('keeps a question and its answer in one task', async () => {
-    const asked = (await rpc('message/send', { message: message('ask') })).body.result
-    expect(asked.status.state).toBe('input-required')
-    const done = await rpc('message/send', { message: message('this', { taskId: asked.id }) })
-    expect(done.body.result).toMatchObject({ id: asked.id, status: { state: 'completed' } })
+    const askingTask = (await rpc('message/send', { message: message('ask') })).body.result
+    expect(askingTask.status.state).toBe('input-required')
+    const secondAnswer = await rpc('message/send', { message: message('this', { taskId: askingTask.id }) })
+    expect(secondAnswer.body.result).toMatchObject({ id: askingTask.id, status: { state: 'completed' } })
   })
 
   test.each([

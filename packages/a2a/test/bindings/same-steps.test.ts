@@ -52,8 +52,8 @@ const operations = {
 test.each(Object.entries(operations))(
   '%s takes the same steps for another caller’s task as for an unknown one (A2A-T02)',
   async (name, params) => {
-    const begun = await gateway.sendText('x', {}, { configuration: { returnImmediately: true } })
-    const { id } = begun.body.result.task
+    const openTask = await gateway.sendText('x', {}, { configuration: { returnImmediately: true } })
+    const { id } = openTask.body.result.task
     const walk = async (task: string) => {
       steps.length = 0
       const { text } = await gateway.rpc(name, params(task), { token: bob })

@@ -46,14 +46,14 @@ function head(length: number): string {
 function converse(speak: (socket: Socket) => void): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => speak(socket))
-    let heard = ''
+    let received = ''
     socket.setEncoding('utf8')
     socket.on('data', data => {
-      heard += data
+      received += data
     })
-    socket.on('close', () => resolve(heard))
+    socket.on('close', () => resolve(received))
     socket.on('error', error =>
-      (error as NodeJS.ErrnoException).code === 'ECONNRESET' ? resolve(heard) : reject(error),
+      (error as NodeJS.ErrnoException).code === 'ECONNRESET' ? resolve(received) : reject(error),
     )
   })
 }
@@ -64,33 +64,33 @@ async function isAlive(): Promise<void> {
 
 describe('a false Content-Length, or a missing body (A2A-E17)', () => {
   test('that is too long makes the gateway close the connection after a while without effect', async () => {
-    const heard = await converse(socket => socket.write(head(body.length + 100) + body))
-    expect(heard).toMatch(/^(HTTP\/1\.1 408 |$)/)
-    expect(heard).not.toMatch(/"result"|<html|\bat /i)
+    const response = await converse(socket => socket.write(head(body.length + 100) + body))
+    expect(response).toMatch(/^(HTTP\/1\.1 408 |$)/)
+    expect(response).not.toMatch(/"result"|<html|\bat /i)
     await isAlive()
   })
 
   test('whose peer disconnects has no effect', async () => {
-    const heard = await converse(socket => socket.end(head(body.length + 100) + body))
-    expect(heard).not.toContain('"result"')
+    const response = await converse(socket => socket.end(head(body.length + 100) + body))
+    expect(response).not.toContain('"result"')
     await isAlive()
   })
 
   test('that is too short does not make the remaining bytes a second request', async () => {
-    const heard = await converse(socket => socket.write(head(body.length - 5) + body))
-    expect(heard).toMatch(/^HTTP\/1\.1 400 |"code":-32700/)
-    expect(heard).not.toContain('"result"')
+    const response = await converse(socket => socket.write(head(body.length - 5) + body))
+    expect(response).toMatch(/^HTTP\/1\.1 400 |"code":-32700/)
+    expect(response).not.toContain('"result"')
     await isAlive()
   })
 
   test('that comes byte by byte makes the gateway give up after a while', async () => {
     let timer: NodeJS.Timeout | undefined
-    const heard = await converse(socket => {
+    const response = await converse(socket => {
       socket.write(head(body.length))
       let at = 0
       timer = setInterval(() => socket.write(body.charAt(at++ % 5)), 40)
     }).finally(() => clearInterval(timer))
-    expect(heard).toMatch(/^(HTTP\/1\.1 408 |$)/)
+    expect(response).toMatch(/^(HTTP\/1\.1 408 |$)/)
     await isAlive()
   })
 })

@@ -58,10 +58,10 @@ test.each([root, `${root}?A2A-Version=1.0`])('the official verifier accepts %s',
   expect(card.description.at(-1)).toBe('\ufffd')
   const verify = verifyAgentCardSignature(async () => keys[0])
   // The verifier logs the cards that it rejects.
-  const told = vi.spyOn(console, 'debug').mockImplementation(() => undefined)
+  const debugLog = vi.spyOn(console, 'debug').mockImplementation(() => undefined)
   await verify(card)
   await expect(verify({ ...card, name: 'Evil' })).rejects.toThrow()
-  told.mockRestore()
+  debugLog.mockRestore()
 })
 
 test('published keys contain no secret', async () => {

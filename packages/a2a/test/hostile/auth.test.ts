@@ -20,10 +20,15 @@ afterEach(() => gateway.close())
 
 const addresses = { domain: 'example.org', origin: 'https://gw.example.org' }
 
-function open(auth: object, own?: OwnIssuer, store = gateway.store): VerifyCaller {
+function open(auth: object, ownIssuer?: OwnIssuer, store = gateway.store): VerifyCaller {
   const config = a2aConfigSchema.parse({ auth })
   const { system } = gateway
-  return createVerifyCaller(config, { system, store, agents: addresses }, openChallenger(config, addresses.domain), own)
+  return createVerifyCaller(
+    config,
+    { system, store, agents: addresses },
+    openChallenger(config, addresses.domain),
+    ownIssuer,
+  )
 }
 
 const visit = (headers: Record<string, string>) => ({
@@ -101,7 +106,7 @@ test('the gateway checks a token again if its key disappears during the check', 
     generation: () => generation,
     async find() {
       looked += 1
-      void later(50).then(() => {
+      void waitMicrotasks(50).then(() => {
         generation = 2
       })
       return key
@@ -117,7 +122,7 @@ test('the gateway checks a token again if its key disappears during the check', 
 })
 
 /** Waits for a number of microtasks, which is shorter than the verification of any signature. */
-async function later(count: number): Promise<void> {
+async function waitMicrotasks(count: number): Promise<void> {
   for (let at = 0; at < count; at += 1) await undefined
 }
 
@@ -188,9 +193,9 @@ describe('single use (A2A-A18)', () => {
     let isFull = true
     const store: typeof gateway.store = {
       ...gateway.store,
-      async consumeOnce(key: string, until: number) {
+      async consumeOnce(key: string, expiresAt: number) {
         if (isFull) throw new Unavailable('Cannot store: the database does not take writes now')
-        return gateway.store.consumeOnce(key, until)
+        return gateway.store.consumeOnce(key, expiresAt)
       },
     }
     const verifyCaller = open({ issuers: [describeIssuer(issuer, { single_use: true })] }, undefined, store)

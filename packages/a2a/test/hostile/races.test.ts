@@ -45,14 +45,14 @@ test('cancels and answers at once give one end, on which every stream, cancel an
     await delay(Math.random() * 20)
     const cancels = await Promise.all([gateway.rpc('CancelTask', { id }), gateway.rpc('CancelTask', { id })])
     const events = [first, ...(await sender.events())]
-    const seen =
+    const subscribedEvents =
       other.status === 200 && other.headers.get('content-type') === 'text/event-stream' ? await other.events() : []
     const { state } = (await gateway.rpc('GetTask', { id })).body.result.status
     const ends = events.map(stateOf).filter(each => each && terminal.test(each))
     const won = cancels.filter(({ body }) => body.result).length
     expect(won).toBe(state === 'TASK_STATE_CANCELED' ? 1 : 0)
     expect(ends).toEqual([state])
-    const last = seen.map(stateOf).findLast(each => each !== undefined)
+    const last = subscribedEvents.map(stateOf).findLast(each => each !== undefined)
     if (last !== undefined) expect(last).toBe(state)
     return state
   })
@@ -60,15 +60,15 @@ test('cancels and answers at once give one end, on which every stream, cancel an
 })
 
 test('each of many simultaneous messages to one asking task gets one answer', async () => {
-  const begun = await gateway.rpc('SendMessage', messageOf('ask'))
-  const { id } = begun.body.result.task
+  const askingTask = await gateway.rpc('SendMessage', messageOf('ask'))
+  const { id } = askingTask.body.result.task
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => gateway.rpc('SendMessage', messageOf('ask', { taskId: id }))),
   )
   expect(answers.filter(({ body }) => body.error)).toEqual([])
   const { history } = (await gateway.rpc('GetTask', { id })).body.result
-  const said = history.filter(({ role }: { role: string }) => role === 'ROLE_USER')
-  expect(said).toHaveLength(21)
+  const userMessages = history.filter(({ role }: { role: string }) => role === 'ROLE_USER')
+  expect(userMessages).toHaveLength(21)
   expect(gateway.receivedMessages).toHaveLength(21)
 })
 
@@ -84,9 +84,9 @@ test('twenty simultaneous copies of a message run once and get one task', async 
 test('streams that clients abort at any moment leave no listener', async () => {
   const open = async () => {
     const controller = new AbortController()
-    const left = delay(Math.random() * 12).then(() => controller.abort())
+    const aborted = delay(Math.random() * 12).then(() => controller.abort())
     const stream = await openStream(gateway, 'SendStreamingMessage', messageOf('go'))
-    await Promise.race([stream.next(), left])
+    await Promise.race([stream.next(), aborted])
     await stream.abort()
   }
   await Promise.all(Array.from({ length: 80 }, open))

@@ -104,7 +104,7 @@ describe('large answers', () => {
     await open({ agents: { repeat } })
     const text = 'x'.repeat(3_000_000)
     for (let at = 0; at < 7; at += 1) await gateway.sendText(text)
-    const seen: string[] = []
+    const taskIds: string[] = []
     let pageToken = ''
     do {
       const { body, text: answer } = await gateway.rpc('ListTasks', {
@@ -114,10 +114,10 @@ describe('large answers', () => {
       })
       expect(answer.length).toBeLessThan(24_000_000)
       expect(body.result.totalSize).toBe(7)
-      seen.push(...body.result.tasks.map(({ id }: { id: string }) => id))
+      taskIds.push(...body.result.tasks.map(({ id }: { id: string }) => id))
       pageToken = body.result.nextPageToken
     } while (pageToken)
-    expect([seen.length, new Set(seen).size]).toEqual([7, 7])
+    expect([taskIds.length, new Set(taskIds).size]).toEqual([7, 7])
   })
 
   test('do not wait in memory for a caller who may return', () => {
@@ -149,16 +149,16 @@ test.each(['/a2a', '/a2a/rest'])(
       const init = path === '/a2a' ? rpc : { headers }
       return gateway.channel.endpoint.routes.request(path === '/a2a' ? path : `${path}/tasks/${id}`, init)
     }
-    const taken: Response[] = []
-    for (let at = 0; at < 20; at += 1) taken.push(await ask())
-    const refused = taken.filter(({ status }) => status === 429)
+    const responses: Response[] = []
+    for (let at = 0; at < 20; at += 1) responses.push(await ask())
+    const refused = responses.filter(({ status }) => status === 429)
     expect(refused.length).toBeGreaterThan(3)
     expect([refused[0]?.headers.get('retry-after'), await refused[0]?.text()]).toEqual([
       '5',
       expect.stringContaining('RATE_LIMITED'),
     ])
     expect((await ask(other)).status).not.toBe(429)
-    await Promise.all(taken.filter(({ bodyUsed }) => !bodyUsed).map(({ body }) => body?.cancel()))
+    await Promise.all(responses.filter(({ bodyUsed }) => !bodyUsed).map(({ body }) => body?.cancel()))
     const again = await ask()
     expect([again.status, (await again.text()).length]).toEqual([200, Number(again.headers.get('content-length'))])
   },
@@ -173,7 +173,7 @@ test('the first event of a subscription has a bounded part of the history, for a
   for (const text of ['y'.repeat(400_000), 'last']) await gateway.sendText(text, { taskId: id })
   const stream = await openStream(gateway, 'SubscribeToTask', { id })
   const { task } = (await stream.next())?.data ?? {}
-  const said = task.history.map(({ parts }: { parts: { text: string }[] }) => parts[0]?.text[0])
-  expect(said).toEqual(['?', 'y', '?', 'l'])
+  const firstCharacters = task.history.map(({ parts }: { parts: { text: string }[] }) => parts[0]?.text[0])
+  expect(firstCharacters).toEqual(['?', 'y', '?', 'l'])
   await stream.abort()
 })

@@ -72,29 +72,29 @@ interface WireArtifact {
   readonly artifactId: string
   readonly parts: readonly { readonly text: string }[]
 }
-const shown = (artifacts: readonly WireArtifact[] = []) =>
+const listTexts = (artifacts: readonly WireArtifact[] = []) =>
   artifacts.map(({ artifactId, parts }) => [artifactId, parts.map(({ text }) => text).join('')])
 
 /** Joins the artifacts of a stream as a client does. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
 function gather(events: readonly any[]): readonly (readonly string[])[] {
-  const told = new Map<string, string>(shown(events[0].task?.artifacts) as [string, string][])
+  const artifactTexts = new Map<string, string>(listTexts(events[0].task?.artifacts) as [string, string][])
   for (const { artifactUpdate } of events) {
     if (!artifactUpdate) continue
-    const [[id = '', text = ''] = []] = shown([artifactUpdate.artifact])
-    told.set(id, artifactUpdate.append ? told.get(id) + text : text)
+    const [[id = '', text = ''] = []] = listTexts([artifactUpdate.artifact])
+    artifactTexts.set(id, artifactUpdate.append ? artifactTexts.get(id) + text : text)
   }
-  return [...told]
+  return [...artifactTexts]
 }
 
 describe('two messages to one task', () => {
   async function sendBoth() {
-    const asked = (await gateway.sendText('asks')).body.result.task
-    const one = gateway.sendText('first', { taskId: asked.id })
+    const askingTask = (await gateway.sendText('asks')).body.result.task
+    const one = gateway.sendText('first', { taskId: askingTask.id })
     await expect.poll(() => gateway.receivedMessages.length).toBe(2)
-    const two = gateway.sendText('second', { taskId: asked.id })
-    await expect.poll(() => countMessages(asked.id)).toBe(3)
-    return { id: asked.id as string, one, two }
+    const two = gateway.sendText('second', { taskId: askingTask.id })
+    await expect.poll(() => countMessages(askingTask.id)).toBe(3)
+    return { id: askingTask.id as string, one, two }
   }
   const countMessages = async (id: string) =>
     (await gateway.rpc('GetTask', { id })).body.result.history.filter(
@@ -108,31 +108,31 @@ describe('two messages to one task', () => {
       isAnswered = true
     })
     first.resolve()
-    await expect.poll(async () => shown((await readTask(id)).artifacts).length).toBe(2)
+    await expect.poll(async () => listTexts((await readTask(id)).artifacts).length).toBe(2)
     expect((await readTask(id)).status.state).not.toBe('TASK_STATE_COMPLETED')
     expect(isAnswered).toBe(false)
     second.resolve()
     const [left, right] = [(await one).body.result.task, (await two).body.result.task]
     expect(left).toEqual(right)
     expect(left.status.state).toBe('TASK_STATE_COMPLETED')
-    expect(shown(left.artifacts).map(([, text]) => text)).toEqual(['so far', 'one and a half', 'two'])
+    expect(listTexts(left.artifacts).map(([, text]) => text)).toEqual(['so far', 'one and a half', 'two'])
     expect(await readTask(id)).toEqual(left)
     const { body } = await gateway.rpc('ListTasks', { includeArtifacts: true })
     expect(body.result.tasks[0].artifacts).toEqual(left.artifacts)
   })
 
   test('both get a stream until the task is at rest', async () => {
-    const asked = (await gateway.sendText('asks')).body.result.task
-    const one = await stream('first', { taskId: asked.id })
+    const askingTask = (await gateway.sendText('asks')).body.result.task
+    const one = await stream('first', { taskId: askingTask.id })
     await expect.poll(() => gateway.receivedMessages.length).toBe(2)
-    const two = await stream('second', { taskId: asked.id })
+    const two = await stream('second', { taskId: askingTask.id })
     first.resolve()
-    const begun = [await one.next()]
+    const firstEvents = [await one.next()]
     second.resolve()
-    const events = [...begun.map(event => event?.data), ...(await one.events())]
+    const events = [...firstEvents.map(event => event?.data), ...(await one.events())]
     await two.events()
     expect(events.at(-1).statusUpdate.status.state).toBe('TASK_STATE_COMPLETED')
-    expect(gather(events)).toEqual(shown((await readTask(asked.id)).artifacts))
+    expect(gather(events)).toEqual(listTexts((await readTask(askingTask.id)).artifacts))
   })
 })
 
@@ -142,11 +142,11 @@ describe('an artifact in a stream belongs to the task', () => {
     ['asks', 'TASK_STATE_INPUT_REQUIRED', 'so far'],
   ])('when the agent %s after it', async (script, state, text) => {
     const events = await (await stream(script)).events()
-    const told = gather(events)
-    expect(told.map(([, words]) => words)).toEqual([text])
+    const streamed = gather(events)
+    expect(streamed.map(([, words]) => words)).toEqual([text])
     const task = await readTask(events[0].task.id)
     expect(task.status.state).toBe(state)
-    expect(shown(task.artifacts)).toEqual(told)
+    expect(listTexts(task.artifacts)).toEqual(streamed)
     expect(events.filter(event => event.artifactUpdate?.lastChunk).length).toBeLessThan(2)
   })
 
@@ -158,11 +158,11 @@ describe('an artifact in a stream belongs to the task', () => {
     while (!events.at(-1)?.artifactUpdate) events.push((await open.next())?.data)
     const canceled = (await gateway.rpc('CancelTask', { id })).body.result
     events.push(...(await open.events()))
-    const told = gather(events)
-    expect(told.map(([, words]) => words)).toEqual(['half'])
+    const streamed = gather(events)
+    expect(streamed.map(([, words]) => words)).toEqual(['half'])
     expect(canceled.status.state).toBe('TASK_STATE_CANCELED')
-    expect(shown(canceled.artifacts)).toEqual(told)
-    expect(shown((await readTask(id)).artifacts)).toEqual(told)
+    expect(listTexts(canceled.artifacts)).toEqual(streamed)
+    expect(listTexts((await readTask(id)).artifacts)).toEqual(streamed)
   })
 })
 
@@ -177,14 +177,14 @@ test('the sections of an answer are artifacts with their names, in the stream an
   ])
   const events = await (await stream('sections')).events()
   const streamed = await readTask(events[0].task.id)
-  expect(gather(events)).toEqual(shown(streamed.artifacts))
+  expect(gather(events)).toEqual(listTexts(streamed.artifacts))
   expect(new Set(streamed.artifacts.map(({ artifactId }: WireArtifact) => artifactId)).size).toBe(3)
 })
 
 test('a question is a status message, and text streamed before it is an artifact', async () => {
   const { task } = (await gateway.sendText('asks')).body.result
   expect(task.status.message.parts.map(({ text }: { text: string }) => text)).toEqual(['Go on?'])
-  expect(shown(task.artifacts).map(([, text]) => text)).toEqual(['so far'])
+  expect(listTexts(task.artifacts).map(([, text]) => text)).toEqual(['so far'])
 })
 
 describe('a completed answer is only an artifact (A2A §3.7)', () => {
@@ -208,10 +208,10 @@ describe('a completed answer is only an artifact (A2A §3.7)', () => {
   })
 
   test('while an earlier question stays in the history, without the artifact’s text', async () => {
-    const asked = (await gateway.sendText('asks')).body.result.task
-    await gateway.sendText('plain', { taskId: asked.id })
-    const { history, artifacts } = (await gateway.rpc('GetTask', { id: asked.id })).body.result
+    const askingTask = (await gateway.sendText('asks')).body.result.task
+    await gateway.sendText('plain', { taskId: askingTask.id })
+    const { history, artifacts } = (await gateway.rpc('GetTask', { id: askingTask.id })).body.result
     expect(history.flatMap(textsOf)).toEqual(['asks', 'Go on?', 'plain'])
-    expect(shown(artifacts).map(([, text]) => text)).toEqual(['so far', '?'])
+    expect(listTexts(artifacts).map(([, text]) => text)).toEqual(['so far', '?'])
   })
 })

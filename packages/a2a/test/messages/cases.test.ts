@@ -25,8 +25,8 @@ test.each(cases)('the gateway handles fixtures/a2a/%s as recorded', async folder
   const { message, error } = JSON.parse(read('expected.json'))
   const field = body.error?.data[1]?.fieldViolations[0].field
   expect(body.error && { code: body.error.code, field }).toEqual(error)
-  const heard = gateway.receivedMessages.slice(before)
-  expect(heard).toHaveLength(message ? 1 : 0)
-  if (message) expect(heard[0]).toMatchObject(message)
-  if (message?.raw) expect(JSON.stringify(heard[0]?.raw)).not.toContain('VerifiableCredential')
+  const newMessages = gateway.receivedMessages.slice(before)
+  expect(newMessages).toHaveLength(message ? 1 : 0)
+  if (message) expect(newMessages[0]).toMatchObject(message)
+  if (message?.raw) expect(JSON.stringify(newMessages[0]?.raw)).not.toContain('VerifiableCredential')
 })

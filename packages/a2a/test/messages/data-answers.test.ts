@@ -10,8 +10,8 @@ const data = { kind: 'artifact', data: order, name: 'order.json' } as const
 /** An agent that answers with JSON only, whole or as a stream, or asks for missing data. */
 const shop: Agent = {
   handle({ parts }) {
-    const given = parts.flatMap(part => (part.kind === 'artifact' && part.data !== undefined ? [part.data] : []))
-    if (given.length > 0) return { parts: [{ kind: 'artifact', data: { heard: given } }] }
+    const receivedData = parts.flatMap(part => (part.kind === 'artifact' && part.data !== undefined ? [part.data] : []))
+    if (receivedData.length > 0) return { parts: [{ kind: 'artifact', data: { heard: receivedData } }] }
     if (joinTextParts(parts) === 'stream') return stream()
     return { parts: [data] }
   },
@@ -49,6 +49,6 @@ test('a chunk of a stream may be JSON', async () => {
   expect(body.result.task.artifacts).toMatchObject([{ parts: [{ text: 'Your order:' }, shownData] }])
   const again = { ...message, messageId: 'data-stream-2' }
   const events = await (await openStream(gateway, 'SendStreamingMessage', { message: again })).events()
-  const told = events.flatMap(event => event.artifactUpdate?.artifact.parts ?? [])
-  expect(told).toContainEqual(shownData)
+  const streamedParts = events.flatMap(event => event.artifactUpdate?.artifact.parts ?? [])
+  expect(streamedParts).toContainEqual(shownData)
 })

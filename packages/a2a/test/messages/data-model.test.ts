@@ -32,8 +32,10 @@ type Json = Readonly<Record<string, unknown>>
 function dropDefaults(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(dropDefaults)
   if (typeof value !== 'object' || value === null) return value
-  const kept = Object.entries(value).filter(([, member]) => member !== '' && member !== false && !isEmpty(member))
-  return Object.fromEntries(kept.map(([name, member]) => [name, dropDefaults(member)]))
+  const nonEmptyMembers = Object.entries(value).filter(
+    ([, member]) => member !== '' && member !== false && !isEmpty(member),
+  )
+  return Object.fromEntries(nonEmptyMembers.map(([name, member]) => [name, dropDefaults(member)]))
 }
 
 function isEmpty(member: unknown): boolean {

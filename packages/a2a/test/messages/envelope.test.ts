@@ -141,8 +141,8 @@ test('the gateway refuses too many members before it parses them, while text may
     code: -32602,
     message: 'Cannot read request: more than 50000 members and items',
   })
-  const taken = await sendParts(`{"text":"${',[{\\"'.repeat(60_000)}"}`)
-  expect(taken.body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
+  const accepted = await sendParts(`{"text":"${',[{\\"'.repeat(60_000)}"}`)
+  expect(accepted.body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
   await roomy.close()
 })
 
@@ -151,18 +151,18 @@ test('the gateway accepts the allowed number of members, and refuses one more', 
   const listTasks = (items: number) => JSON.stringify({ ...get, params: { text: ',', unknown: Array(items).fill(0) } })
   const separators = listTasks(1).match(/[,[{]/g)?.length ?? 0
   // Each further item adds one comma. The one in the text does not count.
-  const most = 50_000 - (separators - 1) + 1
-  const taken = await roomy.post(listTasks(most))
-  expect(taken.body.result).toMatchObject({ tasks: [] })
-  const refused = await roomy.post(listTasks(most + 1))
+  const maxMembers = 50_000 - (separators - 1) + 1
+  const accepted = await roomy.post(listTasks(maxMembers))
+  expect(accepted.body.result).toMatchObject({ tasks: [] })
+  const refused = await roomy.post(listTasks(maxMembers + 1))
   expect(refused.body.error).toMatchObject({ code: -32602 })
   await roomy.close()
 })
 
 test('the gateway accepts an id of 1,024 characters, and refuses a longer one (A2A-E06)', async () => {
   const longest = 'x'.repeat(1_024)
-  const taken = await gateway.post(JSON.stringify({ ...get, id: longest }))
-  expect([taken.body.id, taken.body.error]).toEqual([longest, undefined])
+  const accepted = await gateway.post(JSON.stringify({ ...get, id: longest }))
+  expect([accepted.body.id, accepted.body.error]).toEqual([longest, undefined])
   const refused = await gateway.post(JSON.stringify({ ...get, id: `${longest}x` }))
   expect([refused.body.id, refused.body.error?.code]).toEqual([null, -32600])
 })
@@ -179,8 +179,8 @@ test('the gateway refuses a notification without effect (A2A-E07)', async () => 
 
 test('the last value of a repeated key counts everywhere (A2A-E11)', async () => {
   const parts = '"parts":[{"text":"x"}]'
-  const twice = `{"jsonrpc":"2.0","id":1,"method":"GetTask","method":"SendMessage","params":{"message":{"messageId":"e11-a","messageId":"e11-b","role":"ROLE_USER",${parts}}}}`
-  const { body } = await gateway.post(twice)
+  const repeatedKeys = `{"jsonrpc":"2.0","id":1,"method":"GetTask","method":"SendMessage","params":{"message":{"messageId":"e11-a","messageId":"e11-b","role":"ROLE_USER",${parts}}}}`
+  const { body } = await gateway.post(repeatedKeys)
   expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
   expect(gateway.receivedMessages.at(-1)?.id).toBe('e11-b')
   expect(gateway.receivedMessages.at(-1)?.raw).toMatchObject({ params: { message: { messageId: 'e11-b' } } })

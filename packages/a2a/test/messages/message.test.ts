@@ -194,8 +194,8 @@ describe('a configuration', () => {
       message: 'Cannot SendMessage: acceptedOutputModes names none of the output modes of this agent',
     })
     for (const mode of ['text/plain', 'Text/Markdown; charset=utf-8', 'text/*', 'text', '*/*']) {
-      const taken = await gateway.sendText('x', {}, { configuration: { acceptedOutputModes: ['video/mp4', mode] } })
-      expect(taken.body.error).toBeUndefined()
+      const accepted = await gateway.sendText('x', {}, { configuration: { acceptedOutputModes: ['video/mp4', mode] } })
+      expect(accepted.body.error).toBeUndefined()
     }
   })
 })
@@ -401,10 +401,10 @@ describe('the agent’s input', () => {
       metadata: { mentionable: { agent_chain: { hop, max_hops } } },
     })
     await gateway.sendText('x', chain(2, 50))
-    const given = () => gateway.receivedMessages.at(-1)?.recipient_capabilities.agent_chain
-    expect(given()).toEqual({ hop: 2, max_hops: 5, is_final: false })
+    const readAgentChain = () => gateway.receivedMessages.at(-1)?.recipient_capabilities.agent_chain
+    expect(readAgentChain()).toEqual({ hop: 2, max_hops: 5, is_final: false })
     await gateway.sendText('x', chain(3, 3))
-    expect(given()).toEqual({ hop: 3, max_hops: 3, is_final: true })
+    expect(readAgentChain()).toEqual({ hop: 3, max_hops: 3, is_final: true })
     const tooFar = await gateway.sendText('x', chain(6, 50))
     expect([tooFar.status, tooFar.body.error?.message]).toEqual([
       403,

@@ -33,11 +33,11 @@ test('an agent may answer with a bare Message, over both bindings and in 0.3 (CO
     parts: [{ text: 'hi', mediaType: 'text/plain' }],
   }
   expect((await brief.sendText('hello')).body.result).toEqual({ message })
-  const said = { messageId: 'bare', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
+  const sentMessage = { messageId: 'bare', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
   const restAnswer = await brief.request('/a2a/rest/message:send', {
     method: 'POST',
     headers: { 'a2a-version': '1.0', 'content-type': 'application/json', authorization: `Bearer ${brief.token}` },
-    body: JSON.stringify({ message: said }),
+    body: JSON.stringify({ message: sentMessage }),
   })
   expect(restAnswer.body).toEqual({ message })
   const legacy = {

@@ -26,7 +26,7 @@ const task = (state: string, overrides: object = {}) => ({
   status: { state },
   ...overrides,
 })
-const said = (text: string) => ({
+const composeMessage = (text: string) => ({
   kind: 'message',
   messageId: 'm',
   role: 'agent',
@@ -35,7 +35,7 @@ const said = (text: string) => ({
 
 describe('an agent that speaks 0.3', () => {
   test('gets calls in its own format', async () => {
-    peer.answerRpc(() => wrap(said('hi')))
+    peer.answerRpc(() => wrap(composeMessage('hi')))
     const file = { kind: 'inline', data_base64: 'AQID' } as const
     const parts = [text('hello') as never, { kind: 'file', mime: 'a/b', name: 'x', bytes_ref: file } as never]
     const answer = await peer.client.call(cardUrl, parts, { as: 'desk', contextId: 'c-1' })
@@ -95,7 +95,12 @@ describe('an agent that speaks 0.3', () => {
         append: true,
         artifact: { artifactId: 'a', parts: [{ kind: 'text', text: 'far' }] },
       },
-      { kind: 'status-update', ...ids, final: true, status: { state: 'input-required', message: said('which? ') } },
+      {
+        kind: 'status-update',
+        ...ids,
+        final: true,
+        status: { state: 'input-required', message: composeMessage('which? ') },
+      },
     ]
     const stream = events.map(result => `data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\r\n\r\n`).join('')
     peer.answerRpc(() => ({ headers: { 'content-type': 'text/event-stream' }, text: stream }))
@@ -110,7 +115,7 @@ describe('an agent that speaks 0.3', () => {
   test.each<[string, object]>([
     ['unknown state', task('unknown')],
     ['no kind', { id: 't-1', status: { state: 'completed' } }],
-    ['a part of no kind', { ...said(''), parts: [{ text: 'x' }] }],
+    ['a part of no kind', { ...composeMessage(''), parts: [{ text: 'x' }] }],
     ['a kind that objects have', { kind: 'constructor' }],
   ])('fails with %s (A2A-C09)', async (_, result) => {
     peer.answerRpc(() => wrap(result))
@@ -132,7 +137,7 @@ describe('an agent that speaks 0.3', () => {
 
   test('gets no call when its signed card has a changed URL (A2A-C06)', async () => {
     await peer.sign()
-    peer.answerRpc(() => wrap(said('hi')))
+    peer.answerRpc(() => wrap(composeMessage('hi')))
     expect((await peer.call()).source.signedBy).toBe('peer-key')
     peer.card = { ...peer.card, url: 'https://peer.test/other' }
     peer.system.advance(10 * 60_000)

@@ -216,8 +216,8 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
     rpc,
     sendText(text, message = {}, { configuration, ...postOptions } = {}) {
       unique += 1
-      const said = { messageId: `m-${unique}`, role: 'ROLE_USER', parts: [{ text }], ...message }
-      return rpc('SendMessage', { message: said, ...(configuration && { configuration }) }, postOptions)
+      const messageBody = { messageId: `m-${unique}`, role: 'ROLE_USER', parts: [{ text }], ...message }
+      return rpc('SendMessage', { message: messageBody, ...(configuration && { configuration }) }, postOptions)
     },
     async close() {
       channel.endpoint.release?.()

@@ -414,16 +414,16 @@ describe('the gateway checks the address of a receiver’s host when it sends', 
 })
 
 test('without push, the gateway refuses all four methods and the inline configuration (A2A-P13, CORE-CAP-001)', async () => {
-  const off = await openA2aGateway({ config: { capabilities: { push_notifications: false } } })
+  const withoutPush = await openA2aGateway({ config: { capabilities: { push_notifications: false } } })
   const verbs = ['Create', 'Get', 'Delete'].map(verb => `${verb}TaskPushNotificationConfig`)
   for (const method of [...verbs, 'ListTaskPushNotificationConfigs']) {
-    const { body } = await off.rpc(method, { taskId: 'x', ...config })
+    const { body } = await withoutPush.rpc(method, { taskId: 'x', ...config })
     expect([body.error?.code, body.error?.data[0].reason]).toEqual([-32003, 'PUSH_NOTIFICATION_NOT_SUPPORTED'])
   }
-  const inline = await off.sendText('x', {}, { configuration: { taskPushNotificationConfig: config } })
+  const inline = await withoutPush.sendText('x', {}, { configuration: { taskPushNotificationConfig: config } })
   expect(inline.body.error?.code).toBe(-32003)
-  expect(off.receivedMessages).toEqual([])
-  await off.close()
+  expect(withoutPush.receivedMessages).toEqual([])
+  await withoutPush.close()
 })
 
 test('a caller cannot open more tasks than the limit', async () => {

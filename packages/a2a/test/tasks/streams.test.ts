@@ -231,9 +231,9 @@ describe.each([
   test('sends interim messages as a status, and ends with a question', async () => {
     const name = `interim-${options.binding}`
     const stream = await send(`interim ${name}`, options)
-    let meanwhile = await readFirst(stream)
-    while (!meanwhile.statusUpdate?.status.message) meanwhile = await readFirst(stream)
-    expect(meanwhile.statusUpdate.status).toMatchObject({
+    let interimEvent = await readFirst(stream)
+    while (!interimEvent.statusUpdate?.status.message) interimEvent = await readFirst(stream)
+    expect(interimEvent.statusUpdate.status).toMatchObject({
       state: 'TASK_STATE_WORKING',
       message: { role: 'ROLE_AGENT', parts: [{ text: 'looking it up' }] },
     })
@@ -245,8 +245,8 @@ describe.each([
   })
 
   test('streams a follow-up to a question in the same task', async () => {
-    const asked = await (await send('ask', options)).events()
-    const { id: taskId } = asked[0].task
+    const questionEvents = await (await send('ask', options)).events()
+    const { id: taskId } = questionEvents[0].task
     const events = await (await send('hello', options, { taskId })).events()
     expect(events[0].task.id).toBe(taskId)
     expect(withoutStart(events).slice(1)).toEqual(['artifact "heard: hello"', 'status COMPLETED'])
@@ -574,8 +574,8 @@ test('each of many simultaneous streams adds up to its task, for a second listen
     const first = await readFirst(sender)
     const lateStream = await subscribe(first.task.id, {}, busy)
     const isOpen = lateStream.headers.get('content-type') === 'text/event-stream'
-    const [told, second] = await Promise.all([sender.events(), isOpen ? add(lateStream) : undefined])
-    const task = reduce([first, ...told])
+    const [events, second] = await Promise.all([sender.events(), isOpen ? add(lateStream) : undefined])
+    const task = reduce([first, ...events])
     const { body } = await busy.rpc('GetTask', { id: task.id, historyLength: 0 })
     expect(task).toEqual(body.result)
     if (second) expect({ ...second, history: undefined }).toEqual({ ...body.result, history: undefined })
@@ -585,16 +585,16 @@ test('each of many simultaneous streams adds up to its task, for a second listen
 })
 
 test('without streaming the gateway refuses it with an ordinary response (A2A-S02, CORE-CAP-002)', async () => {
-  const off = await openA2aGateway({ config: { capabilities: { streaming: false } } })
+  const withoutStreaming = await openA2aGateway({ config: { capabilities: { streaming: false } } })
   for (const [method, params] of [
     ['SendStreamingMessage', message('x')],
     ['SubscribeToTask', { id: 'x' }],
   ] as const) {
-    const { status, body } = await off.rpc(method, params)
+    const { status, body } = await withoutStreaming.rpc(method, params)
     expect([status, body.error?.code]).toEqual([200, -32004])
   }
-  expect(off.receivedMessages).toEqual([])
-  await off.close()
+  expect(withoutStreaming.receivedMessages).toEqual([])
+  await withoutStreaming.close()
 })
 
 test('an error before the first event is an ordinary response (STREAM)', async () => {

@@ -31,20 +31,20 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 /** Returns the answer of GetTask, and the ids that the store was asked for in the meantime. */
-async function lookUp(id: string): Promise<{ readonly answer: object; readonly asked: readonly string[] }> {
-  const asked: string[] = []
+async function lookUp(id: string): Promise<{ readonly answer: object; readonly requestedIds: readonly string[] }> {
+  const requestedIds: string[] = []
   const watchedGateway = await openA2aGateway({
     watchStore: store => ({
       ...store,
       findTask(key) {
-        asked.push(key.id)
+        requestedIds.push(key.id)
         return store.findTask(key)
       },
     }),
   })
   const { body } = await watchedGateway.rpc('GetTask', { id })
   await watchedGateway.close()
-  return { answer: body, asked }
+  return { answer: body, requestedIds: requestedIds }
 }
 
 async function sendAndRead(text: string, message?: object): Promise<A2aAnswer['body']['result']> {
@@ -58,9 +58,9 @@ describe('states of a task', () => {
     ['input_required', 'TASK_STATE_INPUT_REQUIRED', false],
     ['rejected', 'TASK_STATE_REJECTED', false],
     ['failed', 'TASK_STATE_FAILED', false],
-  ])('%s: %s', async (said, state, isResult) => {
-    const task = await sendAndRead(said)
-    const parts = [{ text: `on ${said}`, mediaType: 'text/plain' }]
+  ])('%s: %s', async (text, state, isResult) => {
+    const task = await sendAndRead(text)
+    const parts = [{ text: `on ${text}`, mediaType: 'text/plain' }]
     expect(task.status.state).toBe(state)
     expect(task.status.message?.parts).toEqual(isResult ? undefined : parts)
     expect(task.artifacts?.[0].parts).toEqual(isResult ? parts : undefined)
@@ -221,12 +221,12 @@ describe('GetTask', () => {
     ['nothing', ''],
   ])('finds no task for an id of %s, without asking the store', async (_, id) => {
     const read = await lookUp(id)
-    expect(read.asked).toEqual([])
+    expect(read.requestedIds).toEqual([])
     expect(read.answer).toEqual((await lookUp(unknownId)).answer)
   })
 
   test('asks the store only for an id of our own form', async () => {
-    expect((await lookUp(unknownId)).asked).toEqual([unknownId])
+    expect((await lookUp(unknownId)).requestedIds).toEqual([unknownId])
   })
 
   test('accepts members by their protobuf names, as ProtoJSON allows', async () => {

@@ -4,7 +4,7 @@ import { createBackground } from './background.ts'
 
 /** Opens the fetch of earlier posts on a network in which no host ever answers. */
 function openBackground() {
-  let asked = 0
+  let fetchCount = 0
   let now = 0
   let isSlow = false
   const fetchBackground = createBackground({
@@ -17,7 +17,7 @@ function openBackground() {
     origin: 'https://agents.test',
     now: () => now,
     findRemotePost() {
-      asked += 1
+      fetchCount += 1
       return new Promise(() => {})
     },
   })
@@ -30,7 +30,7 @@ function openBackground() {
   return {
     walk,
     leave: () => leaving.abort(),
-    asked: () => asked,
+    asked: () => fetchCount,
     pass(ms: number) {
       now += ms
     },

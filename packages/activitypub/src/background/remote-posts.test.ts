@@ -14,13 +14,13 @@ function toPost(id: string): FetchedDocument {
 /** Serves posts of one host by `serve`, with the requests that it got and a clock that does not move. */
 function openPosts(serve: (iri: string) => Promise<FetchedDocument>) {
   const clock = { ms: 0 }
-  const asked: string[] = []
+  const requestedUrls: string[] = []
   const fetchDocument = (iri: string) => {
-    asked.push(iri)
+    requestedUrls.push(iri)
     return serve(iri)
   }
   const find = createPostFinder({ fetchDocument, isBlocked: () => false, now: () => clock.ms })
-  return { clock, asked, find: (id: string) => find(parseIri(id, 'it')) }
+  return { clock, asked: requestedUrls, find: (id: string) => find(parseIri(id, 'it')) }
 }
 
 test('find() keeps a post for ten minutes', async () => {

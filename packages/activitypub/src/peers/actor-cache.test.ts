@@ -6,11 +6,11 @@ import type { FetchedDocument } from './fetched-document.ts'
 
 test('createActorCache() keeps known actors despite many unknown names', async () => {
   let time = 0
-  const asked: string[] = []
+  const requestedUrls: string[] = []
   const alice = 'https://good.test/users/alice'
   const actors = createActorCache({
     async fetchDocument(iri): Promise<FetchedDocument> {
-      asked.push(iri)
+      requestedUrls.push(iri)
       return iri === alice ? { state: 'found', document: { id: alice } } : { state: 'missing' }
     },
     documents: { fetch: async () => ({ state: 'missing' }), showsEverything: () => false, recordHostMode: () => {} },
@@ -22,7 +22,7 @@ test('createActorCache() keeps known actors despite many unknown names', async (
     expect(await actors.find(parseIri(`https://forged.test/users/${at}`, 'nobody'))).toBeUndefined()
   }
   expect(await actors.find(parseIri(alice, 'alice'))).toMatchObject({ id: alice })
-  expect(asked.filter(iri => iri === alice)).toEqual([alice])
+  expect(requestedUrls.filter(iri => iri === alice)).toEqual([alice])
 })
 
 test('createActorCache() refuses unknown keys when it cannot fetch, and returns keys of known actors', async () => {

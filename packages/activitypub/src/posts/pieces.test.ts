@@ -15,7 +15,7 @@ test.each(shortTexts.map((_, at) => shortTexts.slice(at)))(
   'countPieces() returns the number of pieces that splitParts() makes, at every limit: %j',
   (...parts) => {
     const limits = Array.from({ length: 300 }, (_, at) => at + 40)
-    const wrong = limits.filter(limit => countPieces(parts, limit) !== splitParts(parts, limit).length)
-    expect(wrong).toEqual([])
+    const wrongLimits = limits.filter(limit => countPieces(parts, limit) !== splitParts(parts, limit).length)
+    expect(wrongLimits).toEqual([])
   },
 )

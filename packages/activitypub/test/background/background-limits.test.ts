@@ -63,13 +63,13 @@ test('the gateway never follows collections, wherever a post links them (AP-63)'
 
 test('the gateway does not fetch from blocked hosts in a thread, nor posts beyond them (AP-64)', async () => {
   const { peer, alice, mallory } = stage
-  const below = servePost(peer, bob)
-  const blocked = servePost(peer, mallory, { inReplyTo: below })
+  const deeperPost = servePost(peer, bob)
+  const blocked = servePost(peer, mallory, { inReplyTo: deeperPost })
   const parent = servePost(peer, bob, { inReplyTo: blocked, content: 'parent' })
   peer.forget()
   expect(textsOf(await mention(stage, alice, { inReplyTo: parent, quote: blocked }))).toEqual(['parent'])
   expect(peer.requests.filter(({ host }) => host.endsWith('evil.test'))).toEqual([])
-  expect(peer.countOf(below)).toBe(0)
+  expect(peer.countOf(deeperPost)).toBe(0)
 })
 
 test('the gateway drops links and files of blocked hosts from parent posts (AP-64)', async () => {
@@ -202,8 +202,8 @@ test('a hanging host delays one answer by its time limit, and not the next answe
   expect(slept).toContain(5_000)
   await vi.waitFor(async () => expect((await stage.stored())[0]?.state).toBe('answered'))
   gateway.system.advance(3_000)
-  const another = servePost(peer, bob)
-  expect(await mention(stage, bob, { inReplyTo: another, context: 'https://other.test/another' })).toEqual([])
+  const secondPost = servePost(peer, bob)
+  expect(await mention(stage, bob, { inReplyTo: secondPost, context: 'https://other.test/another' })).toEqual([])
   expect(slept.filter(ms => ms === 5_000)).toHaveLength(2)
-  expect([hanging, another].map(peer.countOf)).toEqual([1, 0])
+  expect([hanging, secondPost].map(peer.countOf)).toEqual([1, 0])
 })

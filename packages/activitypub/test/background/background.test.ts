@@ -65,8 +65,8 @@ test('the gateway signs its fetches with the key of the instance actor, not with
   const { peer, alice } = stage
   const [parent = ''] = serveChain(peer, [bob], 1)
   await mention(stage, alice, { inReplyTo: parent })
-  const asked = peer.requests.find(({ path }) => parent.endsWith(path))
-  expect(asked?.headers.signature).toContain(`keyId="${origin}/actor#main-key"`)
+  const parentRequest = peer.requests.find(({ path }) => parent.endsWith(path))
+  expect(parentRequest?.headers.signature).toContain(`keyId="${origin}/actor#main-key"`)
 })
 
 test('the second mention in a thread fetches only what is new', async () => {

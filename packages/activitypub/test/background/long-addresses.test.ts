@@ -16,7 +16,7 @@ afterEach(() => stage?.close())
  * times as long.
  */
 const linear = 24
-const own = { isOwnMention: () => false, addresses: [] }
+const readOptions = { isOwnMention: () => false, addresses: [] }
 const attach = (url: string) => ({ type: 'Document', mediaType: 'image/png', url })
 
 test('the gateway keeps the text of a post and drops every URL that is too long', async () => {
@@ -24,8 +24,12 @@ test('the gateway keeps the text of a post and drops every URL that is too long'
   const { gateway, alice, stored } = stage
   const labels = `https://${'a.'.repeat(7_000)}blocked.test/a.png`
   const attachment = [attach(`https://good.test/${'a'.repeat(2_040)}`), ...Array(62).fill(attach(labels))]
-  const kept = attach('https://good.test/a.png')
-  const { status } = await postActivity(gateway, alice, composeNote(alice, { attachment: [...attachment, kept] }))
+  const shortAttachment = attach('https://good.test/a.png')
+  const { status } = await postActivity(
+    gateway,
+    alice,
+    composeNote(alice, { attachment: [...attachment, shortAttachment] }),
+  )
   expect(status).toBe(202)
   const [record] = await stored()
   expect(record?.message.parts).toEqual([
@@ -59,5 +63,5 @@ test.each(['a.', 'ü.', 'a', 'ü', 'xn--a.', '%61'])('the gateway reads a URL of
     content: 'a',
     attachment: Array(8).fill(attach(`https://${text}`)),
   })
-  expect(measureGrowth(text => normalizeNote(note(text), own), piece, size)).toBeLessThan(linear)
+  expect(measureGrowth(text => normalizeNote(note(text), readOptions), piece, size)).toBeLessThan(linear)
 })

@@ -117,10 +117,10 @@ test('the outbox hides a followers-only post, and a direct one reaches only ment
   const { alice, mallory } = await openWith(() => undefined)
   await follow(alice)
   const publisher = openPublisher()
-  const shy = await publisher.post('For you', { visibility: 'followers' })
+  const followersPost = await publisher.post('For you', { visibility: 'followers' })
   await vi.waitFor(() => expect(postedOf('Create')).toHaveLength(1))
   expect(postedOf('Create')[0]).toMatchObject({ to: [`${echoActor}/followers`], cc: [] })
-  expect((await readPost(`https://agents.test/agents/echo/posts/${shy}`)).status).toBe(404)
+  expect((await readPost(`https://agents.test/agents/echo/posts/${followersPost}`)).status).toBe(404)
   await publisher.post('Psst', { visibility: 'direct', mentions: ['@mallory@evil.test'], subject: 'secret' })
   await vi.waitFor(() => expect(postedOf('Create')).toHaveLength(2))
   expect(postedOf('Create')[1]).toMatchObject({
@@ -135,8 +135,8 @@ test('an edited answer leaves as an Update, and the post then shows the new text
   const { alice } = await openWith(({ parts }, context) => {
     const [part] = parts
     if (part?.kind === 'text' && part.content === 'go on') return 'It is 7'
-    const [, said] = context.history().turns
-    context.edit(said?.id ?? '', 'It is 8')
+    const [, agentTurn] = context.history().turns
+    context.edit(agentTurn?.id ?? '', 'It is 8')
     return undefined
   })
   await ask(alice)
@@ -208,13 +208,13 @@ test('the gateway sends the Delete of a post only after the pending Create has a
   })
   const order: string[] = []
   let takeIn = () => {}
-  const taken = new Promise<void>(resolve => {
+  const createAccepted = new Promise<void>(resolve => {
     takeIn = resolve
   })
   peer.serve('https://good.test/inbox', async ({ body }) => {
     const { type } = JSON.parse(body)
     order.push(`${type} begins`)
-    if (type === 'Create') await taken
+    if (type === 'Create') await createAccepted
     order.push(`${type} ends`)
     return { status: 202 }
   })

@@ -75,8 +75,13 @@ test.each(['actor', 'id', 'object', 'attributedTo', 'to'])(
 
 test('the gateway accepts a context that only repeats the standard meaning (AP-50)', async () => {
   const { gateway, alice } = stage
-  const own = { id: '@id', type: '@type', object: { '@id': 'as:object', '@type': '@id' }, blurhash: 'toot:blurhash' }
-  const context = ['https://www.w3.org/ns/activitystreams', own]
+  const standardTerms = {
+    id: '@id',
+    type: '@type',
+    object: { '@id': 'as:object', '@type': '@id' },
+    blurhash: 'toot:blurhash',
+  }
+  const context = ['https://www.w3.org/ns/activitystreams', standardTerms]
   expect(await postActivity(gateway, alice, composeNote(alice, {}, { '@context': context }))).toMatchObject({
     status: 202,
   })

@@ -127,8 +127,8 @@ test('an edit does not widen the audience, nor does a second Create of the same 
   await postActivity(gateway, alice, note)
   const wide = { to: [publicCollection], cc: [echoActor] }
   await postActivity(gateway, alice, composeUpdate(alice, note, wide, wide))
-  const again = { ...note, id: `${note.id}/again`, ...wide, object: { ...(note.object as object), ...wide } }
-  expect(await postActivity(gateway, alice, again)).toMatchObject({ status: 202 })
+  const secondCreate = { ...note, id: `${note.id}/again`, ...wide, object: { ...(note.object as object), ...wide } }
+  expect(await postActivity(gateway, alice, secondCreate)).toMatchObject({ status: 202 })
   const messages = await gateway.store.findAuthored('activitypub', { author: alice.id, object: objectIdOf(note) })
   expect(
     messages.map(({ kind, scope, target }) => [kind, scope, (target as { visibility: string }).visibility]),
@@ -168,9 +168,9 @@ test.each([
   const [turn] = await gateway.store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
   const deletion = composeActivity(alice, 'Delete', refer(objectIdOf(note)))
   expect(await postActivity(gateway, alice, deletion, { path: '/inbox' })).toMatchObject({ status: 202 })
-  const [told, edit, first] = await stage.stored()
-  expect(told).toMatchObject({ state: 'received', thread: first?.thread })
-  expect(told?.message).toMatchObject({ kind: 'delete', in_reply_to: objectIdOf(note) })
+  const [notice, edit, first] = await stage.stored()
+  expect(notice).toMatchObject({ state: 'received', thread: first?.thread })
+  expect(notice?.message).toMatchObject({ kind: 'delete', in_reply_to: objectIdOf(note) })
   expect(first).toMatchObject({
     state: 'failed',
     error: 'canceled',

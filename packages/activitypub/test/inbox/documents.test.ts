@@ -105,8 +105,8 @@ test('the instance actor names existing addresses: an inbox, and an empty outbox
   const { gateway, alice } = stage
   for (const type of ['Follow', 'Block', 'Create']) {
     const activity = { ...composeNote(alice, { to: [actor.id], cc: [], tag: [] }, { to: [actor.id], cc: [] }), type }
-    const told = type === 'Create' ? activity : { ...activity, object: actor.id }
-    expect(await postActivity(gateway, alice, told, { path: pathOf(actor.inbox) })).toMatchObject({ status: 202 })
+    const expected = type === 'Create' ? activity : { ...activity, object: actor.id }
+    expect(await postActivity(gateway, alice, expected, { path: pathOf(actor.inbox) })).toMatchObject({ status: 202 })
   }
   expect(await stage.stored()).toEqual([])
 })

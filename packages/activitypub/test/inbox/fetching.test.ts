@@ -55,9 +55,9 @@ test('the gateway follows a redirect within the origin with a new signature (AP-
   peer.serve(alice.id, { status: 302, headers: { location: '/moved/alice' } })
   peer.serve('https://good.test/moved/alice', { body: alice.document })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
-  const asked = peer.requests.filter(({ path, headers }) => path.endsWith('alice') && 'signature' in headers)
-  const [first, second] = asked
-  expect(asked.map(({ path }) => path)).toEqual(['/users/alice', '/moved/alice'])
+  const signedRequests = peer.requests.filter(({ path, headers }) => path.endsWith('alice') && 'signature' in headers)
+  const [first, second] = signedRequests
+  expect(signedRequests.map(({ path }) => path)).toEqual(['/users/alice', '/moved/alice'])
   expect(second?.headers.signature).toBeTruthy()
   expect(second?.headers.signature).not.toBe(first?.headers.signature)
 })

@@ -98,8 +98,8 @@ test.each([
     status: 202,
   })
   expect(await totalOf(gateway)).toBe(0)
-  const [told] = await stage.stored()
-  expect(told?.message).toMatchObject({ kind: 'unfollow', parts: [{ content: 'No longer follows you' }] })
+  const [notice] = await stage.stored()
+  expect(notice?.message).toMatchObject({ kind: 'unfollow', parts: [{ content: 'No longer follows you' }] })
 })
 
 test('a second Follow with the id of the first gets an Accept again (Misskey)', async () => {
@@ -188,10 +188,10 @@ test('a peer that blocks an agent gets no posts, and its posts do not reach the 
   expect(await totalOf(gateway)).toBe(0)
   await postActivity(gateway, alice, composeNote(alice))
   const worker = gateway.work()
-  const [later, blocking, earlier] = await stage.stored()
-  expect(later).toMatchObject({ state: 'ignored', flags: ['blocked_by'] })
-  expect(blocking).toMatchObject({ message: { id: block.id }, state: 'ignored', flags: ['blocked_by'] })
-  expect(earlier).toMatchObject({ state: 'failed', error: 'canceled' })
+  const [laterMessage, blockNotice, earlierMessage] = await stage.stored()
+  expect(laterMessage).toMatchObject({ state: 'ignored', flags: ['blocked_by'] })
+  expect(blockNotice).toMatchObject({ message: { id: block.id }, state: 'ignored', flags: ['blocked_by'] })
+  expect(earlierMessage).toMatchObject({ state: 'failed', error: 'canceled' })
   await worker.stop(500)
   expect(gateway.resolved).toEqual([])
   expect(posted()).toEqual([])

@@ -33,10 +33,13 @@ test.each([
 test('an Undo of another follower’s Follow on the same host ends neither follow', async () => {
   const { gateway, peer, alice } = stage
   const bob = settlePerson(peer, 'bob@good.test')
-  const [own, other] = [composeActivity(bob, 'Follow', echoActor), composeActivity(alice, 'Follow', echoActor)]
-  await postActivity(gateway, bob, own)
-  await postActivity(gateway, alice, other)
-  expect(await postActivity(gateway, bob, composeUndo(bob, other))).toMatchObject({ status: 202 })
+  const [bobsFollow, alicesFollow] = [
+    composeActivity(bob, 'Follow', echoActor),
+    composeActivity(alice, 'Follow', echoActor),
+  ]
+  await postActivity(gateway, bob, bobsFollow)
+  await postActivity(gateway, alice, alicesFollow)
+  expect(await postActivity(gateway, bob, composeUndo(bob, alicesFollow))).toMatchObject({ status: 202 })
   expect(await follows(bob.id)).toBeDefined()
   expect(await follows(alice.id)).toBeDefined()
 })

@@ -19,7 +19,7 @@ afterEach(() => stage.close())
 const post = (activity: object) => postActivity(stage.gateway, stage.alice, activity as never)
 const listed = async () => stage.gateway.store.listRefusals({ limit: 100 })
 /** Returns the kind and the text of each message, as its agent gets it. */
-const given = async () => (await stage.stored()).map(({ message }) => [message.kind, readText(message.parts)])
+const listReceived = async () => (await stage.stored()).map(({ message }) => [message.kind, readText(message.parts)])
 
 interface Sent {
   readonly object: Record<string, unknown>
@@ -67,7 +67,7 @@ test.each<[string, (sent: Sent) => object, string]>([
 ])('the gateway gives an agent %s', async (_, vary, text) => {
   const sent = composeNote(stage.alice) as never
   expect(await post(vary(sent))).toMatchObject({ status: 202 })
-  expect(await given()).toEqual([['message', text]])
+  expect(await listReceived()).toEqual([['message', text]])
   expect(await listed()).toEqual([])
 })
 
@@ -77,7 +77,7 @@ test('the gateway fetches a post that an activity names by a node with only an i
   stage.peer.serve(id, { body: { '@context': context, ...object } })
   const activity = composeNote(stage.alice, {}, { object: { '@id': id }, id: `${id}/activity` })
   expect(await post(activity)).toMatchObject({ status: 202 })
-  expect(await given()).toEqual([['message', 'Hello']])
+  expect(await listReceived()).toEqual([['message', 'Hello']])
 })
 
 test('the gateway reads an actor document of expanded JSON-LD', async () => {
@@ -96,7 +96,7 @@ test('the gateway reads an actor document of expanded JSON-LD', async () => {
   }
   peer.serve(alice.id, { body: expanded })
   expect(await post(composeNote(alice))).toMatchObject({ status: 202 })
-  expect(await given()).toEqual([['message', 'Hello']])
+  expect(await listReceived()).toEqual([['message', 'Hello']])
 })
 
 test('the gateway accepts a like and a follow whose object is a list of one', async () => {
@@ -108,10 +108,10 @@ test('the gateway accepts a like and a follow whose object is a list of one', as
     if (!response) throw new Error('no answer yet')
     return response.response.id
   })
-  const about = (type: string, object: string) => composeNote(alice, {}, { type, object: [object], cc: [] })
-  expect(await post(about('Like', `${agent}/posts/${answer}`))).toMatchObject({ status: 202 })
-  expect(await post(about('Follow', agent))).toMatchObject({ status: 202 })
-  expect((await given()).map(([kind]) => kind).toSorted()).toEqual(['follow', 'message', 'reaction'])
+  const composeAction = (type: string, object: string) => composeNote(alice, {}, { type, object: [object], cc: [] })
+  expect(await post(composeAction('Like', `${agent}/posts/${answer}`))).toMatchObject({ status: 202 })
+  expect(await post(composeAction('Follow', agent))).toMatchObject({ status: 202 })
+  expect((await listReceived()).map(([kind]) => kind).toSorted()).toEqual(['follow', 'message', 'reaction'])
   const accepted = () => peer.requests.filter(({ body }) => body.includes('"Accept"'))
   await vi.waitFor(() => expect(accepted()).toHaveLength(1))
 })
@@ -148,8 +148,12 @@ test.each<[string, object, object]>([
 
 test('the operator sees activities for an unknown agent, in its inbox or in the shared one', async () => {
   const { gateway, alice } = stage
-  const there = `${origin}/agents/nobody`
-  const note = composeNote(alice, { cc: [there], tag: [{ type: 'Mention', href: there }] }, { cc: [there] })
+  const unknownAgent = `${origin}/agents/nobody`
+  const note = composeNote(
+    alice,
+    { cc: [unknownAgent], tag: [{ type: 'Mention', href: unknownAgent }] },
+    { cc: [unknownAgent] },
+  )
   expect(await postActivity(gateway, alice, note, { path: '/inbox' })).toMatchObject({ status: 202 })
   expect(await postActivity(gateway, alice, note, { path: '/agents/nobody/inbox' })).toMatchObject({ status: 404 })
   expect(await listed()).toMatchObject([

@@ -75,11 +75,11 @@ test('the limit of foreign inboxes for followers also slows changes to such inbo
   const answers: number[] = []
   for (let at = 0; at < 65; at += 1) {
     const address = `e${at}@evil.test`
-    const own = settlePerson(peer, address, { key: mallory.key, document: { endpoints: undefined } })
-    await tell(own, 'Follow', echoActor)
+    const person = settlePerson(peer, address, { key: mallory.key, document: { endpoints: undefined } })
+    await tell(person, 'Follow', echoActor)
     const document = { inbox: `https://good.test/any/${at}`, endpoints: undefined }
     settlePerson(peer, address, { key: mallory.key, document })
-    answers.push(await tell(own, 'Update', own.id))
+    answers.push(await tell(person, 'Update', person.id))
   }
   expect(answers.filter(status => status === 429)).toHaveLength(5)
   const echo = { agent: 'echo', via: 'activitypub', relation: 'follower', limit: 99 } as const
@@ -90,9 +90,9 @@ test('the limit of foreign inboxes for followers also slows changes to such inbo
 
 test('an announcement without a change does not count against the limit of foreign inboxes (AP-42)', async () => {
   const document = { inbox: 'https://good.test/any/1', endpoints: undefined }
-  const own = settlePerson(stage.peer, 'ann@evil.test', { key: stage.mallory.key, document })
-  await tell(own, 'Follow', echoActor)
+  const person = settlePerson(stage.peer, 'ann@evil.test', { key: stage.mallory.key, document })
+  await tell(person, 'Follow', echoActor)
   const answers: number[] = []
-  for (let at = 0; at < 62; at += 1) answers.push(await tell(own, 'Update', own.id))
+  for (let at = 0; at < 62; at += 1) answers.push(await tell(person, 'Update', person.id))
   expect(answers).toEqual(Array(62).fill(202))
 })

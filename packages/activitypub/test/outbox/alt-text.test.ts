@@ -17,10 +17,10 @@ test('an agent’s description of a picture becomes its alt text, or else its fi
     peer.serve(`https://${inbox}`, { status: 202 })
   gateway.work()
   await postActivity(gateway, alice, composeNote(alice))
-  const sent = () => peer.requests.find(({ method }) => method === 'POST')?.body
-  await vi.waitFor(() => expect(sent()).toBeDefined())
+  const findSentBody = () => peer.requests.find(({ method }) => method === 'POST')?.body
+  await vi.waitFor(() => expect(findSentBody()).toBeDefined())
   const document = { type: 'Document', url, mediaType: 'image/png' }
-  expect(JSON.parse(sent() ?? '').object.attachment).toEqual([
+  expect(JSON.parse(findSentBody() ?? '').object.attachment).toEqual([
     { ...document, name: 'A cat on a mat' },
     { ...document, name: 'cat.png' },
   ])

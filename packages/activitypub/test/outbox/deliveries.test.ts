@@ -18,10 +18,10 @@ async function openTurnContext(agent: Agent, config = {}): Promise<Stage> {
 }
 
 async function settled({ gateway }: Stage, count = 1): Promise<readonly DeliveryRecord[]> {
-  const done = async () =>
+  const readDeliveries = async () =>
     (await gateway.store.listDeliveries({ limit: 10 })).filter(({ state }) => state === 'sent' || state === 'dead')
-  await expect.poll(async () => (await done()).length).toBe(count)
-  return done()
+  await expect.poll(async () => (await readDeliveries()).length).toBe(count)
+  return readDeliveries()
 }
 
 function answersOf({ peer }: Stage): { cc: string[]; object: { tag: { name: string }[]; content: string } }[] {

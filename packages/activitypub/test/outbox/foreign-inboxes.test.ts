@@ -76,10 +76,11 @@ test.each([404, 405, 410])(
     stage = await openStage({ agents: { echo: { handle: () => undefined } } })
     const { peer, gateway } = stage
     const { store, system, channel } = gateway
-    const [foreign, own] = ['https://good.test/contact', 'https://evil.test/users/own/inbox']
-    for (const inbox of [foreign, own]) peer.serve(inbox, ({ body }) => (/"Accept"/.test(body) ? {} : { status }))
-    await follow('eve', foreign)
-    await follow('own', own)
+    const [foreignInbox, ownInbox] = ['https://good.test/contact', 'https://evil.test/users/own/inbox']
+    for (const inbox of [foreignInbox, ownInbox])
+      peer.serve(inbox, ({ body }) => (/"Accept"/.test(body) ? {} : { status }))
+    await follow('eve', foreignInbox)
+    await follow('own', ownInbox)
     gateway.work()
     const acting = { agent: 'echo', address: '@echo@agents.test' }
     const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
@@ -105,9 +106,9 @@ test('the gateway sends at most sixty requests a minute to a host for inboxes of
       last_error?.startsWith('Cannot deliver: too much lately'),
     )
   await expect.poll(waits, { timeout: 60_000 }).toBe(true)
-  const asked = peer.countOf('https://good.test/victim')
+  const requestCount = peer.countOf('https://good.test/victim')
   // Each second allows one more delivery.
-  expect(asked).toBeLessThanOrEqual(60 + (gateway.system.now() - began) / 1_000)
+  expect(requestCount).toBeLessThanOrEqual(60 + (gateway.system.now() - began) / 1_000)
 }, 90_000)
 
 test.each([

@@ -37,7 +37,7 @@ function answerFor(status: number): void {
   stage.peer.serve(stage.alice.id, status === 200 ? { body: stage.alice.document } : { status })
 }
 
-async function left(): Promise<{ readonly followers: number; readonly words: number }> {
+async function countRemaining(): Promise<{ readonly followers: number; readonly words: number }> {
   const echo = { via: 'activitypub', agent: 'echo', relation: 'follower' } as const
   const notes = (await stage.stored()).filter(({ message }) => (message.kind ?? 'message') === 'message')
   return {
@@ -53,7 +53,7 @@ describe('createDeletedCheck()', () => {
     const check = await openDeletedCheck()
     answerFor(410)
     await check(stage.alice.id)
-    expect(await left()).toEqual({ followers: 0, words: 0 })
+    expect(await countRemaining()).toEqual({ followers: 0, words: 0 })
     expect(stage.gateway.system.logged.filter(({ text }) => text.startsWith('peer forgotten'))).toHaveLength(1)
   })
 
@@ -64,7 +64,7 @@ describe('createDeletedCheck()', () => {
     stage.gateway.system.advance(dayMs / 2)
     await check(stage.alice.id)
     expect(stage.peer.countOf(stage.alice.id)).toBe(2)
-    expect(await left()).toEqual(all)
+    expect(await countRemaining()).toEqual(all)
   })
 
   test('ends the follows of an actor that is missing for a day, and keeps its messages (AP-31)', async () => {
@@ -73,7 +73,7 @@ describe('createDeletedCheck()', () => {
     await check(stage.alice.id)
     stage.gateway.system.advance(dayMs)
     await check(stage.alice.id)
-    expect(await left()).toEqual({ followers: 0, words: 1 })
+    expect(await countRemaining()).toEqual({ followers: 0, words: 1 })
   })
 
   test('keeps the relations of an actor that reappears within the day', async () => {
@@ -84,7 +84,7 @@ describe('createDeletedCheck()', () => {
       stage.gateway.system.advance(dayMs)
     }
     expect(stage.peer.countOf(stage.alice.id)).toBe(3)
-    expect(await left()).toEqual(all)
+    expect(await countRemaining()).toEqual(all)
   })
 
   test.each([200, 401, 403, 429, 500, 503])('changes nothing after an answer of %s', async status => {
@@ -94,7 +94,7 @@ describe('createDeletedCheck()', () => {
       await check(stage.alice.id)
       stage.gateway.system.advance(dayMs)
     }
-    expect(await left()).toEqual(all)
+    expect(await countRemaining()).toEqual(all)
   })
 
   test.each(['no address', 'http://good.test/users/alice', 'https://127.0.0.1/users/alice', 'https://nowhere.test/x'])(
@@ -102,7 +102,7 @@ describe('createDeletedCheck()', () => {
     async peer => {
       const check = await openDeletedCheck()
       await expect(check(peer)).resolves.toBeUndefined()
-      expect(await left()).toEqual(all)
+      expect(await countRemaining()).toEqual(all)
     },
   )
 
@@ -131,7 +131,7 @@ test('a delivery to a deleted actor is a dead letter, and the gateway then delet
   answerFor(410)
   peer.serve('https://good.test/inbox', { status: 410 })
   gateway.work()
-  await expect.poll(async () => (await left()).words).toBe(0)
+  await expect.poll(async () => (await countRemaining()).words).toBe(0)
   const [delivery] = await gateway.store.listDeliveries({ limit: 1 })
   expect(delivery).toMatchObject({ state: 'dead', attempts: 1 })
 })

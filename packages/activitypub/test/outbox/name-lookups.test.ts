@@ -5,11 +5,11 @@ import { createHandles } from '../../src/webfinger/handles.ts'
 
 /** Makes every name of evil.test and its sub-domains claim to be of victim.test. Returns the number of requests there. */
 function openHandles() {
-  const asked = new Map<string, number>()
+  const countsByHost = new Map<string, number>()
   let now = 0
   async function fetch(url: string): Promise<FetchAnswer> {
     const { host, searchParams } = new URL(url)
-    asked.set(host, (asked.get(host) ?? 0) + 1)
+    countsByHost.set(host, (countsByHost.get(host) ?? 0) + 1)
     if (host === 'redirects.test') {
       const headers = new Headers({ location: 'https://victim.test/search?q=expensive' })
       return { status: 302, headers, body: Buffer.alloc(0), url } as FetchAnswer
@@ -23,7 +23,7 @@ function openHandles() {
   const handles = createHandles({ fetch, now: () => now, isBlocked: () => false })
   const confirm = (username: string, host: string) =>
     handles.confirm({ id: `https://${host}/users/${username}`, host, username } as RemoteActor)
-  return { asked, confirm, resolve: handles.resolve, pass: (ms: number) => (now += ms) }
+  return { asked: countsByHost, confirm, resolve: handles.resolve, pass: (ms: number) => (now += ms) }
 }
 
 test('names that claim a foreign domain cause at most sixty requests a minute there (AP-44)', async () => {

@@ -81,10 +81,10 @@ test('the gateway limits the fetches that one sender can cause', async () => {
   // Each second allows one more fetch.
   const sent = Array.from({ length: 150 }, (_, count) => ({ ...activity, id: `${url}/activity/${count}` }))
   const answers = await Promise.all(sent.map(each => postActivity(gateway, alice, each)))
-  const taken = answers.filter(({ status }) => status === 202).length
-  expect(taken).toBeGreaterThanOrEqual(60)
+  const acceptedCount = answers.filter(({ status }) => status === 202).length
+  expect(acceptedCount).toBeGreaterThanOrEqual(60)
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202, 429]))
-  expect(peer.countOf(url)).toBe(taken)
+  expect(peer.countOf(url)).toBe(acceptedCount)
 })
 
 test('the ChatMessages of one sender share one private thread', async () => {

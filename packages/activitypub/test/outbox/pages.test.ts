@@ -117,13 +117,13 @@ test('the page lists only the public replies to the post, with their answers', a
 test('the page shows a reply in its current form after an edit or a deletion', async () => {
   const { path } = await converse(stage.alice, { content: '<p>beginning</p>' })
   const inReplyTo = `${origin}${path}`
-  const kept = await converse(stage.mallory, { inReplyTo, content: '<p>misspelt</p>' })
-  const gone = await converse(stage.alice, { inReplyTo, content: '<p>regretted</p>' })
-  const updated = composeNote(stage.mallory, { id: kept.id, inReplyTo, content: '<p>well spelt</p>' })
-  const update = { ...updated, id: `${kept.id}#update`, type: 'Update' }
+  const editedReply = await converse(stage.mallory, { inReplyTo, content: '<p>misspelt</p>' })
+  const deletedReply = await converse(stage.alice, { inReplyTo, content: '<p>regretted</p>' })
+  const updated = composeNote(stage.mallory, { id: editedReply.id, inReplyTo, content: '<p>well spelt</p>' })
+  const update = { ...updated, id: `${editedReply.id}#update`, type: 'Update' }
   expect(await postActivity(stage.gateway, stage.mallory, update)).toMatchObject({ status: 202 })
   const { id: actor } = stage.alice
-  const deletion = { id: `${gone.id}#delete`, type: 'Delete', actor, object: gone.id, to: updated.to }
+  const deletion = { id: `${deletedReply.id}#delete`, type: 'Delete', actor, object: deletedReply.id, to: updated.to }
   const context = 'https://www.w3.org/ns/activitystreams'
   expect(await postActivity(stage.gateway, stage.alice, { '@context': context, ...deletion })).toMatchObject({
     status: 202,

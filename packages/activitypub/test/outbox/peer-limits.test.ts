@@ -99,9 +99,9 @@ test.each([
   [600.7, 600],
   [100_001, 100_000],
   [1e300, 100_000],
-])('the gateway clamps a declared limit of %s to %s', async (told, length) => {
+])('the gateway clamps a declared limit of %s to %s', async (declared, length) => {
   serveSoftware('mastodon')
-  serve(urls.v2, { configuration: { statuses: { max_characters: told } } })
+  serve(urls.v2, { configuration: { statuses: { max_characters: declared } } })
   expect(await learn()).toBe(length)
 })
 
@@ -113,10 +113,10 @@ test.each([
   ['an object', { length: 9_000 }],
   ['true', true],
   ['null', null],
-])('the gateway ignores a declared limit that is %s', async (_, told) => {
-  serveSoftware('gotosocial', { maxNoteTextLength: told })
-  serve(urls.v2, { configuration: { statuses: { max_characters: told } }, max_toot_chars: told })
-  serve(urls.v1, { configuration: told, max_toot_chars: told })
+])('the gateway ignores a declared limit that is %s', async (_, declared) => {
+  serveSoftware('gotosocial', { maxNoteTextLength: declared })
+  serve(urls.v2, { configuration: { statuses: { max_characters: declared } }, max_toot_chars: declared })
+  serve(urls.v1, { configuration: declared, max_toot_chars: declared })
   expect(await learn()).toBe(5_000)
 })
 
@@ -196,17 +196,17 @@ test('the gateway gives up on a host that never answers, and retries after an ho
 
 test('a slow host gets ten seconds for all its responses together', async () => {
   serveSoftware('pleroma')
-  const asked: (number | undefined)[] = []
+  const timeoutsSeconds: (number | undefined)[] = []
   limits = createPeerLimits({
     now: () => system.now(),
     fetch: (url, request) => {
-      asked.push(Math.round((request?.timeoutMs ?? 0) / 1_000))
+      timeoutsSeconds.push(Math.round((request?.timeoutMs ?? 0) / 1_000))
       system.advance(4_000)
       return fetch(url, request)
     },
   })
   expect(await learn()).toBe(5_000)
-  expect(asked).toEqual([10, 6, 2])
+  expect(timeoutsSeconds).toEqual([10, 6, 2])
 })
 
 test('the gateway remembers the limit of a host for a day', async () => {

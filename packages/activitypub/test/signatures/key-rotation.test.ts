@@ -50,8 +50,8 @@ async function readActor({ gateway }: Stage) {
 test('keys.rotate() creates new keys and keeps the old ones in the actor, after the new ones', async () => {
   const open = await openOne()
   const before = await readActor(open)
-  const made = await open.gateway.channel.keys?.rotate?.('echo')
-  expect(made?.map(({ id }) => id)).toEqual([`${echo}#main-key-2`, `${echo}#ed25519-key-2`])
+  const rotation = await open.gateway.channel.keys?.rotate?.('echo')
+  expect(rotation?.map(({ id }) => id)).toEqual([`${echo}#main-key-2`, `${echo}#ed25519-key-2`])
   const after = await readActor(open)
   expect(after.ids).toEqual([`${echo}#main-key-2`, `${echo}#main-key`])
   const old = formatRsaMultikey(createPublicKey(before.key.publicKeyPem))
@@ -89,10 +89,10 @@ async function openHost() {
   for (const path of ['inbox', 'users/alice/inbox']) open.peer.serve(`https://good.test/${path}`, { status: 202 })
   const posts = () => open.peer.requests.filter(({ method }) => method === 'POST')
   const keyIdOf = (signature: unknown) => /keyId="([^"]+)"/.exec(String(signature))?.[1]
-  const told = () =>
+  const listTypesAndKeys = () =>
     posts().map(({ headers, body }) => [(JSON.parse(body) as { type: string }).type, keyIdOf(headers.signature)])
   open.gateway.work()
-  return { ...open, posts, told }
+  return { ...open, posts, told: listTypesAndKeys }
 }
 
 test('the gateway announces the new key once with an Update signed by the old key, and then signs with the new key', async () => {
@@ -172,8 +172,8 @@ test('a revoked key cannot introduce a new one', async () => {
 
 test('keys.rotate() without an agent rotates the keys of every agent and of the instance actor', async () => {
   const { gateway } = await openOne()
-  const made = await gateway.channel.keys?.rotate?.()
-  const actors = [...new Set(made?.map(({ id }) => id.replace(/#.*/, '')))]
+  const rotation = await gateway.channel.keys?.rotate?.()
+  const actors = [...new Set(rotation?.map(({ id }) => id.replace(/#.*/, '')))]
   expect(actors).toEqual([echo, `${origin}/agents/help`, `${origin}/actor`])
   expect((await gateway.channel.keys?.list())?.map(({ id }) => id)).toContain(`${origin}/actor#main-key-2`)
 })
@@ -181,8 +181,8 @@ test('keys.rotate() without an agent rotates the keys of every agent and of the 
 test('revoked keys disappear at once, and the next rotation keeps the new ones', async () => {
   const open = await openOne()
   await open.gateway.channel.keys?.rotate?.('echo')
-  const made = await open.gateway.channel.keys?.rotate?.('echo', { isRevoking: true })
-  expect(made?.map(({ id }) => id)).toEqual([`${echo}#main-key-3`, `${echo}#ed25519-key-3`])
+  const rotation = await open.gateway.channel.keys?.rotate?.('echo', { isRevoking: true })
+  expect(rotation?.map(({ id }) => id)).toEqual([`${echo}#main-key-3`, `${echo}#ed25519-key-3`])
   const { publicKey, assertionMethod, published } = await readActor(open)
   expect(publicKey).toMatchObject({ id: `${echo}#main-key-3` })
   expect(assertionMethod).toMatchObject([{ id: `${echo}#ed25519-key-3` }])
@@ -236,8 +236,8 @@ test('keys and their rotation survive a restart, and other processes see them', 
   try {
     const first = await openRing()
     const other = await openRing()
-    const made = await first.ring.find(echo)
-    expect((await other.ring.find(echo)).requestKey.publicKeyPem).toBe(made.requestKey.publicKeyPem)
+    const ownKeys = await first.ring.find(echo)
+    expect((await other.ring.find(echo)).requestKey.publicKeyPem).toBe(ownKeys.requestKey.publicKeyPem)
     await first.ring.rotate(echo, { isRevoking: true })
     const rotated = await first.ring.rotate(echo)
     expect(rotated.listedKeys).toHaveLength(2)
@@ -250,7 +250,7 @@ test('keys and their rotation survive a restart, and other processes see them', 
       rotated.listedKeys.map(({ requestKey }) => requestKey.publicKeyPem),
     )
     expect(actorKeys.documentKey.publicKeyMultibase).toBe(rotated.documentKey.publicKeyMultibase)
-    expect(actorKeys.actorCreatedAt).toBe(made.actorCreatedAt)
+    expect(actorKeys.actorCreatedAt).toBe(ownKeys.actorCreatedAt)
     await again.store.close()
   } finally {
     await rm(directory, { recursive: true })
@@ -305,14 +305,14 @@ test('keys.rotate() announces the new keys to followers with an Update signed by
 async function openStrictHost(isKnown: (keyId: string) => boolean) {
   const open = await openOne()
   const { alice, peer } = open
-  const asked: string[] = []
+  const requestedUrls: string[] = []
   peer.serve(alice.id, ({ headers }) => {
     const signature = `${headers.signature ?? ''} ${headers['signature-input'] ?? ''}`
     const [, keyId = ''] = /key[iI]d="([^"]+)"/.exec(signature) ?? []
-    if (keyId) asked.push(keyId.replace(origin, ''))
+    if (keyId) requestedUrls.push(keyId.replace(origin, ''))
     return isKnown(keyId) ? { body: alice.document } : { status: 401 }
   })
-  return { ...open, asked }
+  return { ...open, asked: requestedUrls }
 }
 
 test('a host that has cached the instance actor accepts our fetches by the known key', async () => {

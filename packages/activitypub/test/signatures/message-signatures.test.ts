@@ -144,8 +144,8 @@ describe('Accept-Signature', () => {
     const { gateway, alice } = stage
     const answer = await postActivity(gateway, alice, composeNote(alice), { isUnsigned: true })
     expect(answer).toMatchObject({ status: 401, code: 'unsigned' })
-    const asked = answer.headers.get('accept-signature')
-    expect(asked).toBe('sig1=("@method" "@target-uri" "content-digest");created;keyid')
+    const acceptSignature = answer.headers.get('accept-signature')
+    expect(acceptSignature).toBe('sig1=("@method" "@target-uri" "content-digest");created;keyid')
   })
 
   test('accompanies only a 401', async () => {

@@ -357,14 +357,14 @@ test('a known key causes no fetch, and simultaneous posts share one', async () =
 test('the instance actor signs the gateway’s fetches of actors', async () => {
   const { gateway, peer, alice } = stage
   await postActivity(gateway, alice, composeNote(alice))
-  const [first, asked, ...more] = peer.requests.filter(({ path }) => path === '/users/alice')
+  const [first, signedFetch, ...more] = peer.requests.filter(({ path }) => path === '/users/alice')
   expect(more).toEqual([])
   expect(first?.headers.signature).toBeUndefined()
   expect(first?.headers['user-agent']).toContain('https://agents.test/')
-  expect(asked?.headers.signature).toMatch(
+  expect(signedFetch?.headers.signature).toMatch(
     /^keyId="https:\/\/agents\.test\/actor#main-key",algorithm="rsa-sha256",headers="\(request-target\) host date",/,
   )
-  expect(asked?.headers['user-agent']).toContain('https://agents.test/')
+  expect(signedFetch?.headers['user-agent']).toContain('https://agents.test/')
 })
 
 describe('the Delete of a deleted actor (AP-31)', () => {

@@ -240,10 +240,10 @@ describe('require_signed_fetch', () => {
     // More requests are allowed as time passes.
     const now = Date.now()
     Object.assign(stage.gateway.system, { now: () => now })
-    const asked = Array.from({ length: 200 }, (_, at) =>
+    const responses = Array.from({ length: 200 }, (_, at) =>
       get(stage, path, signGet(stage, stage.alice, path, { keyId: `https://good.test/key/${at}` })),
     )
-    const statuses = (await Promise.all(asked)).map(({ status }) => status)
+    const statuses = (await Promise.all(responses)).map(({ status }) => status)
     expect(statuses).toContain(429)
     const signed = stage.peer.requests.filter(({ headers }) => 'signature' in headers)
     expect(stage.peer.requests.length - signed.length).toBe(120)

@@ -179,19 +179,19 @@ describe('createSignerDocuments()', () => {
   const fetched = { state: 'found', document: { id: 'https://good.test/users/ann', name: 'Ann' } } as const
 
   function createDocuments(now = () => 0) {
-    const asked: string[] = []
+    const requestedUrls: string[] = []
     const documents = createSignerDocuments({
       system: {
         now,
         fetch: async url => {
-          asked.push(url)
+          requestedUrls.push(url)
           return { status: 401, headers: new Headers(), body: Buffer.from(''), url } as never
         },
       },
       fetchSigned: async () => fetched,
       isBlocked: host => host === 'blocked.test',
     })
-    return { documents, asked }
+    return { documents, asked: requestedUrls }
   }
 
   test('remembers a bounded number of signature-requiring hosts, and drops the least recently seen', async () => {

@@ -67,8 +67,8 @@ test('a second copy of it, signed or not, is the same message', async () => {
 })
 
 test('needs no digest, but a given digest must match', async () => {
-  const wrong = `SHA-256=${Buffer.alloc(32).toString('base64')}`
-  expect(await send(prove(composeNote(erin)), { headers: { digest: wrong } })).toMatchObject({
+  const wrongDigest = `SHA-256=${Buffer.alloc(32).toString('base64')}`
+  expect(await send(prove(composeNote(erin)), { headers: { digest: wrongDigest } })).toMatchObject({
     status: 401,
     code: 'signature_invalid',
     stored: [],

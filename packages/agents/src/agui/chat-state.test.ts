@@ -17,9 +17,9 @@ test.each<[chatState: object, shown: object | undefined]>([
   [{ chat_state: ['cart', 'absent'] }, { cart: ['cake'] }],
   [{ chat_state: ['absent'] }, undefined],
   [{ chat_state: 'all' }, { cart: ['cake'], customer: { name: 'Ann' } }],
-])('a chat shows the configured members of the state (%j)', async (config, shown) => {
+])('a chat shows the configured members of the state (%j)', async (config, shownState) => {
   const { ask, server } = await openAgui(() => runOf({ type: 'STATE_SNAPSHOT', snapshot }, textEvent('ok')), config)
-  expect((await ask()).answer?.chat_state).toEqual(shown)
+  expect((await ask()).answer?.chat_state).toEqual(shownState)
   await ask()
   expect(server.inputs()[1]?.state).toEqual(snapshot)
 })

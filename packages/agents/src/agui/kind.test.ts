@@ -58,14 +58,18 @@ describe('a run', () => {
   test('gives a message one id in all runs, and an answer the server’s id', async () => {
     const { ask, server } = await openAgui(() => runOf(textEvent('two', 'run-7')))
     await ask(testMessage('one'))
-    const [asked] = server.inputs()[0]?.messages ?? []
-    const later = testMessage('three', { id: 'm3' })
+    const [question] = server.inputs()[0]?.messages ?? []
+    const laterMessage = testMessage('three', { id: 'm3' })
     const turns = [turn('user', 'one', testMessage('').id), turn('assistant', 'two', 'response-1')]
-    await ask(later, { history: () => ({ turns }), responseId: 'response-2' })
-    expect(server.inputs()[1]?.messages).toMatchObject([asked, { id: 'run-7', content: 'two' }, { content: 'three' }])
-    await ask(later, { history: () => ({ turns: turns.slice(1) }), responseId: 'response-3' })
+    await ask(laterMessage, { history: () => ({ turns }), responseId: 'response-2' })
+    expect(server.inputs()[1]?.messages).toMatchObject([
+      question,
+      { id: 'run-7', content: 'two' },
+      { content: 'three' },
+    ])
+    await ask(laterMessage, { history: () => ({ turns: turns.slice(1) }), responseId: 'response-3' })
     expect(server.inputs()[2]?.messages).toMatchObject([{ id: 'run-7' }, { content: 'three' }])
-    await ask(later, { history: () => ({ turns: [turn('assistant', 'two', 'response-2')] }) })
+    await ask(laterMessage, { history: () => ({ turns: [turn('assistant', 'two', 'response-2')] }) })
     expect(server.inputs()[3]?.messages[0]?.id).not.toBe('run-7')
   })
 
@@ -126,8 +130,8 @@ describe('a run', () => {
       { ...ownThread, thread_id: '53a93a1e-8f47-4a5f-b6a7-0c4e8a1d2f60' },
     ]
     for (const members of messageOverrides) await ask(testMessage('hi', members))
-    const [first, elsewhere, stranger] = server.inputs().map(({ threadId }) => threadId)
-    expect(elsewhere).toBe(first)
+    const [first, otherThreadId, stranger] = server.inputs().map(({ threadId }) => threadId)
+    expect(otherThreadId).toBe(first)
     expect(stranger).not.toBe(first)
   })
 
@@ -239,7 +243,7 @@ describe('an AG-UI agent', () => {
   test('does not delay the turn after its run has finished', async () => {
     const { ask, server } = await openAgui(() => ({ ...runOf(textEvent('over')), hangs: true }))
     expect(textOfAnswer((await ask()).answer)).toBe('over')
-    await server.left
+    await server.clientLeft
   })
 })
 
@@ -296,7 +300,7 @@ describe('an AG-UI agent fails', () => {
     // The silence alone would end the turn only after minutes.
     const { ask, server } = await openAgui([{ status: 418, pieces: ['a'], hangs: true }], { deadline: '5m' })
     await expect(ask()).rejects.toThrow('answered 418')
-    await server.left
+    await server.clientLeft
   })
 
   test('and keeps nothing of a failed run', async () => {

@@ -25,7 +25,7 @@ async function openTest({ policy = 'direct', thread, approver = 'sender' }: Kept
   const approvals = openApprovals({ name: 'shop', records, system })
   const scope = thread === undefined ? 'always' : 'conversation'
   const recordKey = rememberedRecordKey({ agent: 'shop', tool: 'refund', approver, subject, thread })
-  const about = {
+  const decisionMembers = {
     id: recordKey.key,
     requirement: 'd1',
     tool: 'refund',
@@ -36,7 +36,7 @@ async function openTest({ policy = 'direct', thread, approver = 'sender' }: Kept
     subject,
   }
   const times = { given_at: isoTime(start), expires_at: isoTime(start + 30 * 86_400_000) }
-  await records.put(recordKey, { ...about, ...times, address: '@alice@peer.test', resolver: 'link' })
+  await records.put(recordKey, { ...decisionMembers, ...times, address: '@alice@peer.test', resolver: 'link' })
   const runs: unknown[] = []
   const run = async (args: unknown) => {
     runs.push(args)

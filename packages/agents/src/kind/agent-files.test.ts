@@ -12,7 +12,7 @@ import { openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
 
 const secret = 'whsec_c2hhcmVkIHNlY3JldCBvZiBib3RoIHNpZGVz'
 const bytes = Buffer.from('%PDF-1.7 the plans')
-const most = 25 * 1024 * 1024
+const maxBytes = 25 * 1024 * 1024
 
 type File = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -71,8 +71,8 @@ describe('a file at the own origin of an agent', () => {
     const url = `${server.origin}/secret`
     const parts = [{ kind: 'file', bytes_ref: { kind: 'url', url, foreign: true } }] satisfies Part[]
     const { sender, received_at: timestamp } = testMessage('hello')
-    const past = { role: 'user', sender, parts, timestamp } as const
-    for (const members of [{ parts }, { history: [past] }]) {
+    const earlierTurn = { role: 'user', sender, parts, timestamp } as const
+    for (const members of [{ parts }, { history: [earlierTurn] }]) {
       const answer = await agent.handle(testMessage('hello', members), testContext())
       expect((await collectAnswer(answer, () => undefined))?.parts).toEqual([fileAt(url)])
     }
@@ -80,14 +80,20 @@ describe('a file at the own origin of an agent', () => {
   })
 
   test('keeps the agent’s name, type and alt text', async () => {
-    const own = { kind: 'artifact', name: 'Pläne.pdf', mime: 'application/x-plan', description: 'Plans', size: 1 }
+    const ownArtifact = {
+      kind: 'artifact',
+      name: 'Pläne.pdf',
+      mime: 'application/x-plan',
+      description: 'Plans',
+      size: 1,
+    }
     const path = '/a%20b%FF.pdf'
     const { answer } = await askWebhook(
-      origin => ({ parts: [{ ...fileAt(`${origin}/plans.pdf`), ...own }, fileAt(`${origin}${path}`)] }),
+      origin => ({ parts: [{ ...fileAt(`${origin}/plans.pdf`), ...ownArtifact }, fileAt(`${origin}${path}`)] }),
       { '/plans.pdf': servePdf, [path]: servePdf },
     )
     expect(answer?.parts).toMatchObject([
-      { ...own, size: bytes.length, bytes_ref: attached },
+      { ...ownArtifact, size: bytes.length, bytes_ref: attached },
       { name: 'a%20b%FF.pdf', bytes_ref: attached },
     ])
   })
@@ -119,12 +125,12 @@ describe('a file at the own origin of an agent', () => {
     ['it is missing', (_, response) => response.writeHead(404).end(), /its server answered 404 at http:\S+$/],
     [
       'it declares too many bytes',
-      (_, response) => void response.writeHead(200, { 'content-length': String(most + 1) }).write('x'),
+      (_, response) => void response.writeHead(200, { 'content-length': String(maxBytes + 1) }).write('x'),
       /Cannot fetch: answer is too large: 26214401 bytes, more than 26214400$/,
     ],
     [
       'it has too many bytes',
-      (_, response) => response.writeHead(200).end(Buffer.alloc(most + 1)),
+      (_, response) => response.writeHead(200).end(Buffer.alloc(maxBytes + 1)),
       /Cannot fetch: answer is too large: more than 26214400 bytes$/,
     ],
   ])('fails its turn if %s', async (_what, file, problem) => {
@@ -135,7 +141,7 @@ describe('a file at the own origin of an agent', () => {
   })
 
   test('fails its turn if there are too many files or bytes', async () => {
-    const half: File = (_, response) => response.writeHead(200).end(Buffer.alloc(most / 2 + 1))
+    const half: File = (_, response) => response.writeHead(200).end(Buffer.alloc(maxBytes / 2 + 1))
     const parts = (count: number) => (origin: string) => ({ parts: Array(count).fill(fileAt(`${origin}/half`)) })
     await expect(askWebhook(parts(2), { '/half': half })).rejects.toThrow(
       'the files of the answer have 26214402 bytes, more than 26214400',

@@ -18,13 +18,13 @@ function entryOf(seq: number, content: string, ...parts: readonly Part[]): Entry
   }
 }
 
-const past = Array.from({ length: 20 }, (_, index) => entryOf(index + 1, `m${index + 1}`))
+const pastEntries = Array.from({ length: 20 }, (_, index) => entryOf(index + 1, `m${index + 1}`))
 const idsOf = (view: ReturnType<typeof createHistoryView>, entries: readonly Entry[]) =>
   view.view(entries).turns.map(({ id }) => id)
 
 describe('createHistoryView()', () => {
   test('gives an orchestrator the last eight messages, or its window, without actions (S-20)', () => {
-    const entries = [...past, entryOf(21, 'm21'), entryOf(22, 'm22', call)]
+    const entries = [...pastEntries, entryOf(21, 'm21'), entryOf(22, 'm22', call)]
     expect(idsOf(createHistoryView({ view: 'role:orchestrator' }), entries)).toEqual([
       'n15',
       'n16',
@@ -41,15 +41,15 @@ describe('createHistoryView()', () => {
   })
 
   test('gives a manager and a worker nothing of a conversation without phase and task (S-21, S-22)', () => {
-    expect(idsOf(createHistoryView({ view: 'role:manager' }), past)).toEqual([])
-    expect(idsOf(createHistoryView({ view: 'role:worker' }), past)).toEqual([])
+    expect(idsOf(createHistoryView({ view: 'role:manager' }), pastEntries)).toEqual([])
+    expect(idsOf(createHistoryView({ view: 'role:worker' }), pastEntries)).toEqual([])
   })
 
   test('gives a swarm the last fifteen messages, or its window, with one message per call group (W-15)', () => {
-    expect(idsOf(createHistoryView({ view: 'swarm' }), past)).toHaveLength(15)
-    expect(idsOf(createHistoryView({ view: 'swarm', keep: 0 }), past)).toEqual([])
+    expect(idsOf(createHistoryView({ view: 'swarm' }), pastEntries)).toHaveLength(15)
+    expect(idsOf(createHistoryView({ view: 'swarm', keep: 0 }), pastEntries)).toEqual([])
     const view = createHistoryView({ view: 'swarm', keep: 2 }).view([
-      ...past,
+      ...pastEntries,
       entryOf(21, 'm21'),
       entryOf(22, 'm22', call),
     ])
@@ -58,8 +58,8 @@ describe('createHistoryView()', () => {
   })
 
   test('applies the sliding window last, for every view', () => {
-    expect(idsOf(createHistoryView({ view: 'swarm', maxTurns: 4 }), past)).toEqual(['n17', 'n18', 'n19', 'n20'])
-    expect(idsOf(createHistoryView({ view: 'sliding', maxTurns: 4, keepHead: 2 }), past)).toEqual([
+    expect(idsOf(createHistoryView({ view: 'swarm', maxTurns: 4 }), pastEntries)).toEqual(['n17', 'n18', 'n19', 'n20'])
+    expect(idsOf(createHistoryView({ view: 'sliding', maxTurns: 4, keepHead: 2 }), pastEntries)).toEqual([
       'n1',
       'n2',
       'n19',

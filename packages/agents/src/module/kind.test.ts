@@ -18,8 +18,8 @@ describe('a module agent', () => {
   test('loads from the configuration’s folder, or by an absolute path', async () => {
     const inFolder = await openTestAgent({ use: './plain.js' }, { baseDir: modules })
     const anywhere = await openTestAgent({ use: join(modules, 'plain.js') }, { baseDir: '/' })
-    const above = await openTestAgent({ use: '../modules/plain.js' }, { baseDir: modules })
-    for (const { agent } of [inFolder, anywhere, above]) {
+    const parentFolderAgent = await openTestAgent({ use: '../modules/plain.js' }, { baseDir: modules })
+    for (const { agent } of [inFolder, anywhere, parentFolderAgent]) {
       expect(await agent.handle(testMessage('hi'), testContext())).toBe('plain @alice@peer.test')
     }
   })

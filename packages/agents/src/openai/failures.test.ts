@@ -48,7 +48,7 @@ describe('a model is temporarily Unavailable', () => {
       system: { now, sleep: async () => new Promise(resolve => setTimeout(resolve, 50)) },
     })
     await expect(ask()).rejects.toThrow(new Unavailable('The model went silent'))
-    await server.left
+    await server.clientLeft
   })
 
   test('when the connection breaks, or its stream reports an error', async () => {
@@ -117,7 +117,7 @@ describe('a model fails permanently', () => {
       return { pieces: ['data: {"choices":[{"delta":{"content":"on and "}}]}\n\n'], hangs: true }
     })
     await expect(ask('hello', { signal: controller.signal })).rejects.toThrow(new Error('the agent took too long'))
-    await server.left
+    await server.clientLeft
   })
 })
 

@@ -97,7 +97,7 @@ describe('the usage of a model’s answer', () => {
     elapse.resolve()
     expect(textOfAnswer((await pendingAnswer).answer)).toBe('Hello.')
     expect(waits).toContain(2_000)
-    await server.left
+    await server.clientLeft
   })
 
   test('stays on record for the rounds before a failed one', async () => {

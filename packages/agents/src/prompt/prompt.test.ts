@@ -64,8 +64,12 @@ describe('composePrompt()', () => {
   test('states for each writer of an earlier turn how they proved themselves', () => {
     const proven = { address: '@alice@peer.test', verified: true, auth_method: 'email-dkim' } as const
     const forged = { address: '@alice@peer.test', verified: false, auth_method: 'none' } as const
-    const past = { ...alice('First.', '@alice@peer.test:', 'Second.'), sender: forged, writers: [proven, forged] }
-    const [, message] = compose({ turns: [past, agent('Hm.')] })
+    const earlierTurn = {
+      ...alice('First.', '@alice@peer.test:', 'Second.'),
+      sender: forged,
+      writers: [proven, forged],
+    }
+    const [, message] = compose({ turns: [earlierTurn, agent('Hm.')] })
     expect(readPieces(message as ChatMessage)).toEqual([
       { data: { from: '@alice@peer.test', verified: true, auth_method: 'email-dkim' }, words: 'First.' },
       { data: { from: '@alice@peer.test', verified: false, auth_method: 'none' }, words: 'Second.' },
@@ -325,7 +329,7 @@ describe('nobody can forge a data block', () => {
         index === 1 ? ['@alice@peer.test'] : ['@alice@peer.test', '@alice@peer.test'],
       )
       // The text stays exactly as the person wrote it.
-      for (const { words: seen } of pieces) expect(seen).toBe(text.trim())
+      for (const { words: shownText } of pieces) expect(shownText).toBe(text.trim())
     }
   })
 

@@ -48,8 +48,8 @@ async function ask(way: string, modelText: string, settings: Record<string, unkn
   const subject = await openTestAgent({ ...config, ...settings } as Parameters<typeof openTestAgent>[0])
   onTestFinished(subject.close)
   const chunks: PartialResponse[] = []
-  const given = await subject.agent.handle(testMessage('hello'), testContext())
-  const answer = await collectAnswer(given, chunk => void chunks.push(chunk))
+  const response = await subject.agent.handle(testMessage('hello'), testContext())
+  const answer = await collectAnswer(response, chunk => void chunks.push(chunk))
   return { text: textOfAnswer(answer), streamed: chunks.map(textOfAnswer).join(''), chunks }
 }
 
@@ -96,8 +96,8 @@ test('the record has the reasoning of its own field, and the answer does not wai
   onTestFinished(async () => void (await close()))
   const subject = await openTestAgent(config as Parameters<typeof openTestAgent>[0])
   const chunks: PartialResponse[] = []
-  const given = await subject.agent.handle(testMessage('hello'), testContext())
-  await collectAnswer(given, chunk => void chunks.push(chunk))
+  const response = await subject.agent.handle(testMessage('hello'), testContext())
+  await collectAnswer(response, chunk => void chunks.push(chunk))
   expect(chunks.map(textOfAnswer).filter(Boolean)).toEqual(['Open da', 'ily.'])
   expect(chunks.flatMap(({ withheld = [] }) => withheld)).toEqual([{ kind: 'reasoning', text: 'Hours? Yes.' }])
 })

@@ -31,9 +31,9 @@ async function openSwarm(script: Script, config: object = {}, one: object = {}) 
   return {
     server,
     begin,
-    async ask(...given: Parameters<typeof begin>) {
+    async ask(...args: Parameters<typeof begin>) {
       const chunks: PartialResponse[] = []
-      const answer = await collectAnswer(await begin(...given), chunk => chunks.push(chunk))
+      const answer = await collectAnswer(await begin(...args), chunk => chunks.push(chunk))
       return { answer, chunks, pieces: chunks.map(textOfAnswer).filter(Boolean) }
     },
     prompts: () => server.requests.map(({ body }) => body.messages),
@@ -55,7 +55,7 @@ describe('the text of a swarm', () => {
       }
     })()
     await expect(reading).rejects.toThrow('enough')
-    await server.left
+    await server.clientLeft
     const pieces = receivedTexts.filter(piece => typeof piece === 'string')
     expect(pieces.length).toBeGreaterThan(5)
     expect(receivedTexts[receivedTexts.indexOf(pieces[0]) - 1]).toEqual({ speaker: 'one' })

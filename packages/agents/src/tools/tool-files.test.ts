@@ -18,8 +18,8 @@ async function callOnce(name: string, log?: (text: string) => void) {
 
 test('the file that a tool returns is part of the answer, and the model reads its name, type and size', async () => {
   const { part, others, heard } = await callOnce('report')
-  const left = { kind: 'file', name: 'report.pdf', mime: 'application/pdf', size: 300_000 }
-  const result = { rows: 12, parts: [left, { kind: 'text', mime: 'text/plain', content: 'twelve rows' }] }
+  const expectedFile = { kind: 'file', name: 'report.pdf', mime: 'application/pdf', size: 300_000 }
+  const result = { rows: 12, parts: [expectedFile, { kind: 'text', mime: 'text/plain', content: 'twelve rows' }] }
   expect(JSON.parse(heard)).toEqual(result)
   expect(part.result).toEqual(result)
   expect(part).not.toHaveProperty('files')

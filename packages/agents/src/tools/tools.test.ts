@@ -77,8 +77,8 @@ describe('tools', () => {
   })
 
   test('do not run with arguments that are not JSON', async () => {
-    const broken = { index: 0, id: 'c', function: { name: 'look', arguments: '{"where":' } }
-    const { part } = await outcomeOf(streamOf([{ tool_calls: [broken] }], 'tool_calls'))
+    const brokenCall = { index: 0, id: 'c', function: { name: 'look', arguments: '{"where":' } }
+    const { part } = await outcomeOf(streamOf([{ tool_calls: [brokenCall] }], 'tool_calls'))
     expect(part).toMatchObject({ args: '{"where":', error: { message: 'The arguments are not valid JSON.' } })
   })
 

@@ -125,11 +125,13 @@ describe('a webhook agent', () => {
       const view = { turns: history, cacheBreakpointAfter: 0 }
       await ask(testMessage('hello', { history }), testContext({ flags: ['hidden_text'], history: () => view }))
       await ask(testMessage('hello'), testContext({ history: () => ({ turns: [] }) }))
-      const [told, plain] = received.map(({ body }) => JSON.parse(body))
-      const past = format === 'message' ? told.history[0].sender : told.messages[0].metadata
-      expect(past).toMatchObject({ verified: true, auth_method: 'email-dkim' })
-      expect((format === 'message' ? told : told.payload).flags).toEqual(['hidden_text'])
-      expect(format === 'message' ? told.cache_breakpoint_after === 0 : past.cache_breakpoint).toBe(true)
+      const [detailedBody, plain] = received.map(({ body }) => JSON.parse(body))
+      const earlierWriter = format === 'message' ? detailedBody.history[0].sender : detailedBody.messages[0].metadata
+      expect(earlierWriter).toMatchObject({ verified: true, auth_method: 'email-dkim' })
+      expect((format === 'message' ? detailedBody : detailedBody.payload).flags).toEqual(['hidden_text'])
+      expect(format === 'message' ? detailedBody.cache_breakpoint_after === 0 : earlierWriter.cache_breakpoint).toBe(
+        true,
+      )
       expect(JSON.stringify(plain)).not.toMatch(/"flags"|cache_breakpoint/)
     },
   )
@@ -277,13 +279,13 @@ describe('a webhook agent fails', () => {
   })
 
   test('when it answers with a redirect', async () => {
-    const elsewhere = await openWebhookServer(() => ({ body: { text: 'hi' } }))
-    onTestFinished(elsewhere.close)
-    const reply = { status: 307, headers: { location: elsewhere.url } }
+    const redirectTarget = await openWebhookServer(() => ({ body: { text: 'hi' } }))
+    onTestFinished(redirectTarget.close)
+    const reply = { status: 307, headers: { location: redirectTarget.url } }
     await expect(answerTo(reply)).rejects.toThrow(
-      `, a redirect to ${elsewhere.url} that is not followed; expected 200 or 204`,
+      `, a redirect to ${redirectTarget.url} that is not followed; expected 200 or 204`,
     )
-    expect(elsewhere.received).toEqual([])
+    expect(redirectTarget.received).toEqual([])
   })
 
   test.each<[what: string, body: unknown, message: string]>([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { measureIntroduction } from './introduction.ts'
 
-const below = ['> Do you want two?']
+const quotedLines = ['> Do you want two?']
 
 test.each([
   ['ar', 'على 20.11.2026 09:00، كتب Desk:'],
@@ -121,7 +121,7 @@ test.each([
   ['zh-CN', 'Desk 写于 20.11.2026 09:00:'],
   ['zh-TW', 'Desk 於 20.11.2026 09:00 寫道:'],
 ])('measureIntroduction() recognizes the line of Thunderbird in %s: %s', (_language, line) => {
-  expect(measureIntroduction([line, ...below], 0)).toBe(1)
+  expect(measureIntroduction([line, ...quotedLines], 0)).toBe(1)
 })
 
 test.each([
@@ -144,7 +144,7 @@ test.each([
   ['Notes', '-----Desk <desk@agents.test> wrote: -----'],
   ['Notes in German', '-----"Desk" <desk@agents.test> schrieb: -----'],
 ])('measureIntroduction() recognizes the line of %s', (_program, line) => {
-  expect(measureIntroduction([line, '', ...below], 0)).toBe(1)
+  expect(measureIntroduction([line, '', ...quotedLines], 0)).toBe(1)
 })
 
 test.each([
@@ -172,7 +172,7 @@ test('measureIntroduction() recognizes a wrapped line of Gmail in Finnish, below
   expect(lines.map((_, at) => measureIntroduction(lines, at))).toEqual([0, 0, 0, 0, 0])
   const apart = ['At 10:00 then.', '', ...lines.slice(1)]
   expect(measureIntroduction(apart, 2)).toBe(2)
-  const marked = [...lines.slice(0, 3), ...below]
+  const marked = [...lines.slice(0, 3), ...quotedLines]
   expect(marked.map((_, at) => measureIntroduction(marked, at))).toEqual([0, 2, 1, 0])
 })
 
@@ -184,6 +184,6 @@ test('measureIntroduction() recognizes a line below the name of the program, and
 })
 
 test('measureIntroduction() starts at the program’s line, below a similar line of its author', () => {
-  const lines = ['On 3 May we go.', 'On Fri, 20 Nov 2026 at 09:00 Desk', '<desk@agents.test> wrote:', ...below]
+  const lines = ['On 3 May we go.', 'On Fri, 20 Nov 2026 at 09:00 Desk', '<desk@agents.test> wrote:', ...quotedLines]
   expect(lines.map((_, at) => measureIntroduction(lines, at))).toEqual([0, 2, 1, 0])
 })

@@ -39,8 +39,8 @@ describe('refuseMailReply()', () => {
   test('names the violated rule', () => {
     expect(refuse([])).toMatchObject({ code: 'forbidden', key: 'email.write_to' })
     expect(String(refuse([]))).toContain('"correspondents"')
-    for (const said of [{ verified: false }, { at: daysAgo(31) }, { flags: ['by_list'] }]) {
-      expect(refuse(['correspondents'], said)).toMatchObject({ code: 'forbidden', key: 'email.write_to_days' })
+    for (const entry of [{ verified: false }, { at: daysAgo(31) }, { flags: ['by_list'] }]) {
+      expect(refuse(['correspondents'], entry)).toMatchObject({ code: 'forbidden', key: 'email.write_to_days' })
     }
     expect(refuse(['correspondents'], { mailbox: 'bob@peer.test' })).toMatchObject({ key: 'email.write_to_days' })
     expect(String(refuse(['correspondents'], { at: daysAgo(31) }))).toContain('within 30 days (email.write_to_days)')

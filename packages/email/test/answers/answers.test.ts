@@ -85,11 +85,11 @@ test('a mail that resumes after days has a new signature and the same text', asy
   const signedAt = ({ octets }: { octets: string }) => Array.from(octets.matchAll(/ t=(\d+);/g), ([, t]) => Number(t))
   const withoutSignatures = (octets: string) => octets.slice(octets.indexOf('From: '))
   const first = await send()
-  const later = Date.parse(response.created_at) + 6 * 86_400_000
-  await gateway.channel.prepare({ ...delivery(), queuedAt: later }).transmit()
+  const retryAt = Date.parse(response.created_at) + 6 * 86_400_000
+  await gateway.channel.prepare({ ...delivery(), queuedAt: retryAt }).transmit()
   const second = { octets: submitted.at(-1)?.octets.toString('latin1') ?? '' }
   expect(signedAt(first)).toEqual([Date.parse(response.created_at) / 1000, Date.parse(response.created_at) / 1000])
-  expect(signedAt(second)).toEqual([later / 1000, later / 1000])
+  expect(signedAt(second)).toEqual([retryAt / 1000, retryAt / 1000])
   expect(withoutSignatures(second.octets)).toBe(withoutSignatures(first.octets))
 })
 

@@ -71,8 +71,8 @@ test.each<[what: string, filled: FormContent, to: readonly string[]]>([
 })
 
 test('a visitor who replies continues the conversation, and another visitor sees nothing of it', async () => {
-  const mine = 'Reply-To: alice@alice.test'
-  const { id } = await fillIn({ replyTo: mine })
+  const replyToField = 'Reply-To: alice@alice.test'
+  const { id } = await fillIn({ replyTo: replyToField })
   const reply = await gateway.simulation.mail.awaitReply(id, 30_000)
   const threading = { inReplyTo: reply.messageId, references: [id, reply.messageId ?? ''] }
   const askAs = async (from: string) => {

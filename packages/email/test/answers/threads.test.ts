@@ -34,7 +34,7 @@ test('an answer to our answer continues the thread with its history (EM-4.2)', a
     references: [reply.messageId ?? ''],
   })
   await gateway.simulation.mail.awaitReply(next.mail.messageId, 30_000)
-  const message = gateway.heard.find(({ id }) => id === next.mail.messageId)
+  const message = gateway.receivedMessages.find(({ id }) => id === next.mail.messageId)
   expect(message?.thread_source).toBe(mail.messageId)
   expect(message?.in_reply_to).toBe(reply.messageId)
   expect(message?.parts).toMatchObject([
@@ -67,7 +67,7 @@ test('an unproven author never joins a proven author’s thread, with any ids', 
     references: [mail.messageId],
   })
   await settle(forgedMail.mail.messageId)
-  const message = gateway.heard.find(({ id }) => id === forgedMail.mail.messageId)
+  const message = gateway.receivedMessages.find(({ id }) => id === forgedMail.mail.messageId)
   expect(message?.history ?? []).toEqual([])
 })
 
@@ -82,7 +82,7 @@ test('an unproven mail of an author has a separate thread from their proven mail
   })
   await settle(second.mail.messageId)
   expect((await gateway.store.findMessage(first.mail.messageId))?.message.sender.verified).toBe(true)
-  expect(gateway.heard.find(({ id }) => id === second.mail.messageId)?.history ?? []).toEqual([])
+  expect(gateway.receivedMessages.find(({ id }) => id === second.mail.messageId)?.history ?? []).toEqual([])
 })
 
 test("Outlook's signed Thread-Index joins two messages without references", async () => {
@@ -105,7 +105,7 @@ test("Outlook's signed Thread-Index joins two messages without references", asyn
   const reply = await gateway.simulation.mail.awaitReply('index-one@alice.test', 30_000)
   expect(reply.headers.get('thread-topic')).toEqual(['Plans'])
   expect(second?.thread).toBe(first?.thread)
-  expect(gateway.heard.find(({ id }) => id === 'index-two@alice.test')?.history).toHaveLength(2)
+  expect(gateway.receivedMessages.find(({ id }) => id === 'index-two@alice.test')?.history).toHaveLength(2)
 })
 
 test('the address tag returns in Reply-To', async () => {

@@ -38,10 +38,10 @@ function zone({ simulation: { dns } }: MailGateway): void {
   }
 }
 
-function write(domain: string, above: readonly string[] = []): string {
+function write(domain: string, extraFields: readonly string[] = []): string {
   counter += 1
-  const own = [`From: ann@${domain}`, `To: echo@${mailDomain}`, `Subject: ${counter}`, `Date: ${today}`]
-  return `${[...above, ...own, `Message-ID: <a${counter}@${domain}>`].join('\r\n')}\r\n\r\nHello ${counter}.\r\n`
+  const baseFields = [`From: ann@${domain}`, `To: echo@${mailDomain}`, `Subject: ${counter}`, `Date: ${today}`]
+  return `${[...extraFields, ...baseFields, `Message-ID: <a${counter}@${domain}>`].join('\r\n')}\r\n\r\nHello ${counter}.\r\n`
 }
 
 const sign = (message: string, domain: string, fields?: readonly string[]) =>

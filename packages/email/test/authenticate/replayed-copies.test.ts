@@ -81,7 +81,7 @@ async function converse() {
 }
 
 const pastOf = ({ message }: MessageRecord) =>
-  expect.poll(() => gateway.heard.find(({ id }) => id === message.id)?.history?.length, { timeout: 30_000 })
+  expect.poll(() => gateway.receivedMessages.find(({ id }) => id === message.id)?.history?.length, { timeout: 30_000 })
 
 describe('a mail for another recipient', () => {
   test('does not reach an agent in a later Cc', async () => {

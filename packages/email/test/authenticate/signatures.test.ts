@@ -301,11 +301,11 @@ describe('a mail with many signatures', () => {
       const { user } = process.cpuUsage(began)
       return { ms: user / 1_000, judged: record.proofs.filter(({ kind }) => kind === 'dkim') }
     }
-    const few = await judge(10)
-    const many = await judge(99)
-    expect([few.judged.length, many.judged.length]).toEqual([10, 10])
-    expect(many.judged.filter(({ verdict }) => verdict === 'pass')).toEqual([])
-    expect(many.ms).toBeLessThan(few.ms * 4 + 500)
+    const fewResult = await judge(10)
+    const manyResult = await judge(99)
+    expect([fewResult.judged.length, manyResult.judged.length]).toEqual([10, 10])
+    expect(manyResult.judged.filter(({ verdict }) => verdict === 'pass')).toEqual([])
+    expect(manyResult.ms).toBeLessThan(fewResult.ms * 4 + 500)
   })
 })
 
@@ -473,11 +473,11 @@ describe('a DMARC record without a policy (EM-39)', () => {
 
 describe('a second From in a signed mail', () => {
   const often = ['from', 'from', 'to', 'subject', 'date', 'message-id']
-  const below = (message: string) => message.replace('\r\nTo: ', '\r\nFrom: Eve <eve@open.test>\r\nTo: ')
+  const addSecondFrom = (message: string) => message.replace('\r\nTo: ', '\r\nFrom: Eve <eve@open.test>\r\nTo: ')
   test.each<[string, () => string]>([
     ['EM-03: above', () => `From: Eve <eve@open.test>\r\n${sign()}`],
-    ['EM-04: below, not signed twice', () => below(sign())],
-    ['EM-04: below, signed twice', () => below(sign({ fields: often }))],
+    ['EM-04: below, not signed twice', () => addSecondFrom(sign())],
+    ['EM-04: below, signed twice', () => addSecondFrom(sign({ fields: often }))],
   ])('the gateway refuses %s', async (_row, message) => {
     const questions = gateway.simulation.dns.questions.length
     expect(await refuse(message())).toMatchObject({

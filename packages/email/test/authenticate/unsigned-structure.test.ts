@@ -24,11 +24,11 @@ afterAll(() => gateway.close())
 /** Sends a mail of Ann. `structure` are the fields about the structure of the body. */
 async function postStructure(structure: readonly string[], body: string, fields = usual) {
   counter += 1
-  const own = [
+  const baseFields = [
     ...['From: Ann <ann@open.test>', `To: echo@${mailDomain}`, 'Subject: Plans', `Date: ${new Date().toUTCString()}`],
     ...[`Message-ID: <structure${counter}@open.test>`, ...structure],
   ]
-  const message = signText(`${own.join('\r\n')}\r\n\r\n${body}`, { domain: 'open.test', key, fields })
+  const message = signText(`${baseFields.join('\r\n')}\r\n\r\n${body}`, { domain: 'open.test', key, fields })
   expect((await gateway.post(Buffer.from(message, 'latin1'), { to: `echo@${mailDomain}` })).status).toBe(200)
   const record = await gateway.latest()
   expect(record.message.sender.verified).toBe(true)

@@ -27,18 +27,18 @@ beforeAll(async () => {
 afterAll(() => Promise.all([gateway.close(), looseGateway.close(), plainGateway.close()]))
 
 /** Writes an unsigned mail under `p=reject`, which only a trusted verdict can save. */
-function write(...above: readonly string[]): string {
+function write(...extraFields: readonly string[]): string {
   counter += 1
-  const fields = above.map(field =>
+  const fields = extraFields.map(field =>
     /^\w+:/.test(field.replaceAll('-', '')) ? field : `Authentication-Results: ${field}`,
   )
-  const own = [
+  const baseFields = [
     `From: ann@shut.test`,
     `To: echo@${mailDomain}`,
     `Subject: ${counter}`,
     `Message-ID: <up${counter}@shut.test>`,
   ]
-  return `${[...fields, ...own].join('\r\n')}\r\n\r\nHello ${counter}.\r\n`
+  return `${[...fields, ...baseFields].join('\r\n')}\r\n\r\nHello ${counter}.\r\n`
 }
 
 const received = 'Received: from a.test by b.test; Sat, 21 Nov 2026 10:00:00 +0000'
@@ -52,8 +52,8 @@ describe('a server named for the endpoint', () => {
       'whose word stands above others',
       [`${pinned}; ${passed}`, `${pinned}; dmarc=fail header.from=shut.test`, received],
     ],
-  ])('proves the author if %s', async (_what, above) => {
-    const message = write(...above)
+  ])('proves the author if %s', async (_what, extraFields) => {
+    const message = write(...extraFields)
     expect((await gateway.post(message)).status).toBe(200)
     const { message: taken, proofs } = await gateway.latest()
     expect(taken.sender).toMatchObject({
@@ -95,8 +95,8 @@ describe('a server named for the endpoint', () => {
     ['that the gateway cannot read', [`${pinned}; dmarc=pass (header.from=shut.test`]],
     ['in a longer field than any server writes', [`${pinned}; ${passed}; x=none (${'a '.repeat(9_000)})`]],
     ['in another field', [`X-Authentication-Results: ${pinned}; ${passed}`]],
-  ])('proves nothing if %s', async (_what, above) => {
-    expect(await gateway.post(write(...above))).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+  ])('proves nothing if %s', async (_what, extraFields) => {
+    expect(await gateway.post(write(...extraFields))).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 
   test('counts by SPF if that is enough', async () => {

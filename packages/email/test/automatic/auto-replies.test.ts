@@ -25,7 +25,7 @@ test.each([
   await gateway.post(octets, { ...envelope, ip, helo, ...changed })
   await waitFor(messageId, 'answered')
   expect(await gateway.store.findMessage(messageId)).toMatchObject({ deliveries: [] })
-  const message = gateway.heard.find(({ id }) => id === messageId)
+  const message = gateway.receivedMessages.find(({ id }) => id === messageId)
   expect(message?.parts[0]).toMatchObject({ content: 'I am at the coast.' })
   expect(message?.parts.find(({ kind }) => (kind as string) === 'email')).toMatchObject({ flags: ['auto_reply'] })
 })

@@ -96,8 +96,8 @@ test.each<[flag: string, what: string, letter: DirectMessage]>([
   ['own_mail', 'EM-63: our own answer through a list', { messageId: `${'0'.repeat(32)}@${mailDomain}` }],
   ['not_addressed', 'somebody else in To', { to: 'team@corp.test' }],
   ['not_addressed', 'hidden recipients', { to: 'undisclosed-recipients:;' }],
-])('by %s the gateway keeps %s and hides it from the agent (EM-62, EM-4.1)', async (flag, _what, letter) => {
-  const record = await hand(letter)
+])('by %s the gateway keeps %s and hides it from the agent (EM-62, EM-4.1)', async (flag, _what, mail) => {
+  const record = await hand(mail)
   expect(record.flags).toContain(flag)
   expect(record).toMatchObject({ state: 'ignored', deliveries: [] })
 })
@@ -122,8 +122,8 @@ test.each<[what: string, letter: DirectMessage]>([
   ['a long mail about automatic replies', { subject: 'Automatic reply', text: 'How do we set one up? '.repeat(60) }],
   ['a reply to a vacation notice', { subject: 'Re: Automatic reply: Question' }],
   ['X-Auto-Response-Suppress for receipts only', { fields: 'X-Auto-Response-Suppress: DR, RN\n' }],
-])('a person with %s gets an answer (EM-62)', async (_what, letter) => {
-  expect(await hand(letter)).toMatchObject({ state: 'received', flags: [] })
+])('a person with %s gets an answer (EM-62)', async (_what, mail) => {
+  expect(await hand(mail)).toMatchObject({ state: 'received', flags: [] })
 })
 
 test('a proven person who writes to the agent gets an answer despite X-Auto-Response-Suppress', async () => {

@@ -24,8 +24,8 @@ async function letter(
   count += 1
   const { from = bob, to = `echo@${mailDomain}`, text = `Words ${count}`, thread, subject } = fields
   const reference = thread ? `References: <${thread}>\n` : ''
-  const about = subject ? `Subject: ${subject}\n` : ''
-  const message = `From: ${from}\nTo: ${to}\n${about}${reference}Message-ID: <l${count}@nodmarc.test>\n\n${text}\n`
+  const subjectField = subject ? `Subject: ${subject}\n` : ''
+  const message = `From: ${from}\nTo: ${to}\n${subjectField}${reference}Message-ID: <l${count}@nodmarc.test>\n\n${text}\n`
   await gateway.post(message, { from: bob, to })
   const record = await gateway.latest()
   return [record.state, ...record.flags].join(' ')
@@ -120,9 +120,9 @@ describe('budgets', () => {
 
 describe('a correspondent that is a machine (EM-64)', () => {
   /** Answers every answer at once, in the same thread, with a new text. */
-  async function pingPong(gateway: MailGateway, most: number): Promise<number> {
+  async function pingPong(gateway: MailGateway, maxTurns: number): Promise<number> {
     let [inReplyTo, references]: [string | undefined, string[]] = [undefined, []]
-    for (let at = 0; at < most; at += 1) {
+    for (let at = 0; at < maxTurns; at += 1) {
       const { mail } = await gateway.postMail({ from: alice, text: `Thank you, message ${at}.`, inReplyTo, references })
       const record = await gateway.store.findMessage(mail.messageId)
       if (record?.state === 'ignored') return at
@@ -130,7 +130,7 @@ describe('a correspondent that is a machine (EM-64)', () => {
       inReplyTo = reply.messageId
       references = [...references, mail.messageId, reply.messageId ?? '']
     }
-    return most
+    return maxTurns
   }
 
   test('stops within ten turns, since no person reads and types that fast', () =>

@@ -90,7 +90,7 @@ describe('a proven author', () => {
       'This is an automatic reply: I cannot read encrypted mail. Please write to me without encryption.',
     )
     expect(await readSent(id)).toHaveLength(1)
-    expect(gateway.heard.map(message => message.id)).toEqual([id])
+    expect(gateway.receivedMessages.map(message => message.id)).toEqual([id])
   })
 
   test('gets the notice personally, despite their Reply-To', async () => {

@@ -96,11 +96,11 @@ describe('POST /email/inbound', () => {
     test('cannot change its recipient, even after a restart, although no signature covers it (EM-71)', async () => {
       const headers = hook({ id: 'msg_9' })
       expect(await postHook(headers)).toMatchObject({ status: 200 })
-      const again = await openMailGateway({ watchStore: () => gateway.store })
+      const secondGateway = await openMailGateway({ watchStore: () => gateway.store })
       const url = `/email/inbound?to=helper@${mailDomain}`
-      const answer = await again.channel.endpoint.routes.request(url, { method: 'POST', headers, body })
+      const answer = await secondGateway.channel.endpoint.routes.request(url, { method: 'POST', headers, body })
       expect(await answer.json()).toMatchObject({ status: 401, detail: 'Cannot accept webhook: it was here before' })
-      await again.close()
+      await secondGateway.close()
     })
 
     test.each<[string, () => Record<string, string>, string]>([

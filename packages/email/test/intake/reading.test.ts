@@ -74,7 +74,7 @@ describe('an S/MIME opaque-signed message (EM-61)', () => {
     'PL1/bYplxJ9Ip4WtKl8B+C/xMAsGCWCGSAFlAwQCATAKBggqhkjOPQQDAgRHMEUCIQCgINYsppXQXwAMW6H5OOnVY5nCc7MvbYKiHseP/zxYcAIge1aR',
     'EzU3j3W8h+7L+/UkbGab6wESoZLszK1qNr1cqH8AAAAAAAA=',
   ].join('\r\n')
-  const twice = [
+  const repeatedFields = [
     'MIAGCSqGSIb3DQEHAqCAMIACAQExDTALBglghkgBZQMEAgEwgAYJKoZIhvcNAQcBoIAkgASCAjRNSU1FLVZlcnNpb246IDEuMApDb250ZW50LURpc3Bv',
     'c2l0aW9uOiBhdHRhY2htZW50OyBmaWxlbmFtZT0ic21pbWUucDdtIgpDb250ZW50LVR5cGU6IGFwcGxpY2F0aW9uL3BrY3M3LW1pbWU7IHNtaW1lLXR5',
     'cGU9c2lnbmVkLWRhdGEKQ29udGVudC1UcmFuc2Zlci1FbmNvZGluZzogYmFzZTY0CgpNSUlCSFFZSktvWklodmNOQVFjQ29JSUJEakNDQVFvQ0FRRXhE',
@@ -99,7 +99,7 @@ describe('an S/MIME opaque-signed message (EM-61)', () => {
     ['without smime-type', ['Content-Type: application/pkcs7-mime; name="smime.p7m"'], opaque],
     ['of the old type', ['Content-Type: application/x-pkcs7-mime; smime-type=signed-data'], streamed],
     ['known by its name alone', ['Content-Type: application/octet-stream', disposition], opaque],
-    ['inside another', ['Content-Type: application/pkcs7-mime; smime-type=signed-data'], twice],
+    ['inside another', ['Content-Type: application/pkcs7-mime; smime-type=signed-data'], repeatedFields],
   ])('the gateway reads it: %s', async (_what, fields, body) => {
     const record = await postMail({ fields: [...fields, base64], body })
     expect({ text: textOf(record), files: filesOf(record) }).toEqual({ text: 'Please call me back today.', files: [] })

@@ -30,9 +30,9 @@ async function open({
   const limitedBodies: BodyBudget = {
     hold(owner) {
       const hold = bodies.of('email').hold(owner)
-      let mine = 0
+      let ownBytes = 0
       const count = (bytes: number) => {
-        mine += bytes
+        ownBytes += bytes
         counted.held += bytes
         counted.most = Math.max(counted.most, counted.held)
       }
@@ -44,7 +44,7 @@ async function open({
         acquire: (bytes, signal) => hold.acquire(bytes, signal).then(() => count(bytes)),
         release() {
           hold.release()
-          count(-mine)
+          count(-ownBytes)
         },
       }
     },

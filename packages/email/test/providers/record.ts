@@ -111,9 +111,9 @@ function makeCertificate(): { readonly key: ReturnType<typeof createPrivateKey>;
   const [keyFile, pemFile] = [`${scratch}/key.pem`, `${scratch}/cert.pem`]
   const options = ['-newkey', 'rsa:2048', '-nodes', '-days', '36500', '-subj', '/CN=sns.amazonaws.com']
   execFileSync('openssl', ['req', '-x509', ...options, '-keyout', keyFile, '-out', pemFile], { stdio: 'ignore' })
-  const made = { key: createPrivateKey(readFileSync(keyFile)), pem: readFileSync(pemFile, 'utf8') }
+  const keyPair = { key: createPrivateKey(readFileSync(keyFile)), pem: readFileSync(pemFile, 'utf8') }
   rmSync(scratch, { recursive: true })
-  return made
+  return keyPair
 }
 
 const certificate = makeCertificate()

@@ -43,7 +43,7 @@ export interface MailGateway {
   readonly channel: Channel<Hono>
   readonly listening: Listening | undefined
   /** The messages that the agents got. */
-  readonly heard: readonly NormalizedMessage[]
+  readonly receivedMessages: readonly NormalizedMessage[]
   /** Posts octets to the intake, with the envelope in the query. */
   post(
     octets: Uint8Array | string,
@@ -130,7 +130,7 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
     },
   }
   const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: system.now, log })
-  const heard: NormalizedMessage[] = []
+  const receivedMessages: NormalizedMessage[] = []
   const agents = new Map(Object.entries(options.agents ?? { echo: mailEcho, helper: mailEcho }))
   const channels: Channel<Hono>[] = []
   const watched = options.watchStore?.(store) ?? store
@@ -167,7 +167,9 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
     smtpPort: listening?.port,
     intakeSecret: mailIntakeSecret,
   })
-  const stop = options.works ? startTestWorker({ store, system, channel, agents, heard }) : undefined
+  const stop = options.works
+    ? startTestWorker({ store, system, channel, agents, receivedMessages: receivedMessages })
+    : undefined
 
   const post: MailGateway['post'] = async (octets, envelope = { to: `echo@${mailDomain}` }) => {
     const query = new URLSearchParams(
@@ -194,7 +196,7 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
     store,
     channel,
     listening,
-    heard,
+    receivedMessages: receivedMessages,
     post,
     async postMail(plan) {
       const mail = await simulation.mail.compose({ to: `echo@${mailDomain}`, text: 'Hello there.', ...plan })
@@ -236,10 +238,10 @@ interface TurnContext {
   readonly system: System
   readonly channel: Channel<Hono>
   readonly agents: ReadonlyMap<string, Agent>
-  readonly heard: NormalizedMessage[]
+  readonly receivedMessages: NormalizedMessage[]
 }
 
-function startTestWorker({ store, system, channel, agents, heard }: TurnContext): () => Promise<void> {
+function startTestWorker({ store, system, channel, agents, receivedMessages }: TurnContext): () => Promise<void> {
   const channels = [channel]
   const retry = { ...defaultRetryPolicy, initialDelayMs: 20 }
   const turnContext = {
@@ -249,7 +251,9 @@ function startTestWorker({ store, system, channel, agents, heard }: TurnContext)
     maxCrashes: 3,
     findAgent: (name: string) => {
       const agent = agents.get(name)
-      return agent && { agent: eavesdrop(agent, heard), history: createSlidingWindowPolicy(), deadlineMs: 5_000 }
+      return (
+        agent && { agent: eavesdrop(agent, receivedMessages), history: createSlidingWindowPolicy(), deadlineMs: 5_000 }
+      )
     },
     channels,
     presentParts: (parts: readonly NormalizedMessage['parts'][number][]) => [...parts],
@@ -267,10 +271,10 @@ function startTestWorker({ store, system, channel, agents, heard }: TurnContext)
   return () => worker.stop(1_000)
 }
 
-function eavesdrop(agent: Agent, heard: NormalizedMessage[]): Agent {
+function eavesdrop(agent: Agent, receivedMessages: NormalizedMessage[]): Agent {
   return {
     handle(message, context) {
-      heard.push(message)
+      receivedMessages.push(message)
       return agent.handle(message, context)
     },
   }

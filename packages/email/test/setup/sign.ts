@@ -62,10 +62,10 @@ export function signText(message: string, signing: TestSigning): string {
 
 /** Chooses the lowest field of a name first. A name beyond the existing fields adds nothing (RFC 6376 §5.4.2). */
 function chooseFields(fields: readonly string[], names: readonly string[]): readonly string[] {
-  const left = [...fields]
+  const remainingFields = [...fields]
   return names.flatMap(name => {
-    const at = left.findLastIndex(field => nameOf(field) === name.trim().toLowerCase())
-    return at < 0 ? [] : left.splice(at, 1)
+    const at = remainingFields.findLastIndex(field => nameOf(field) === name.trim().toLowerCase())
+    return at < 0 ? [] : remainingFields.splice(at, 1)
   })
 }
 

@@ -93,12 +93,12 @@ test.each([{ 'content-length': '5' }, {}])(
 
 /** A hold that has room for so many bytes. */
 function openHold(capacity: number) {
-  let held = 0
+  let heldBytes = 0
   const add = (bytes: number) => {
-    if (held + bytes > capacity) throw new Unavailable('no room')
-    held += bytes
+    if (heldBytes + bytes > capacity) throw new Unavailable('no room')
+    heldBytes += bytes
   }
-  return { add, release() {}, held: () => held }
+  return { add, release() {}, held: () => heldBytes }
 }
 
 test.each([

@@ -6,7 +6,7 @@ const refusal = 'Cannot take request: too much at once'
 const kib = 1024
 /** 128 KiB for small bodies; of the other 896, a channel may take 448, and an address 224. */
 const open = () => createBodyBudget({ total: 1_024 * kib, refusal })
-const soon = () => AbortSignal.timeout(10_000)
+const createTimeout = () => AbortSignal.timeout(10_000)
 
 test('a channel may use half of the memory for large bodies, and the other channels the rest', () => {
   const bodies = open()
@@ -88,8 +88,8 @@ test('bodies that grow in parallel never wait for each other forever', async () 
   const [first, second] = [email.hold('a'), email.hold('a')]
   first.add(100 * kib)
   second.add(100 * kib)
-  const acquisition = second.acquire(100 * kib, soon())
-  await first.acquire(400 * kib, soon())
+  const acquisition = second.acquire(100 * kib, createTimeout())
+  await first.acquire(400 * kib, createTimeout())
   first.release()
   await acquisition
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { htmlToText } from './html-to-text.ts'
 
 /** Puts text that a reader does not see between two words that a reader sees. */
-const between = (attribute: string, name = 'div') =>
+const wrapText = (attribute: string, name = 'div') =>
   `<p>before</p><${name} ${attribute}>secret <b>words</b></${name}><p>after</p>`
 
 const styles = [
@@ -104,12 +104,12 @@ const styles = [
 
 describe('the reader removes invisible text and reports it', () => {
   test.each(styles)('by the style %s', style => {
-    expect(htmlToText(between(`style="${style}"`))).toEqual({ text: 'before\n\nafter', hasHidden: true })
+    expect(htmlToText(wrapText(`style="${style}"`))).toEqual({ text: 'before\n\nafter', hasHidden: true })
   })
 
   test.each(styles)('by a style sheet with %s (EM-58)', style => {
     const sheet = `<style>p{margin:0} .a, .s { ${style} }</style>`
-    expect(htmlToText(sheet + between('class="x s"'))).toEqual({
+    expect(htmlToText(sheet + wrapText('class="x s"'))).toEqual({
       text: 'before\n\nafter',
       hasHidden: true,
     })
@@ -125,7 +125,7 @@ describe('the reader removes invisible text and reports it', () => {
     ['the colour of a font without a mark', 'color=FFFFFF', 'font'],
     ['the colour behind it', 'bgcolor="#000000"', 'div'],
   ])('by %s', (_, attribute, name) => {
-    expect(htmlToText(between(attribute, name))).toEqual({ text: 'before\n\nafter', hasHidden: true })
+    expect(htmlToText(wrapText(attribute, name))).toEqual({ text: 'before\n\nafter', hasHidden: true })
   })
 
   test.each([
@@ -180,7 +180,7 @@ describe('a style sheet hides', () => {
     ['in a picture, as CDATA', '<svg><style><![CDATA[.s{display:none}]]></style></svg>', 'class="s"'],
     ['in a comment of old', '<style><!-- .s{display:none} --></style>', 'class="s"'],
   ])('%s', (_, sheet, attribute) => {
-    const html = `${sheet}${between(attribute)}<style>.late{display:none}</style>`
+    const html = `${sheet}${wrapText(attribute)}<style>.late{display:none}</style>`
     expect(htmlToText(html)).toEqual({ text: 'before\n\nafter', hasHidden: true })
   })
 

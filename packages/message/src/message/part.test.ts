@@ -112,9 +112,9 @@ const decode = (base64: string) => Buffer.from(base64, 'base64').toString()
 
 describe('givenPartSchema', () => {
   test('gives an artifact with data the bytes of its JSON', () => {
-    const given = { at: new Date(0), note: undefined, words: ['\ud83d'], deep: { yes: true } }
+    const input = { at: new Date(0), note: undefined, words: ['\ud83d'], deep: { yes: true } }
     const data = { at: '1970-01-01T00:00:00.000Z', words: ['\ufffd'], deep: { yes: true } }
-    const part = givenPartSchema.parse({ kind: 'artifact', name: 'order.json', data: given })
+    const part = givenPartSchema.parse({ kind: 'artifact', name: 'order.json', data: input })
     expect(part).toMatchObject({ name: 'order.json', mime: 'application/json', artifact_type: 'data', data })
     if (part.kind !== 'artifact' || part.bytes_ref.kind !== 'inline') throw new Error('It has no bytes')
     expect(JSON.parse(decode(part.bytes_ref.data_base64))).toEqual(data)

@@ -29,8 +29,8 @@ describe('normalizedResponseSchema', () => {
   })
 
   test('refuses an unknown status, visibility or time', () => {
-    for (const wrong of [{ status: 'done' }, { visibility: 'secret' }, { created_at: 'now' }]) {
-      expect(normalizedResponseSchema.safeParse({ ...response, ...wrong }).success).toBe(false)
+    for (const invalidMember of [{ status: 'done' }, { visibility: 'secret' }, { created_at: 'now' }]) {
+      expect(normalizedResponseSchema.safeParse({ ...response, ...invalidMember }).success).toBe(false)
     }
   })
 })

@@ -5,11 +5,11 @@ describe('token usage', () => {
   test('has one sum for each provider and model, in the order of their first appearance', () => {
     const small = { model: 'small', input_tokens: 10, output_tokens: 4, reasoning_tokens: 1 }
     const large = { model: 'large', input_tokens: 7, output_tokens: 2, total_tokens: 9, cached_input_tokens: 5 }
-    const elsewhere = { ...small, provider: 'elsewhere' }
-    expect(sumUsage([small, large, small, elsewhere])).toEqual([
+    const otherProvider = { ...small, provider: 'elsewhere' }
+    expect(sumUsage([small, large, small, otherProvider])).toEqual([
       { model: 'small', input_tokens: 20, output_tokens: 8, reasoning_tokens: 2, total_tokens: 28 },
       { ...large },
-      { ...elsewhere, total_tokens: 14 },
+      { ...otherProvider, total_tokens: 14 },
     ])
   })
 

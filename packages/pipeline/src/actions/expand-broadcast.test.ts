@@ -7,7 +7,7 @@ import type { Channel } from '../ports/channel/channel.ts'
 import type { Relation } from '../ports/records/relation.ts'
 import { expandBroadcast } from './expand-broadcast.ts'
 
-const held: Broadcast = {
+const leasedBroadcast: Broadcast = {
   id: 1,
   via: 'activitypub',
   agent: 'echo',
@@ -19,7 +19,7 @@ const held: Broadcast = {
 
 /** Returns this many followers, with the numbers 2, 4, 6, … */
 function followers(count: number): readonly Relation[] {
-  const { via, agent, relation } = held
+  const { via, agent, relation } = leasedBroadcast
   return Array.from({ length: count }, (_, at) => {
     return { via, agent, relation, peer: `p${at + 1}`, target: null, since: 0, number: 2 * (at + 1) }
   })
@@ -34,17 +34,17 @@ interface Page {
 /** Expands a broadcast to the listed followers, and returns the stored pages. */
 async function expandTo(listed: readonly Relation[], broadcast: Partial<Broadcast> = {}, stopAfter = Infinity) {
   const pages: Page[] = []
-  const asked: PlannedBroadcast[] = []
+  const plannedBroadcasts: PlannedBroadcast[] = []
   const channel: Partial<Channel> = {
     actions: {
       expand(planned, relations) {
-        asked.push(planned)
+        plannedBroadcasts.push(planned)
         return relations.map(({ peer }) => ({ to: peer, target: null }))
       },
     },
   }
   await expandBroadcast(
-    { ...held, ...broadcast },
+    { ...leasedBroadcast, ...broadcast },
     {
       store: {
         listRelations: async ({ after = 0, limit }) => listed.filter(({ number }) => number > after).slice(0, limit),
@@ -58,7 +58,7 @@ async function expandTo(listed: readonly Relation[], broadcast: Partial<Broadcas
       system: { log: noLog },
     },
   )
-  return { pages, asked, sizes: pages.map(({ to }) => to.length) }
+  return { pages, asked: plannedBroadcasts, sizes: pages.map(({ to }) => to.length) }
 }
 
 function failToPlan(): never {
@@ -109,7 +109,7 @@ describe('expandBroadcast()', () => {
   })
 
   test('stops when another worker holds the lease', async () => {
-    const lost = expandBroadcast(held, {
+    const expansion = expandBroadcast(leasedBroadcast, {
       store: {
         listRelations: async () => followers(200),
       },
@@ -120,7 +120,7 @@ describe('expandBroadcast()', () => {
       isClosed: () => false,
       system: { log: noLog },
     })
-    await expect(lost).rejects.toThrow(LeaseLost)
+    await expect(expansion).rejects.toThrow(LeaseLost)
   })
 
   test.each([
@@ -129,18 +129,18 @@ describe('expandBroadcast()', () => {
   ])('ends and logs an error for a channel %s', async (_, channel, text) => {
     const ends: boolean[] = []
     const error = vi.fn()
-    await expandBroadcast(held, {
+    await expandBroadcast(leasedBroadcast, {
       store: {
         listRelations: async () => followers(3),
       },
       results: {
         expand: async (_held, _deliveries, { isDone }) => void ends.push(isDone),
       },
-      channels: [sketchChannel(held.via, channel)],
+      channels: [sketchChannel(leasedBroadcast.via, channel)],
       isClosed: () => false,
       system: { log: { ...noLog, error } },
     })
     expect(ends).toEqual([true])
-    expect(error).toHaveBeenCalledWith(expect.objectContaining({ agent: held.agent }), text)
+    expect(error).toHaveBeenCalledWith(expect.objectContaining({ agent: leasedBroadcast.agent }), text)
   })
 })

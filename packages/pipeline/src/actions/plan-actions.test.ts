@@ -187,7 +187,7 @@ describe('planActions() for an unsupported action', () => {
   })
 
   test('holds back only the action for which the channel throws', async () => {
-    const broken = new TypeError('target is null')
+    const channelError = new TypeError('target is null')
     const error = vi.fn()
     const { gateway } = openActBench({
       channels: [
@@ -196,7 +196,7 @@ describe('planActions() for an unsupported action', () => {
           actions: {
             address(action) {
               if (action.act === 'post') return addressed
-              throw broken
+              throw channelError
             },
           },
         },
@@ -214,7 +214,7 @@ describe('planActions() for an unsupported action', () => {
     )
     expect(plans.map(({ kind }) => kind)).toEqual(['post'])
     expect(error).toHaveBeenCalledWith(
-      { agent: 'echo', act: 'like', err: broken },
+      { agent: 'echo', act: 'like', err: channelError },
       'an act of an agent cannot be addressed',
     )
   })
@@ -243,8 +243,8 @@ test('planActions() lets a reply name nobody on a platform that notifies everybo
 })
 
 function openList() {
-  let made = 0
-  const randomBytes = (count: number) => new Uint8Array(count).fill(++made)
+  let createdCount = 0
+  const randomBytes = (count: number) => new Uint8Array(count).fill(++createdCount)
   return createActionList(createQuietSystem({ randomBytes }))
 }
 

@@ -57,13 +57,17 @@ describe('a publisher', () => {
 
   test('returns a refusal to the agent and records it for the operator', async () => {
     const { publisher, done, refusals } = openPublisher({ channels: [sketchChannel('activitypub')] })
-    const said = [await publisher.post('news'), await publisher.edit('r1', 'new'), await publisher.react('like', 'm1')]
+    const results = [
+      await publisher.post('news'),
+      await publisher.edit('r1', 'new'),
+      await publisher.react('like', 'm1'),
+    ]
     const messages = [
       /^Cannot post: no open channel has posts\. Open channels: activitypub$/,
       unknown,
       /^Cannot like "m1": this agent got no message with this id$/,
     ]
-    expect(said).toMatchObject(messages.map(each => ({ refused: true, message: expect.stringMatching(each) })))
+    expect(results).toMatchObject(messages.map(each => ({ refused: true, message: expect.stringMatching(each) })))
     expect(done).toEqual([])
     expect(refusals).toMatchObject(
       ['post', 'edit', 'like'].map((act, at) => {

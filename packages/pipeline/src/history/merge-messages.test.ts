@@ -4,7 +4,7 @@ import { mergeMessages } from './merge-messages.ts'
 
 test('mergeMessages() adds the parts and authors of all messages to the last, without raw bytes', () => {
   const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
-  const earlier = [
+  const earlierMessages = [
     { ...message(), id: 'a', parts: [text('1'), text('2')] },
     { ...message(), id: 'b', parts: [] },
   ]
@@ -14,7 +14,7 @@ test('mergeMessages() adds the parts and authors of all messages to the last, wi
       throw new Error('raw was read')
     },
   })
-  const merged = mergeMessages(earlier, last)
+  const merged = mergeMessages(earlierMessages, last)
   expect(merged.id).toBe('c')
   expect(merged.parts).toEqual([text('1'), text('2'), text('3')])
   expect(merged.merged?.map(({ id, part_count }) => [id, part_count])).toEqual([

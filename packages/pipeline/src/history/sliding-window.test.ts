@@ -45,11 +45,11 @@ describe('createSlidingWindowPolicy(), for every thread and window,', () => {
   test('keeps the order of the thread, oldest first, and adds nothing (MN-2.4)', () => {
     fc.assert(
       fc.property(anyThread, arbitraryWindow, (entries, options) => {
-        const heard = entries.flatMap(({ parts }) => parts)
+        const threadParts = entries.flatMap(({ parts }) => parts)
         const { turns } = viewOf(entries, options)
         let index = -1
         for (const part of turns.flatMap(({ parts }) => parts)) {
-          const next = heard.indexOf(part, index + 1)
+          const next = threadParts.indexOf(part, index + 1)
           expect(next).toBeGreaterThan(index)
           index = next
         }
@@ -255,16 +255,16 @@ describe('createSlidingWindowPolicy()', () => {
   })
 
   test('drops a tool call that never ended, and a turn with nothing else', () => {
-    const begun: Part = { kind: 'tool_call', id: 'c', name: 'look' }
+    const openCall: Part = { kind: 'tool_call', id: 'c', name: 'look' }
     const entries = thread([
       { role: 'user', parts: [text('one')] },
-      { role: 'assistant', parts: [begun] },
+      { role: 'assistant', parts: [openCall] },
       { role: 'user', parts: [text('two')] },
-      { role: 'assistant', parts: [begun, { ...begun, result: null }, text('done')] },
+      { role: 'assistant', parts: [openCall, { ...openCall, result: null }, text('done')] },
     ])
     const { turns } = viewOf(entries)
     expect(turns).toHaveLength(2)
-    expect(turns[1]?.parts).toEqual([{ ...begun, result: null }, text('done')])
+    expect(turns[1]?.parts).toEqual([{ ...openCall, result: null }, text('done')])
   })
 })
 
@@ -282,15 +282,15 @@ test.each(['\r', '\u2028', ' ', '\n', '@'])('text that repeats %j takes linear t
     return user + system
   }
   // The best of several tries counts, so compilation and garbage collection do not. Each doubling may take three times as long.
-  let least = { small: Number.POSITIVE_INFINITY, large: Number.POSITIVE_INFINITY }
+  let minimum = { small: Number.POSITIVE_INFINITY, large: Number.POSITIVE_INFINITY }
   for (let tries = 0; tries < 8; tries += 1) {
-    least = {
-      small: Math.min(least.small, timeOf(40_000, 8)),
-      large: Math.min(least.large, timeOf(320_000, 1)),
+    minimum = {
+      small: Math.min(minimum.small, timeOf(40_000, 8)),
+      large: Math.min(minimum.large, timeOf(320_000, 1)),
     }
   }
   // The clock advances in steps of some ms, so shorter times mean nothing.
-  expect(least.large / Math.max(least.small, 5_000)).toBeLessThan(1.5 ** 3)
+  expect(minimum.large / Math.max(minimum.small, 5_000)).toBeLessThan(1.5 ** 3)
 })
 
 test.each(['@a@b.test:', ' \t@a@b.test: ', 'x\r@a@b.test:', 'x\u2028@a@b.test:'])(

@@ -42,7 +42,7 @@ function randomBytesInOrder(): (count: number) => Uint8Array {
   return count => new Uint8Array(count).fill(++made)
 }
 
-function meanwhile(content: string): AgentChunk {
+function interimText(content: string): AgentChunk {
   return { status: 'working', parts: [{ kind: 'text', mime: 'text/markdown', content }] }
 }
 
@@ -53,7 +53,7 @@ function kindsOf(acts: readonly PlannedAction[] | undefined): readonly string[] 
 describe('an agent’s interim text', () => {
   test('leaves at once, and the answer replaces it under the same id', async () => {
     const { memory, actions, work } = openStage(async function* () {
-      yield meanwhile('looking')
+      yield interimText('looking')
       expect(memory.partialAnswers).toHaveLength(1)
       yield 'found'
     })
@@ -84,7 +84,7 @@ describe('an agent’s interim text', () => {
     const { memory, actions, work } = openStage(
       async function* () {
         for (let second = 0; second <= 6; second++) {
-          yield meanwhile(`${second} s`)
+          yield interimText(`${second} s`)
           now += 1_000
         }
         yield 'done'
@@ -103,20 +103,20 @@ describe('an agent’s interim text', () => {
 
   test('reaches only live watchers if the channel cannot withdraw it', async () => {
     const { memory, turnContext } = openBench(async function* () {
-      yield meanwhile('looking')
+      yield interimText('looking')
       yield 'found'
     })
-    const heard = vi.fn()
-    memory.store.listen('message:1', heard)
+    const onNotice = vi.fn()
+    memory.store.listen('message:1', onNotice)
     await workTurn(turn(1), turnContext, running)
     expect(memory.partialAnswers).toEqual([])
-    expect(heard).toHaveBeenCalledTimes(2)
+    expect(onNotice).toHaveBeenCalledTimes(2)
     expect(memory.commits[0]?.answer.isRevision).toBeUndefined()
   })
 
   test('ends with the message of a failing agent', async () => {
     const { memory, work } = openStage(async function* () {
-      yield meanwhile('looking')
+      yield interimText('looking')
       throw new Error('broken')
     })
     await work()
@@ -128,7 +128,7 @@ describe('an agent’s interim text', () => {
   test('ends with the message at the deadline', async () => {
     const { memory, work } = openStage(
       async function* () {
-        yield meanwhile('looking')
+        yield interimText('looking')
         await createGate().opened
       },
       { deadlineMs: 20 },
@@ -140,7 +140,7 @@ describe('an agent’s interim text', () => {
 
   test('ends with a failure if the store refuses the answer at the first try', async () => {
     const { memory, work } = openStage(async function* () {
-      yield meanwhile('looking')
+      yield interimText('looking')
       yield 'found'
     })
     vi.spyOn(memory.store, 'commit').mockRejectedValueOnce(new TypeError('not JSON'))
@@ -151,7 +151,7 @@ describe('an agent’s interim text', () => {
 
   test('ends with a failure if a dependency does not answer for too long', async () => {
     const { memory, work } = openStage(async function* () {
-      yield meanwhile('looking')
+      yield interimText('looking')
       throw new Unavailable('No answer')
     })
     await work(1, { firstAttemptAt: receivedAt - 3_600_000 })
@@ -160,7 +160,7 @@ describe('an agent’s interim text', () => {
 
   test('changes when another process takes over the turn', async () => {
     const { memory, work } = openStage(async function* () {
-      yield meanwhile('looking')
+      yield interimText('looking')
       throw new Unavailable('No answer')
     })
     await work()
@@ -266,9 +266,9 @@ describe('an agent’s action', () => {
   })
 
   test('returns a readable refusal if it is impossible, and the turn records it', async () => {
-    const heard: unknown[] = []
+    const refusals: unknown[] = []
     const { memory, work } = openStage(async (_message, context) => {
-      heard.push(
+      refusals.push(
         context.post('news', { via: 'sms' }),
         await context.edit('unknown', 'new'),
         await context.delete('unknown'),
@@ -282,9 +282,9 @@ describe('an agent’s action', () => {
       { code: 'no_recipient', message: expect.stringMatching(/^Cannot edit "unknown": this agent has no answer/) },
       { code: 'no_recipient', message: expect.stringMatching(/^Cannot delete "unknown": this agent has no answer/) },
     ]
-    expect(heard).toMatchObject([...refused.map(each => ({ refused: true, ...each })), undefined])
+    expect(refusals).toMatchObject([...refused.map(each => ({ refused: true, ...each })), undefined])
     // An agent that puts the refusal into its text shows the reason.
-    expect(`${heard[0]}`).toMatch(/^Cannot post by sms/)
+    expect(`${refusals[0]}`).toMatch(/^Cannot post by sms/)
     expect(kindsOf(memory.commits[0]?.answer.acts)).toEqual(['react'])
     const acts = ['post', 'edit', 'delete', 'post']
     expect(memory.commits[0]?.answer.attempt?.refused_acts).toMatchObject(
@@ -325,9 +325,9 @@ describe('the earlier messages of a thread', () => {
     ]
     const { addBackground, work } = background(async () => posts)
     await work()
-    const [above, quoted] = posts
+    const [plainPost, quoted] = posts
     const marked = { ...quoted, parts: [{ ...text, quoted: true }] }
-    expect(addBackground).toHaveBeenCalledExactlyOnceWith(expect.anything(), [above, marked])
+    expect(addBackground).toHaveBeenCalledExactlyOnceWith(expect.anything(), [plainPost, marked])
   })
 
   test('lose invisible characters, which the log counts', async () => {

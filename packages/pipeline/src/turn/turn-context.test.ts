@@ -9,17 +9,17 @@ import { workTurn } from './turn.ts'
 
 describe('workTurn(), for its agent,', () => {
   test('reports every streamed chunk in order, before it commits the answer', async () => {
-    const heard: string[] = []
+    const chunks: string[] = []
     const { memory, turnContext } = openBench(async function* (): AsyncGenerator<AgentChunk> {
       yield 'one, '
       yield 'two'
     })
     memory.store.listen('message:1', notice => {
       const { chunk } = notice as { chunk: { parts: { content: string }[] } }
-      heard.push(`${chunk.parts[0]?.content}${memory.commits.length}`)
+      chunks.push(`${chunk.parts[0]?.content}${memory.commits.length}`)
     })
     await workTurn(turn(1), turnContext, running)
-    expect(heard).toEqual(['one, 0', 'two0'])
+    expect(chunks).toEqual(['one, 0', 'two0'])
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: 'one, two' }])
   })
 
@@ -37,12 +37,12 @@ describe('workTurn(), for its agent,', () => {
       },
       { deadlineMs: 10 },
     )
-    const heard = vi.fn()
-    memory.store.listen('message:1', heard)
+    const onChunk = vi.fn()
+    memory.store.listen('message:1', onChunk)
     await workTurn(turn(1), turnContext, running)
     late.open()
     await ended.opened
-    expect(heard).not.toHaveBeenCalled()
+    expect(onChunk).not.toHaveBeenCalled()
   })
 
   test('commits the state with the answer', async () => {
@@ -83,10 +83,10 @@ describe('workTurn(), for its agent,', () => {
 
   test('gives the agent its history, readable parts, attachments and a log with the message’s id', async () => {
     const info = vi.fn()
-    let seen: NormalizedMessage | undefined
+    let receivedMessage: NormalizedMessage | undefined
     const { memory, turnContext } = openBench(
       async (message, { history, attachment, log, correlationId }) => {
-        seen = message
+        receivedMessage = message
         log.info({ step: 1 }, 'working')
         const { bytes } = await attachment({ kind: 'file', bytes_ref: { kind: 'inline', data_base64: 'AQ==' } })
         return JSON.stringify([correlationId, history().turns.length, history().cacheBreakpointAfter, bytes.length])
@@ -109,16 +109,16 @@ describe('workTurn(), for its agent,', () => {
     const withFile = { ...asked, content: { ...asked.content, parts: [...asked.content.parts, file] } }
     await workTurn(withFile, { ...turnContext, system: createQuietSystem({ log: { ...noLog, info } }) }, running)
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: '["c1",4,1,1]' }])
-    expect(seen?.history).toHaveLength(4)
-    expect(seen?.parts).toEqual([{ kind: 'link', url: 'https://agents.test/signed' }])
+    expect(receivedMessage?.history).toHaveLength(4)
+    expect(receivedMessage?.parts).toEqual([{ kind: 'link', url: 'https://agents.test/signed' }])
     expect(info).toHaveBeenCalledWith({ correlation_id: 'c1', agent: 'echo', step: 1 }, 'working')
   })
 
   test('marks files at URLs that peers chose, in the message and the history', async () => {
-    let seen: NormalizedMessage | undefined
+    let receivedMessage: NormalizedMessage | undefined
     const { memory, turnContext } = openBench(
       async message => {
-        seen = message
+        receivedMessage = message
         return 'ok'
       },
       { presentParts: parts => [...parts] },
@@ -137,8 +137,8 @@ describe('workTurn(), for its agent,', () => {
     const asked = turn(1)
     await workTurn({ ...asked, content: { ...asked.content, parts: [file, stored] } }, turnContext, running)
     const foreign = { ...file, bytes_ref: { ...file.bytes_ref, foreign: true } }
-    expect(seen?.parts).toEqual([foreign, stored])
-    expect(seen?.history?.map(({ parts }) => parts)).toEqual([[foreign], [file]])
+    expect(receivedMessage?.parts).toEqual([foreign, stored])
+    expect(receivedMessage?.history?.map(({ parts }) => parts)).toEqual([[foreign], [file]])
   })
 
   test('reads the raw message only if the agent does', async () => {

@@ -39,8 +39,8 @@ describe('the usage of a turn', () => {
   })
 
   test('includes interim text', async () => {
-    const meanwhile: AgentChunk = { status: 'working', parts: [{ kind: 'text', mime: 'text/plain', content: '…' }] }
-    const answer = await answerTo(() => stream({ ...meanwhile, usage: [spent] }, { usage: [spent] }, 'hi'))
+    const interimText: AgentChunk = { status: 'working', parts: [{ kind: 'text', mime: 'text/plain', content: '…' }] }
+    const answer = await answerTo(() => stream({ ...interimText, usage: [spent] }, { usage: [spent] }, 'hi'))
     expect(answer?.response).toMatchObject({ status: 'completed', usage: [twice] })
   })
 

@@ -110,10 +110,10 @@ describe('workTurn()', () => {
     ['interrupted', 'interrupted by a newer message'],
     ['edited', 'its author has changed the message'],
   ] as const)('aborts the agent if the turn is %s', async (kind, error) => {
-    const begun = createGate()
+    const handleStart = createGate()
     let reason: unknown
     const { memory, turnContext } = openBench((_message, { signal }) => {
-      begun.open()
+      handleStart.open()
       return new Promise((_, reject) =>
         signal.addEventListener('abort', () => {
           reason = signal.reason
@@ -122,7 +122,7 @@ describe('workTurn()', () => {
       )
     })
     const worked = workTurn(turn(1), turnContext, running)
-    await begun.opened
+    await handleStart.opened
     memory.store.notify('message:2', { kind })
     memory.store.notify('message:1', { kind })
     await worked
@@ -131,20 +131,20 @@ describe('workTurn()', () => {
   })
 
   test('logs a canceled turn in one line of information', async () => {
-    const begun = createGate()
+    const handleStart = createGate()
     const log = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() }
     const handle: Agent['handle'] = async (_message, { signal }) => {
-      begun.open()
+      handleStart.open()
       return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('fetch failed'))))
     }
     const { memory, turnContext } = openBench(handle, { system: createQuietSystem({ log }) })
     vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('its work is over'))
     const worked = workTurn(turn(1), turnContext, running)
-    await begun.opened
+    await handleStart.opened
     memory.store.notify('message:1', { kind: 'canceled' })
     await worked
-    const told = { correlation_id: 'c1', message: 1, agent: 'echo', reason: 'canceled' }
-    expect(log.info.mock.calls).toEqual([[told, 'turn broken off']])
+    const logFields = { correlation_id: 'c1', message: 1, agent: 'echo', reason: 'canceled' }
+    expect(log.info.mock.calls).toEqual([[logFields, 'turn broken off']])
     expect([log.warn, log.error, log.debug].flatMap(({ mock }) => mock.calls)).toEqual([])
   })
 

@@ -10,21 +10,21 @@ type Semaphores = Map<number, ReturnType<typeof createGate>>
 /** Opens a pool over `work`, in which every piece runs until its gate opens. */
 function openPool(work: number[], options: Partial<WorkPoolOptions<number>> = {}) {
   const semaphores: Semaphores = new Map(work.map(piece => [piece, createGate()]))
-  const begun: number[] = []
+  const startedJobs: number[] = []
   const lease = vi.fn(async (limit: number) => work.splice(0, limit))
   const pool = createWorkPool<number>({
     slots: 2,
     groupOf: () => undefined,
     lease,
     async run(piece) {
-      begun.push(piece)
+      startedJobs.push(piece)
       await semaphores.get(piece)?.opened
     },
     isClosed: () => false,
     onError() {},
     ...options,
   })
-  return { pool, begun, lease, finish: (piece: number) => semaphores.get(piece)?.open() }
+  return { pool, begun: startedJobs, lease, finish: (piece: number) => semaphores.get(piece)?.open() }
 }
 
 const leasedNothing = { leased: 0, readyCount: 0, heldByOthers: new Map() }

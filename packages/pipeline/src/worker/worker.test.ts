@@ -55,12 +55,12 @@ function openShop({
 
 /** Creates an agent that begins and then waits for its signal. */
 function createWaitingAgent() {
-  const begun = createGate()
+  const workStart = createGate()
   const handle: Agent['handle'] = (_message, { signal }) => {
-    begun.open()
+    workStart.open()
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
   }
-  return { handle, begun: begun.opened }
+  return { handle, begun: workStart.opened }
 }
 
 /** Waits for this many microtasks, as a caller with nested functions may. */
@@ -247,16 +247,16 @@ describe('startWorker().stop()', () => {
   })
 
   test('lets running work finish within the grace period', async () => {
-    const begun = createGate()
+    const workStart = createGate()
     const finish = createGate()
     const handle = async () => {
-      begun.open()
+      workStart.open()
       await finish.opened
       return 'done'
     }
     const { memory, worker } = openShop({ handle })
     memory.addTurns(turn(1))
-    await begun.opened
+    await workStart.opened
     const stopped = worker.stop(60_000)
     finish.open()
     await stopped
@@ -275,30 +275,30 @@ describe('startWorker().stop()', () => {
   })
 
   test('returns even the turn of an agent that ignores its abort signal', async () => {
-    const begun = createGate()
+    const workStart = createGate()
     const { memory, worker } = openShop({
       handle: () => {
-        begun.open()
+        workStart.open()
         return new Promise(() => {})
       },
     })
     memory.addTurns(turn(1))
-    await begun.opened
+    await workStart.opened
     await worker.stop(5)
     expect(memory.releases).toHaveLength(1)
   })
 
   test('waits for a running delivery and settles it', async () => {
-    const begun = createGate()
+    const workStart = createGate()
     const finish = createGate()
     const transmit = async () => {
-      begun.open()
+      workStart.open()
       await finish.opened
       return {}
     }
     const { memory, worker } = openShop({ transmit })
     memory.addDeliveries(delivery('d1'))
-    await begun.opened
+    await workStart.opened
     const stopped = worker.stop(60_000)
     finish.open()
     await stopped

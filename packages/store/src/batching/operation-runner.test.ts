@@ -81,12 +81,12 @@ test('asynchronous operations start at once, share round trips, and end independ
     await undefined
     throw new Error('it cannot')
   }
-  const begun = [async () => 'done', async () => ask('a'), async () => ask('b'), failing].map(operation =>
+  const operations = [async () => 'done', async () => ask('a'), async () => ask('b'), failing].map(operation =>
     runner.start(operation, exchange.context),
   )
-  expect(begun.map(({ end }) => end() !== undefined)).toEqual([true, false, false, false])
-  await runner.runEach(begun, exchange.sendPending)
-  expect(await Promise.allSettled(begun.map(({ end }) => end()))).toMatchObject([
+  expect(operations.map(({ end }) => end() !== undefined)).toEqual([true, false, false, false])
+  await runner.runEach(operations, exchange.sendPending)
+  expect(await Promise.allSettled(operations.map(({ end }) => end()))).toMatchObject([
     { value: 'done' },
     { value: 'a!' },
     { value: 'b!' },
@@ -101,10 +101,10 @@ test('an operation without an answer stays open, and hasActed() tells whether it
     runner.act(() => 'a write')
     return ask('b')
   }
-  const begun = [async () => ask('a'), writing].map(operation => runner.start(operation, exchange.context))
+  const operations = [async () => ask('a'), writing].map(operation => runner.start(operation, exchange.context))
   const answer = () => Promise.reject(new Error('the server is not there'))
-  await expect(runner.runEach(begun, answer)).rejects.toThrow('the server is not there')
-  expect(begun.map(({ end, hasActed }) => [end(), hasActed()])).toEqual([
+  await expect(runner.runEach(operations, answer)).rejects.toThrow('the server is not there')
+  expect(operations.map(({ end, hasActed }) => [end(), hasActed()])).toEqual([
     [undefined, false],
     [undefined, true],
   ])
@@ -151,7 +151,7 @@ test('run() throws if a rerun of an operation takes different steps', async () =
 
 test('operations that wait for each other throw an error', async () => {
   const { runner, exchange } = openServer()
-  const cross = (own: string, other: string) => ({ names: [own], operation: () => runner.reserve(other) })
+  const cross = (ownName: string, other: string) => ({ names: [ownName], operation: () => runner.reserve(other) })
   await expect(runner.run([cross('a', 'b'), cross('b', 'a')], exchange)).rejects.toThrow('wait for each other')
 })
 

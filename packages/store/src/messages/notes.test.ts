@@ -5,7 +5,7 @@ import { openSqliteStore } from '../index.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const task = { owner: 'ann', id: 'run-1' }
-const heard: TurnNote = {
+const note: TurnNote = {
   name: 'heard',
   at: '2026-03-13T10:00:01.000Z',
   body: {
@@ -56,8 +56,8 @@ const asked = ['user', undefined]
 test('keepStreamed() stores the text of a canceled turn once, and no agent reads it (C-18)', async () => {
   const { store, turn, read } = await openTurn()
   await store.cancelTask(task)
-  await store.keepStreamed(turn, heard)
-  await store.keepStreamed(turn, heard)
+  await store.keepStreamed(turn, note)
+  await store.keepStreamed(turn, note)
   expect(await read()).toEqual([asked, ['assistant', true]])
   const past = { thread: turn.thread, before: Number.MAX_SAFE_INTEGER }
   expect(await store.readNotes({ ...past, limit: 10 })).toEqual([])
@@ -67,15 +67,15 @@ test('keepStreamed() stores the text of a canceled turn once, and no agent reads
 
 test('keepStreamed() stores nothing for a turn that continues, has an answer, or has another worker', async () => {
   const { store, turn, read } = await openTurn()
-  await store.keepStreamed(turn, heard)
+  await store.keepStreamed(turn, note)
   expect(await read()).toEqual([asked])
   await store.commit(turn, { deliveries: [] })
-  await store.keepStreamed(turn, heard)
+  await store.keepStreamed(turn, note)
   expect(await read()).toEqual([asked])
   await store.close()
   const other = await openTurn()
   await other.store.cancelTask(task)
-  await other.store.keepStreamed({ ...other.turn, token: other.turn.token + 1 }, heard)
+  await other.store.keepStreamed({ ...other.turn, token: other.turn.token + 1 }, note)
   expect(await other.read()).toEqual([asked])
   await other.store.close()
 })

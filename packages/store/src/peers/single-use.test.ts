@@ -11,19 +11,19 @@ function countKeys(file: string): unknown {
 
 test('consumeOnce() refuses a used key until it expires, and then accepts it again', async () => {
   const { store, now, advance } = await openStoreUnderTest()
-  const until = now() + 1_000
-  expect(await store.consumeOnce('key', until)).toBe(true)
+  const expiresAt = now() + 1_000
+  expect(await store.consumeOnce('key', expiresAt)).toBe(true)
   advance(1_000)
-  expect(await store.consumeOnce('key', until + 1_000)).toBe(false)
+  expect(await store.consumeOnce('key', expiresAt + 1_000)).toBe(false)
   advance(1)
-  expect(await store.consumeOnce('key', until + 1_000)).toBe(true)
+  expect(await store.consumeOnce('key', expiresAt + 1_000)).toBe(true)
   await store.close()
 })
 
 test('each new key removes two expired ones, and no valid one', async () => {
   const { store, file, now, advance } = await openStoreUnderTest()
-  const take = async (name: string, count: number, until: number) => {
-    for (let at = 0; at < count; at += 1) await store.consumeOnce(`${name} ${at}`, until)
+  const take = async (name: string, count: number, expiresAt: number) => {
+    for (let at = 0; at < count; at += 1) await store.consumeOnce(`${name} ${at}`, expiresAt)
   }
   await take('old', 20, now() + 1_000)
   advance(1_000)

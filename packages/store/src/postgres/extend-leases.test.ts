@@ -22,11 +22,11 @@ test.each([0, 200_000])(
     await sound.leaseDeliveries({ ...request, rank: 'answer' })
     await sound.leaseBroadcasts(request)
     await sound.renew({} as never, 60_000)
-    const given = [
+    const cases = [
       ...lease.mock.calls.map(([{ leaseMs }]) => leaseMs),
       ...renew.mock.calls.map(([, leaseMs]) => leaseMs),
     ]
-    expect(given).toEqual(Array(4).fill(60_000 + behind))
+    expect(cases).toEqual(Array(4).fill(60_000 + behind))
   },
 )
 

@@ -7,11 +7,11 @@ import { createNotifyCodec } from './notify.ts'
 const notice = (length: number) => ({ topic: 'message:1', payload: { kind: 'part', chunk: 'ä\0🦆'.repeat(length) } })
 
 test('a gateway reads notifications of another gateway from payloads that PostgreSQL accepts', () => {
-  const [here, there] = [createNotifyCodec('a'), createNotifyCodec('b')]
+  const [codecA, codecB] = [createNotifyCodec('a'), createNotifyCodec('b')]
   const told = notice(5_000)
-  const payloads = here.write([told, { topic: 'work', payload: undefined }])
+  const payloads = codecA.write([told, { topic: 'work', payload: undefined }])
   expect(Math.max(...payloads.map(payload => Buffer.byteLength(payload)))).toBeLessThan(8_000)
-  const heard = payloads.flatMap(payload => there.read(payload))
+  const heard = payloads.flatMap(payload => codecB.read(payload))
   expect(heard).toEqual([told, { topic: 'work', payload: null }])
 })
 

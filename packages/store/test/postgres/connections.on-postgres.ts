@@ -22,11 +22,11 @@ async function openProxy(url: string) {
   let isSilent = false
   const sockets: Socket[] = []
   // A silent proxy does not even close its half of a connection.
-  const server = createServer({ allowHalfOpen: true }, near => {
-    const far = connect({ port: Number(target.port), host: target.hostname, allowHalfOpen: true })
+  const server = createServer({ allowHalfOpen: true }, clientSocket => {
+    const serverSocket = connect({ port: Number(target.port), host: target.hostname, allowHalfOpen: true })
     for (const [from, to] of [
-      [near, far],
-      [far, near],
+      [clientSocket, serverSocket],
+      [serverSocket, clientSocket],
     ] as const) {
       sockets.push(from)
       from.on('data', bytes => void (isSilent || to.write(bytes)))
@@ -44,12 +44,12 @@ async function openProxy(url: string) {
     cut()
     server.close()
   })
-  const near = new URL(url)
-  near.port = String((server.address() as { readonly port: number }).port)
+  const clientSocket = new URL(url)
+  clientSocket.port = String((server.address() as { readonly port: number }).port)
   const beSilent = () => {
     isSilent = true
   }
-  return { url: near.href, cut, beSilent }
+  return { url: clientSocket.href, cut, beSilent }
 }
 
 const open = (url: string) =>

@@ -100,8 +100,8 @@ test('a sender who claims a name without proof does not use up the limit of its 
 
 test('unproven senders have a smaller limit, which made-up names or addresses of one network do not raise', () => {
   const { countMany, count } = openRule({ per_identity: 9, per_unverified: 3 })
-  const made = countMany(6, at => ({ address: `@m${at}@m${at}.test`, verified: false, from: `2001:db8::${at}` }))
-  expect(made).toEqual(['taken', 'taken', 'taken', fromSender(20), fromSender(20), fromSender(20)])
+  const outcomes = countMany(6, at => ({ address: `@m${at}@m${at}.test`, verified: false, from: `2001:db8::${at}` }))
+  expect(outcomes).toEqual(['taken', 'taken', 'taken', fromSender(20), fromSender(20), fromSender(20)])
   expect(count({ address: '@other@other.test', verified: false, from: '2001:db8:1::1' })).toBe('taken')
   expect(countMany(9, () => ({ address: '@alice@good.test', from: '2001:db8::1' }))).toEqual(Array(9).fill('taken'))
 })
@@ -132,8 +132,8 @@ test('a flood of made-up names neither locks out proven senders nor uses unbound
     from: `198.51.${at % 200}.${(at >> 3) % 200}`,
   })
   const before = process.memoryUsage().heapUsed
-  const told = countMany(100_000, flood)
-  expect(told.filter(answer => answer === 'taken')).toHaveLength(1_500)
+  const outcomes = countMany(100_000, flood)
+  expect(outcomes.filter(answer => answer === 'taken')).toHaveLength(1_500)
   // The limits keep at most three tables of ten thousand keys.
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(100 * 1024 * 1024)
   expect(countMany(120, () => ({ address: '@alice@good.test' }))).toEqual(Array(120).fill('taken'))

@@ -6,7 +6,7 @@ import type { AgentContext } from '@postern/pipeline'
 /** Drops the leading `@`, because in public the name would otherwise call that agent. */
 const nameOf = (address: string) => address.replace(/^@/, '')
 
-const where = ({
+const describeHop = ({
   recipient,
   sender,
   received_via: via,
@@ -19,18 +19,18 @@ const where = ({
  * agent, and reports the outcome.
  */
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
-  const here = where(message)
+  const ownHop = describeHop(message)
   const [, errand, address = '', text = ''] = /(call|mail):(@\S+) *(.*)/.exec(plainTextOf(message.parts)) ?? []
   if (errand === 'mail') {
     context.post(text || 'Nothing more to do.', { via: 'email', mentions: [address], subject: 'An errand' })
-    return `${here}, wrote to ${nameOf(address)}`
+    return `${ownHop}, wrote to ${nameOf(address)}`
   }
   const isFinal = message.recipient_capabilities.agent_chain?.is_final === true
-  if (errand !== 'call' && !isFinal) return here
+  if (errand !== 'call' && !isFinal) return ownHop
   try {
     const { parts } = await context.call(address || message.sender.address, text || 'end')
-    return `${here}\n${plainTextOf(parts)}`
+    return `${ownHop}\n${plainTextOf(parts)}`
   } catch (error) {
-    return `${here}, ${(error as { code?: string }).code}: ${(error as Error).message}`
+    return `${ownHop}, ${(error as { code?: string }).code}: ${(error as Error).message}`
   }
 }

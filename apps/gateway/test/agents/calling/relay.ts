@@ -9,13 +9,13 @@ export async function handle(message: NormalizedMessage, context: AgentContext):
     .join(' ')
     .split(' ')
     .filter(Boolean)
-  const here = `${recipient} heard ${sender.address} by ${sender.auth_method} at hop ${recipient_capabilities.agent_chain?.hop ?? 0}`
-  if (!next || next === 'end') return here
+  const receiptText = `${recipient} heard ${sender.address} by ${sender.auth_method} at hop ${recipient_capabilities.agent_chain?.hop ?? 0}`
+  if (!next || next === 'end') return receiptText
   try {
     const answer = await context.call(next, rest.join(' ') || 'end')
     const text = answer.parts.map(part => (part.kind === 'text' ? part.content : part.kind)).join('')
-    return `${here}\n${answer.source.signedBy ? 'signed' : 'unsigned'} ${text}`
+    return `${receiptText}\n${answer.source.signedBy ? 'signed' : 'unsigned'} ${text}`
   } catch (error) {
-    return `${here}\n${(error as Error).name}: ${(error as Error).message}`
+    return `${receiptText}\n${(error as Error).name}: ${(error as Error).message}`
   }
 }

@@ -11,12 +11,12 @@ export function start(givenPublisher: AgentPublisher): void {
 
 /** Performs `tell <thread> <text>` in another conversation, or `mail <address> <text>`. Reports the conversation on any other text. */
 export async function handle({ parts, thread_id, history = [] }: NormalizedMessage): Promise<string> {
-  const [, act, where = '', words = ''] = /(tell|mail) (\S+) ([^\n]+)/.exec(plainTextOf(parts)) ?? []
+  const [, act, target = '', words = ''] = /(tell|mail) (\S+) ([^\n]+)/.exec(plainTextOf(parts)) ?? []
   if (act === undefined || !publisher) return `thread=${thread_id} past=${history.length} ${lastWords(history)}`
   const result =
     act === 'tell'
-      ? await publisher.reply(where, words)
-      : await publisher.post(words, { via: 'email', mentions: [where], subject: 'News' })
+      ? await publisher.reply(target, words)
+      : await publisher.post(words, { via: 'email', mentions: [target], subject: 'News' })
   return `given=${typeof result === 'string' ? result : `${result.code} ${result.key} ${result.message}`}`
 }
 

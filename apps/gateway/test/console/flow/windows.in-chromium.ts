@@ -38,7 +38,7 @@ async function keep(...texts: readonly string[]): Promise<void> {
   await Promise.all(admitting)
 }
 
-const fill = (many: number) => keep(...Array.from({ length: many }, (_, index) => `filler ${index}`))
+const fill = (count: number) => keep(...Array.from({ length: count }, (_, index) => `filler ${index}`))
 
 test('a search finds text of an early message beyond pages without a match', async () => {
   await keep('the heron was here')

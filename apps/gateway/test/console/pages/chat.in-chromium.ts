@@ -18,10 +18,10 @@ let browser: Browser
 let pages: ServedPages
 beforeAll(async () => {
   browser = await openChromium()
-  const own = 'http://127.0.0.1:8787'
+  const pageOrigin = 'http://127.0.0.1:8787'
   // The default agent of this gateway is a swarm.
   pages = await servePages(example, page =>
-    page.replace('/api/v1/agent"', '/api/v1/agents/echo"').replaceAll(own, operator.swarm.gateway.url()),
+    page.replace('/api/v1/agent"', '/api/v1/agents/echo"').replaceAll(pageOrigin, operator.swarm.gateway.url()),
   )
   operator = await openOperatorGateway({
     origins: [pages.origin],

@@ -179,10 +179,10 @@ function findWide(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement
     const boxes = [...document.querySelectorAll('.vp-doc > div > *')]
-    const over = boxes.filter(box => box.getBoundingClientRect().right > clientWidth + 1)
+    const wideBoxes = boxes.filter(box => box.getBoundingClientRect().right > clientWidth + 1)
     return [
       ...(scrollWidth > clientWidth ? [`the page is ${scrollWidth} px wide`] : []),
-      ...over.map(box => `${box.tagName} ends at ${Math.round(box.getBoundingClientRect().right)} px`),
+      ...wideBoxes.map(box => `${box.tagName} ends at ${Math.round(box.getBoundingClientRect().right)} px`),
     ]
   })
 }

@@ -43,7 +43,7 @@ export const discoveryCases: Cases = {
   }),
 }
 
-const without = (name: string) => (headers: object) => {
+const removeHeader = (name: string) => (headers: object) => {
   const remainingHeaders = Object.entries(headers).filter(([field]) => field !== name)
   return Object.fromEntries(remainingHeaders)
 }
@@ -51,14 +51,14 @@ const without = (name: string) => (headers: object) => {
 export const channelCases: Cases = {
   'channels.inbox': {
     fails: {
-      examine: () => askPublic('channels.inbox', { changeHeaders: without('digest') }),
+      examine: () => askPublic('channels.inbox', { changeHeaders: removeHeader('digest') }),
       says: 'the gateway refuses its own test call: it answers 401',
     },
     holds: { examine: () => askPublic('channels.inbox'), says: 'refused the same call with a forged proof' },
   },
   'channels.calls': {
     fails: {
-      examine: () => askPublic('channels.calls', { changeHeaders: without('authorization') }),
+      examine: () => askPublic('channels.calls', { changeHeaders: removeHeader('authorization') }),
       says: 'it does not let us in (401)',
     },
     holds: { examine: () => askPublic('channels.calls'), says: 'refused the same call with a forged proof' },

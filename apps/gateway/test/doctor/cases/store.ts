@@ -64,11 +64,11 @@ const examineServer = async (id: string, url?: string, now = Date.now) =>
 async function examineSlowLine() {
   const { url, port } = await findServer()
   const slow = await serve(
-    createTcpServer(near => {
-      const far = connect(port, '127.0.0.1')
+    createTcpServer(clientSocket => {
+      const serverSocket = connect(port, '127.0.0.1')
       for (const [from, to] of [
-        [near, far],
-        [far, near],
+        [clientSocket, serverSocket],
+        [serverSocket, clientSocket],
       ] as const) {
         from.on('data', chunk => void delay(30).then(() => to.writable && to.write(chunk)))
         from.on('close', () => to.destroy())

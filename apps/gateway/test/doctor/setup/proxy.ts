@@ -22,7 +22,7 @@ export interface ProxyHabits {
 export interface TestProxy {
   readonly port: number
   /** Sets the address that it passes requests on to. */
-  aim(url: string): void
+  setTarget(url: string): void
   /** Sets its habits for all later requests. */
   behave(habits: ProxyHabits): void
   close(): Promise<void>
@@ -43,7 +43,7 @@ export async function openProxy(): Promise<TestProxy> {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {
     port: (server.address() as AddressInfo).port,
-    aim(url) {
+    setTarget(url) {
       target = url
     },
     behave(newHabits) {

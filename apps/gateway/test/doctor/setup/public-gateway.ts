@@ -27,7 +27,7 @@ async function open(): Promise<PublicGateway> {
     network: { dns, loopback: { ...loopback, 'agents.test': proxy.port } },
     web: { enabled: true, origins: [pageOrigin] },
   }))
-  proxy.aim(test.url())
+  proxy.setTarget(test.url())
   return { test, proxy }
 }
 

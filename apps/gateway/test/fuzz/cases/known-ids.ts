@@ -4,7 +4,7 @@ interface KnownIds {
   learn(text: string): void
 }
 
-const most = 200
+const maxIds = 200
 const pattern = /"(?:id|\w*[iI]d|\w+_id|path|name|cursor|next|url|token)":"([^"\\]{1,200})"/g
 
 export function createKnownIds(): KnownIds {
@@ -15,7 +15,7 @@ export function createKnownIds(): KnownIds {
     learn(text) {
       for (const [, id] of text.matchAll(pattern)) {
         if (!id || list.includes(id)) continue
-        list[index % most] = id
+        list[index % maxIds] = id
         index += 1
       }
     },

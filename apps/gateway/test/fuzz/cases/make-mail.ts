@@ -43,11 +43,11 @@ export function makeMailCase({ greeting }: MailEndpoint, random: Random, mails: 
     'DATA',
     '',
   ]
-  const bytes = Buffer.concat([Buffer.from(lines.join('\r\n')), stuff(body), Buffer.from('\r\n.\r\nQUIT\r\n')])
+  const bytes = Buffer.concat([Buffer.from(lines.join('\r\n')), escapeDots(body), Buffer.from('\r\n.\r\nQUIT\r\n')])
   return { kind: 'mail', endpoint: 'SMTP', body: random.chance(0.15) ? mutateBytes(bytes, random) : bytes }
 }
 
 /** Doubles a dot at the beginning of a line (RFC 5321 §4.5.2). */
-function stuff(mail: Buffer): Buffer {
+function escapeDots(mail: Buffer): Buffer {
   return Buffer.from(mail.toString('latin1').replace(/^\./gm, '..'), 'latin1')
 }

@@ -1,7 +1,7 @@
 /** Provides repeatable random choices: the same seed gives the same run. */
 export interface Random {
   /** Returns an integer from 0 to `below` - 1. */
-  int(below: number): number
+  int(limit: number): number
   /** Returns true with this probability, 0 to 1. */
   chance(share: number): boolean
   pick<Item>(items: readonly Item[]): Item
@@ -16,7 +16,7 @@ export function createRandom(seed: number, index = 0): Random {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
-  const int = (below: number) => Math.floor(next() * below)
+  const int = (limit: number) => Math.floor(next() * limit)
   return {
     int,
     chance: share => next() < share,

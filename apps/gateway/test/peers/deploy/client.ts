@@ -34,10 +34,13 @@ export async function ask({
 }: ProxyRequest): Promise<ProxyAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const connection = { host: '127.0.0.1', agent: false as const, ...(from && { localAddress: from }) }
-  const what = { method, path, headers: { host: ourHost, ...headers } }
+  const requestOptions = { method, path, headers: { host: ourHost, ...headers } }
   const outgoing = isInside
-    ? requestPlain({ ...connection, ...what, port: ports.gateway }, resolve)
-    : requestTls({ ...connection, ...what, port: 443, servername: ourHost, rejectUnauthorized: false }, resolve)
+    ? requestPlain({ ...connection, ...requestOptions, port: ports.gateway }, resolve)
+    : requestTls(
+        { ...connection, ...requestOptions, port: 443, servername: ourHost, rejectUnauthorized: false },
+        resolve,
+      )
   outgoing.on('error', reject).end(body)
   const answer = await promise
   let text = ''

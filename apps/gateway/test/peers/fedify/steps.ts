@@ -106,8 +106,8 @@ async function joinLate(stage: FedifyExam): Promise<void> {
   await findAnswerBelow(stage, note)
   const { message } = await findRecord(stage, note.id)
   match(JSON.stringify(message.history), /which bread is the best\?/)
-  const lookup = fedify.fetches.find(({ path }) => path === id.pathname)
-  deepStrictEqual(lookup?.signer, `${ourOrigin}/actor`)
+  const idFetch = fedify.fetches.find(({ path }) => path === id.pathname)
+  deepStrictEqual(idFetch?.signer, `${ourOrigin}/actor`)
 }
 
 async function editAndDelete(stage: FedifyExam): Promise<void> {

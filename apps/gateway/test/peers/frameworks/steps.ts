@@ -41,49 +41,57 @@ export function listOpenFrameworkSteps(names: readonly FrameworkName[]): readonl
 }
 
 async function goOn(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
-  const { card, heard } = await sayAll(stage, caller, { agent: 'teller', texts: ['hello', 'and again'] })
+  const { card, receivedCalls } = await sayAll(stage, caller, { agent: 'teller', texts: ['hello', 'and again'] })
   // A streaming CrewAI reads the context from the history of a task, which a streamed answer does not have.
   const before = caller.name === 'CrewAI' && caller.streams ? '' : 'user assistant'
   deepStrictEqual(card, 'Teller')
-  deepStrictEqual(heard, [answeredReply('Before: ; now: hello'), answeredReply(`Before: ${before}; now: and again`)])
+  deepStrictEqual(receivedCalls, [
+    answeredReply('Before: ; now: hello'),
+    answeredReply(`Before: ${before}; now: and again`),
+  ])
 }
 
 async function answerQuestion(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
-  const { card, heard } = await sayAll(stage, caller, { agent: 'travel', texts: ['A ticket, please', 'Rome'] })
+  const { card, receivedCalls } = await sayAll(stage, caller, {
+    agent: 'travel',
+    texts: ['A ticket, please', 'Rome'],
+  })
   // A polling CrewAI puts the last message of the history before the text of the artifacts.
   const repeated = caller.name === 'CrewAI' && !caller.streams ? 'Where to? ' : ''
   deepStrictEqual(card, 'Reisebüro 旅')
-  deepStrictEqual(heard, [
+  deepStrictEqual(receivedCalls, [
     { state: 'asked', text: 'Where to?', files: [] },
     answeredReply(`${repeated}A ticket\u2028to\u0085Rome`),
   ])
 }
 
 async function hearFailure(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
-  const { heard } = await sayAll(stage, caller, { agent: 'teller', texts: ['fail'] })
+  const { receivedCalls } = await sayAll(stage, caller, { agent: 'teller', texts: ['fail'] })
   deepStrictEqual(
-    heard.map(({ state }) => state),
+    receivedCalls.map(({ state }) => state),
     ['failed'],
   )
   // Without a stream, the Agent Framework shows the artifacts or the history of a failed task, but no status message.
   const isSilent = caller.name === 'Agent Framework' && !caller.streams
-  match(heard[0]?.text ?? '', isSilent ? /^$/ : /^Sorry, this could not be answered\. Reference: \w+$/)
+  match(receivedCalls[0]?.text ?? '', isSilent ? /^$/ : /^Sorry, this could not be answered\. Reference: \w+$/)
 }
 
 async function hearCutCharacter(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
-  const { heard } = await sayAll(stage, caller, { agent: 'teller', texts: ['cut'] })
-  deepStrictEqual(heard, [answeredReply('A balloon 🎈 rises.')])
+  const { receivedCalls } = await sayAll(stage, caller, { agent: 'teller', texts: ['cut'] })
+  deepStrictEqual(receivedCalls, [answeredReply('A balloon 🎈 rises.')])
 }
 
 async function sendFile(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
   const file = { name: 'note.txt', mime: 'text/plain', data: 'aGk=' }
-  const { heard } = await sayAll(stage, caller, { agent: 'teller', texts: ['look'], file })
-  deepStrictEqual(heard, [answeredReply('Before: ; now: look; a file text/plain')])
+  const { receivedCalls } = await sayAll(stage, caller, { agent: 'teller', texts: ['look'], file })
+  deepStrictEqual(receivedCalls, [answeredReply('Before: ; now: look; a file text/plain')])
 }
 
 async function hearFile(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
-  const { heard } = await sayAll(stage, caller, { agent: 'teller', texts: ['file'] })
-  deepStrictEqual(heard, [answeredReply('Here it is.', frameworks[caller.name].showsFiles ? ['text/plain'] : [])])
+  const { receivedCalls } = await sayAll(stage, caller, { agent: 'teller', texts: ['file'] })
+  deepStrictEqual(receivedCalls, [
+    answeredReply('Here it is.', frameworks[caller.name].showsFiles ? ['text/plain'] : []),
+  ])
 }
 
 async function checkCallers({ gateway }: FrameworkStage): Promise<void> {
@@ -99,24 +107,24 @@ async function checkCallers({ gateway }: FrameworkStage): Promise<void> {
 
 async function hearRefusal(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
   const plan = { agent: 'teller', texts: ['hello'], credential: 'wrong' } as const
-  const { heard } = await sayAll(stage, caller, plan)
+  const { receivedCalls } = await sayAll(stage, caller, plan)
   deepStrictEqual(
-    heard.filter(({ state }) => !['failed', 'error'].includes(state)),
+    receivedCalls.filter(({ state }) => !['failed', 'error'].includes(state)),
     [],
   )
-  match(heard[0]?.text ?? '', /401/)
+  match(receivedCalls[0]?.text ?? '', /401/)
 }
 
 async function callAsNobody(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
   const plan = { agent: 'teller', texts: ['hello'], credential: 'none' } as const
-  const { heard } = await sayAll(stage, caller, plan)
-  deepStrictEqual(heard, [answeredReply('Before: ; now: hello')])
+  const { receivedCalls } = await sayAll(stage, caller, plan)
+  deepStrictEqual(receivedCalls, [answeredReply('Before: ; now: hello')])
 }
 
 async function callWithKey(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
   const plan = { agent: 'teller', texts: ['hello'], credential: 'key' } as const
-  const { heard } = await sayAll(stage, caller, plan)
-  deepStrictEqual(heard, [answeredReply('Before: ; now: hello')])
+  const { receivedCalls } = await sayAll(stage, caller, plan)
+  deepStrictEqual(receivedCalls, [answeredReply('Before: ; now: hello')])
   const [latest] = (await stage.gateway.messages()).map(({ message }) => message.sender)
   match(latest?.address ?? '', /^@frameworks\S*@agents\.test$/)
 }

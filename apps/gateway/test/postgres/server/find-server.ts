@@ -20,8 +20,8 @@ async function unpackServer(directory: string): Promise<string> {
   const apt = await openPackageLists(directory)
   const archives = join(directory, 'archives')
   await runCommand('mkdir', ['-p', join(archives, 'partial')])
-  const own = ['-o', 'APT::Sandbox::User=root', '-o', `Dir::Cache::archives=${archives}`]
-  await apt([...own, 'install', '-y', '--no-install-recommends', '--download-only', 'postgresql'])
+  const aptOptions = ['-o', 'APT::Sandbox::User=root', '-o', `Dir::Cache::archives=${archives}`]
+  await apt([...aptOptions, 'install', '-y', '--no-install-recommends', '--download-only', 'postgresql'])
   const tree = join(directory, 'tree')
   for (const name of readdirSync(archives).filter(fileName => fileName.endsWith('.deb'))) {
     await runCommand('dpkg-deb', ['-x', join(archives, name), tree])

@@ -57,8 +57,8 @@ describe('a question with a boolean `approved`', () => {
   ])('is open until %s within the limits of a requirement', async (expiresAt, seconds) => {
     const { ask } = await openAgui([waiting({ id: 'i1', responseSchema: consent, expiresAt })])
     // The clock of the requirements stands still in these tests.
-    const until = new Date(Date.UTC(2026, 0, 1) + seconds * 1_000).toISOString()
-    expect(policyOf((await ask()).answer)?.expires_at).toBe(until)
+    const expectedExpiry = new Date(Date.UTC(2026, 0, 1) + seconds * 1_000).toISOString()
+    expect(policyOf((await ask()).answer)?.expires_at).toBe(expectedExpiry)
   })
 })
 

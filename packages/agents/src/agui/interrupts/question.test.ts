@@ -83,6 +83,6 @@ test.each<[QuestionSource]>([
 
 test('the question text has at most 8,000 characters', () => {
   expect(formatQuestion({ message: 'x'.repeat(1_000_000) })).toHaveLength(8_000)
-  const about = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`m${index}`, index]))
-  expect(formatQuestion({ interruptValue: about }).split('\n')).toHaveLength(32)
+  const members = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`m${index}`, index]))
+  expect(formatQuestion({ interruptValue: members }).split('\n')).toHaveLength(32)
 })

@@ -104,9 +104,9 @@ describe('an isolated agent', () => {
   ])(
     'fails only its own turn: %s',
     async (text, problem) => {
-      const beside = ask('hello')
+      const parallelAnswer = ask('hello')
       await expect(ask(text)).rejects.toThrow(problem)
-      expect(textOf((await beside).answer)).toBe('heard hello')
+      expect(textOf((await parallelAnswer).answer)).toBe('heard hello')
       expect(textOf((await ask('again')).answer)).toBe('heard again')
     },
     60_000,

@@ -5,9 +5,9 @@ import { boundTextMentions, listNamedAddresses, writeNamesAsText } from './text-
 const text = (content: string): Part[] => [{ kind: 'text', mime: 'text/markdown', content }]
 
 test('listNamedAddresses() finds each full address once, in one spelling, without mail addresses', () => {
-  const said =
+  const mixedText =
     'Hi @Ann@Peer.example, (@bob@bücher.example) @ann@peer.example. carol@peer.example @dan x@eve@peer.example'
-  expect(listNamedAddresses(text(said))).toEqual(['@ann@peer.example', '@bob@xn--bcher-kva.example'])
+  expect(listNamedAddresses(text(mixedText))).toEqual(['@ann@peer.example', '@bob@xn--bcher-kva.example'])
 })
 
 test('the default limits mentions to people of the conversation, "named" to nobody, and "any" not at all', () => {
@@ -26,8 +26,8 @@ test('a text has a mention limit only if it names somebody, or its markup may hi
 
 test('writeNamesAsText() removes the first @ of addresses that do not count, and nothing else', () => {
   const counts = (address: string) => address === '@ann@peer.example'
-  const said = 'Hi @ann@peer.example, @bob@peer.example, eve@peer.example and @dan: 5 @ 3 €.'
-  expect(writeNamesAsText(said, counts)).toBe(
+  const mixedText = 'Hi @ann@peer.example, @bob@peer.example, eve@peer.example and @dan: 5 @ 3 €.'
+  expect(writeNamesAsText(mixedText, counts)).toBe(
     'Hi @ann@peer.example, bob@peer.example, eve@peer.example and @dan: 5 @ 3 €.',
   )
   expect(writeNamesAsText('@bob@peer.example', counts, 'x')).toBe('@bob@peer.example')

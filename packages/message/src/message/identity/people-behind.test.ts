@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import type { IdentityEvidence } from './identity.ts'
 import { listPeopleBehind } from './people-behind.ts'
 
-const given = (issuer: string, subject: string, type: 'transport' | 'signed-attestation' = 'signed-attestation') =>
+const evidenceBy = (issuer: string, subject: string, type: 'transport' | 'signed-attestation' = 'signed-attestation') =>
   ({ issuer, subject, proof: { type } }) as IdentityEvidence
-const connector = given('https://chat.test', 'chat-room', 'transport')
+const connector = evidenceBy('https://chat.test', 'chat-room', 'transport')
 
 test('listPeopleBehind() returns one key for a person, for any form and order of the evidence', () => {
-  const [plain, did] = [given('chat.test', 'room:lobby/1'), given('did:web:chat.test', 'room:lobby/1')]
+  const [plain, did] = [evidenceBy('chat.test', 'room:lobby/1'), evidenceBy('did:web:chat.test', 'room:lobby/1')]
   const key = JSON.stringify(['chat.test', 'room:lobby/1'])
   for (const identities of [
     [connector, plain],
@@ -19,13 +19,13 @@ test('listPeopleBehind() returns one key for a person, for any form and order of
 })
 
 test('listPeopleBehind() distinguishes people and issuers', () => {
-  const people = [given('chat.test', 'ann'), given('chat.test', 'bob'), given('other.test', 'ann')]
+  const people = [evidenceBy('chat.test', 'ann'), evidenceBy('chat.test', 'bob'), evidenceBy('other.test', 'ann')]
   const keys = people.map(person => listPeopleBehind({ verified: true, identities: [connector, person] })[0])
   expect(new Set(keys).size).toBe(3)
 })
 
 test('listPeopleBehind() returns nothing for a sender without on_behalf_of or proof', () => {
   expect(listPeopleBehind({ verified: true, identities: [connector] })).toEqual([])
-  expect(listPeopleBehind({ verified: false, identities: [given('chat.test', 'ann')] })).toEqual([])
+  expect(listPeopleBehind({ verified: false, identities: [evidenceBy('chat.test', 'ann')] })).toEqual([])
   expect(listPeopleBehind({ verified: false })).toEqual([])
 })

@@ -80,10 +80,10 @@ test('the operator posts and reacts through an agent, and gets the id of the pos
 
 test('only the gateway chooses ids of posts', async () => {
   const id = '0123456789abcdef0123456789abcdef'
-  const { done: told } = (await (await act({ acts: [{ act: 'post', id, parts }] })).json()) as {
+  const { done: performed } = (await (await act({ acts: [{ act: 'post', id, parts }] })).json()) as {
     done: { id: string }[]
   }
-  expect(told[0]?.id).not.toBe(id)
+  expect(performed[0]?.id).not.toBe(id)
 })
 
 test.each(['wrong', ''])('callers without the operator token get a refusal: "%s"', async token => {

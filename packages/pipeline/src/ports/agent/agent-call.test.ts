@@ -13,10 +13,10 @@ const answer: AgentCallAnswer = {
 describe('an agent that calls another', () => {
   test('gets its answer, and the call carries the caller and the message’s chain', async () => {
     const callAgent = vi.fn<CallAgent>(async () => answer)
-    const heard: AgentCallAnswer[] = []
+    const answers: AgentCallAnswer[] = []
     const { turnContext } = openBench(
       async (_message, context) => {
-        heard.push(await context.call('@robot@peer.test', 'hello', { contextId: 'c-1', taskId: 't-1' }))
+        answers.push(await context.call('@robot@peer.test', 'hello', { contextId: 'c-1', taskId: 't-1' }))
         return 'done'
       },
       { callAgent },
@@ -25,7 +25,7 @@ describe('an agent that calls another', () => {
     const asked = turn(1)
     const recipient_capabilities = { ...asked.content.recipient_capabilities, agent_chain }
     await workTurn({ ...asked, content: { ...asked.content, recipient_capabilities } }, turnContext, running)
-    expect(heard).toEqual([answer])
+    expect(answers).toEqual([answer])
     const [address, parts, options] = callAgent.mock.calls[0] ?? []
     expect([address, parts]).toEqual(['@robot@peer.test', [{ kind: 'text', mime: 'text/markdown', content: 'hello' }]])
     expect(options).toEqual({

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 import type { AgentChunk } from '../../ports/agent/agent.ts'
 import { collectAnswer } from './collect-answer.ts'
 
-const begun = { kind: 'tool_call', id: 'c1', name: 'look', args: { q: 'x' } } as const
-const ended: Part = { ...begun, result: { found: 1 } }
+const callStart = { kind: 'tool_call', id: 'c1', name: 'look', args: { q: 'x' } } as const
+const ended: Part = { ...callStart, result: { found: 1 } }
 
 function markdown(content: string): Part {
   return { kind: 'text', mime: 'text/markdown', content }
@@ -16,9 +16,9 @@ async function* stream(...chunks: readonly AgentChunk[]): AsyncGenerator<AgentCh
 }
 
 async function collect(answer: unknown) {
-  const seen: PartialResponse[] = []
-  const collected = await collectAnswer(answer as AsyncIterable<AgentChunk>, chunk => seen.push(chunk))
-  return { collected, seen }
+  const chunks: PartialResponse[] = []
+  const collected = await collectAnswer(answer as AsyncIterable<AgentChunk>, chunk => chunks.push(chunk))
+  return { collected, seen: chunks }
 }
 
 describe('collectAnswer()', () => {
@@ -61,14 +61,14 @@ describe('collectAnswer()', () => {
   })
 
   test('puts the end of a tool call at the position of its beginning (MN-3, MN-4.2)', async () => {
-    const { collected, seen } = await collect(stream(begun, 'found it', ended))
+    const { collected, seen } = await collect(stream(callStart, 'found it', ended))
     expect(collected?.parts).toEqual([ended, markdown('found it')])
-    expect(seen.map(({ parts }) => parts?.[0])).toEqual([begun, markdown('found it'), ended])
+    expect(seen.map(({ parts }) => parts?.[0])).toEqual([callStart, markdown('found it'), ended])
   })
 
   test('separates tool calls with different ids', async () => {
-    const other: Part = { ...begun, id: 'c2' }
-    expect((await collect(stream(begun, other, ended))).collected?.parts).toEqual([ended, other])
+    const other: Part = { ...callStart, id: 'c2' }
+    expect((await collect(stream(callStart, other, ended))).collected?.parts).toEqual([ended, other])
   })
 
   test('takes each member except the parts from the last chunk that has it', async () => {
@@ -84,10 +84,10 @@ describe('collectAnswer()', () => {
   })
 
   test('omits interim text, unless nothing follows it', async () => {
-    const meanwhile: AgentChunk = { status: 'working', parts: [markdown('Looking it up.')] }
-    const followed = await collect(stream('It ', meanwhile, 'rains.'))
+    const interimText: AgentChunk = { status: 'working', parts: [markdown('Looking it up.')] }
+    const followed = await collect(stream('It ', interimText, 'rains.'))
     expect(followed.collected).toEqual({ parts: [markdown('It rains.')] })
-    const { collected } = await collect(stream('It ', meanwhile))
+    const { collected } = await collect(stream('It ', interimText))
     expect(collected).toEqual({ status: 'working', parts: [markdown('It Looking it up.')] })
   })
 
@@ -109,8 +109,8 @@ describe('collectAnswer()', () => {
   })
 
   test('joins the halves across chunks without text and interim text', async () => {
-    const meanwhile: AgentChunk = { status: 'working', parts: [markdown('Wait \ud83d')] }
-    const { collected, seen } = await collect(stream('\ud83d', { subject: 'x' }, meanwhile, '\ude00'))
+    const interimText: AgentChunk = { status: 'working', parts: [markdown('Wait \ud83d')] }
+    const { collected, seen } = await collect(stream('\ud83d', { subject: 'x' }, interimText, '\ude00'))
     expect(collected).toEqual({ subject: 'x', parts: [markdown('\u{1f600}')] })
     expect(seen.map(({ parts }) => parts)).toEqual([[], undefined, [markdown('Wait \ufffd')], [markdown('\u{1f600}')]])
   })
@@ -118,7 +118,7 @@ describe('collectAnswer()', () => {
   test.each<[string, readonly AgentChunk[], readonly Part[]]>([
     ['at the end', ['a', 'b\ud83d'], [markdown('ab\ufffd')]],
     ['before a low half that follows no high one', ['a\ude00', '\ude00b'], [markdown('a\ufffd\ufffdb')]],
-    ['before a call', ['a\ud83d', begun, 'b'], [markdown('a\ufffd'), begun, markdown('b')]],
+    ['before a call', ['a\ud83d', callStart, 'b'], [markdown('a\ufffd'), callStart, markdown('b')]],
     [
       'before text of another kind',
       ['a\ud83d', { kind: 'text', mime: 'text/plain', content: '\ude00b' }],
@@ -143,7 +143,7 @@ describe('collectAnswer()', () => {
       parts: [
         markdown('ok \ud83d done'),
         { kind: 'file', name: 'a\ud83d.txt', description: '\ude00', bytes_ref: { kind: 'inline', data_base64: '' } },
-        { ...begun, args: { q: ['\ud83d'] } },
+        { ...callStart, args: { q: ['\ud83d'] } },
       ],
       acts: [{ act: 'post', parts: [markdown('\ud83d')] }],
       notes: [{ type: 'thought', content: '\ud83d' }],

@@ -17,8 +17,10 @@ async function watch(handle: Agent['handle']) {
   const { memory, turnContext } = openBench(handle)
   const notify = vi.spyOn(memory.store, 'notify')
   await workTurn(turn(1), turnContext, running)
-  const seen = notify.mock.calls.flatMap(([, notice]) => (notice as { readonly chunk?: PartialResponse }).chunk ?? [])
-  return { seen, answer: memory.commits[0]?.answer }
+  const watchedChunks = notify.mock.calls.flatMap(
+    ([, notice]) => (notice as { readonly chunk?: PartialResponse }).chunk ?? [],
+  )
+  return { seen: watchedChunks, answer: memory.commits[0]?.answer }
 }
 
 describe('an answer without text', () => {

@@ -26,8 +26,8 @@ const said = (content: string, ...mentions: string[]): PartialResponse => ({
   parts: [{ kind: 'text', mime: 'text/markdown', content }],
   mentions,
 })
-const added = (...given: Parameters<typeof nameLocalAgents>) =>
-  nameLocalAgents(...given).map(part => 'content' in part && part.content)
+const added = (...args: Parameters<typeof nameLocalAgents>) =>
+  nameLocalAgents(...args).map(part => 'content' in part && part.content)
 
 test('the text of an answer names the mentioned agents (MN-8.1 inline)', () => {
   expect(added(message(), said('Ask them.', '@two@b.test', 'three@c.test'), 10)).toEqual([
@@ -77,8 +77,8 @@ async function relayed(
   store.readHistory = async () => [written, claimed] as never
   const deps = { store, findAgent: () => ({ mentions }) as RunningAgent }
   const pieces: string[] = []
-  const given = await boundInlineMentions(answer, { ...turn(1), content: message(relay) }, deps)
-  const said = await collectAnswer(given, ({ parts = [] }) => pieces.push(plainTextOf(parts)))
+  const bounded = await boundInlineMentions(answer, { ...turn(1), content: message(relay) }, deps)
+  const said = await collectAnswer(bounded, ({ parts = [] }) => pieces.push(plainTextOf(parts)))
   return { text: plainTextOf(said?.parts ?? []), pieces }
 }
 

@@ -84,11 +84,11 @@ describe('a call (S-31)', () => {
     )
     await noting.work()
     const bodies = noting.kept().map(({ body }) => body as unknown as NoteContext & { readonly note: AgentNote })
-    const ended = bodies.filter(({ note }) => note.type === 'observation')
-    const begun = bodies.filter(({ note }) => note.type === 'delegation')
-    expect(begun).toHaveLength(2)
-    for (const { call_id, note } of begun) {
-      expect(ended.find(end => end.call_id === call_id)?.note.content).toBe(`I am ${note.worker}`)
+    const observations = bodies.filter(({ note }) => note.type === 'observation')
+    const startedCalls = bodies.filter(({ note }) => note.type === 'delegation')
+    expect(startedCalls).toHaveLength(2)
+    for (const { call_id, note } of startedCalls) {
+      expect(observations.find(end => end.call_id === call_id)?.note.content).toBe(`I am ${note.worker}`)
     }
   })
 

@@ -17,10 +17,10 @@ const call = (id: string, members: object = {}) =>
 describe('the record of an agent’s steps', () => {
   test('has tool calls with their start, duration and outcome', () => {
     let now = 0
-    const told: EndedStep[] = []
+    const endedSteps: EndedStep[] = []
     const steps = new StepLog(
       () => now,
-      step => told.push(step),
+      step => endedSteps.push(step),
     )
     steps.hear([call('a')])
     now = 40
@@ -36,42 +36,48 @@ describe('the record of an agent’s steps', () => {
       { name: 'tool c', at: 50, ok: true },
       { name: 'tool d', at: 50, ok: true },
     ])
-    expect(told.map(({ id, startedAt, endedAt, failureCode: fault }) => [id, startedAt, endedAt, fault])).toEqual([
-      ['a', 0, 40, undefined],
-      ['b', 40, 50, 'failed'],
-      ['c', 50, 50, undefined],
-    ])
+    expect(endedSteps.map(({ id, startedAt, endedAt, failureCode: fault }) => [id, startedAt, endedAt, fault])).toEqual(
+      [
+        ['a', 0, 40, undefined],
+        ['b', 40, 50, 'failed'],
+        ['c', 50, 50, undefined],
+      ],
+    )
   })
 })
 
 interface Worked {
   /** Each step as `kind name`, after the path of its parents. */
   readonly tree: readonly string[]
-  readonly told: readonly EndedStep[]
+  readonly endedSteps: readonly EndedStep[]
   readonly attempt: Awaited<ReturnType<typeof workOne>>['attempt']
 }
 
 async function workOne(handle: Agent['handle'], callAgent: CallAgent) {
   let now = 1_000
-  const told: EndedStep[] = []
+  const endedSteps: EndedStep[] = []
   const system = createQuietSystem({ now: () => (now += 10) })
   const traceparentOf = (_: unknown, step?: number) => `step ${step ?? 'of the turn'}`
   const { memory, turnContext } = openBench(handle, {
     ...{ system, callAgent, traceparentOf },
-    noteStep: (_, step) => told.push(step),
+    noteStep: (_, step) => endedSteps.push(step),
   })
   await workTurn(turn(1), turnContext, running)
-  return { told, attempt: memory.commits[0]?.answer.attempt }
+  return { endedSteps, attempt: memory.commits[0]?.answer.attempt }
 }
 
 async function work(handle: Agent['handle'], callAgent: CallAgent = answers): Promise<Worked> {
-  const { told, attempt } = await workOne(handle, callAgent)
-  const byNumber = new Map(told.map(step => [step.number, step]))
+  const { endedSteps, attempt } = await workOne(handle, callAgent)
+  const byNumber = new Map(endedSteps.map(step => [step.number, step]))
   const pathOf = (step: EndedStep): string => {
     const around = step.parent === undefined ? undefined : byNumber.get(step.parent)
     return `${around ? `${pathOf(around)} > ` : ''}${step.kind} ${step.name}`
   }
-  return { told, attempt, tree: told.toSorted((one, other) => one.number - other.number).map(pathOf) }
+  return {
+    endedSteps: endedSteps,
+    attempt,
+    tree: endedSteps.toSorted((one, other) => one.number - other.number).map(pathOf),
+  }
 }
 
 const answers: CallAgent = async address => ({ parts: [], status: 'completed', source: { address, card: 'c' } })
@@ -84,7 +90,7 @@ function stepsOf(context: AgentContext): StepRecorder {
 
 describe('the steps of a turn', () => {
   test('are below the turn, stage or tool that starts them', async () => {
-    const { tree, told, attempt } = await work(async (_, context) => {
+    const { tree, endedSteps, attempt } = await work(async (_, context) => {
       const asked = stepsOf(context).begin({ kind: 'model', name: 'm', server: 'model.test' })
       asked.end({ usage: { input_tokens: 7, output_tokens: 2 }, finishReason: 'tool_calls' })
       context.stage('search')
@@ -104,34 +110,34 @@ describe('the steps of a turn', () => {
       'stage write',
       'stage write > call @two@b.test',
     ])
-    const [model, tool] = [told[0], told.find(({ kind }) => kind === 'tool')]
+    const [model, tool] = [endedSteps[0], endedSteps.find(({ kind }) => kind === 'tool')]
     expect(tool).toMatchObject({ id: 'x', requestedByStep: model?.number })
     expect(attempt?.tools).toEqual([{ name: 'look', at: tool?.startedAt, ms: 30, ok: true }])
     expect(attempt?.models).toEqual([
       { name: 'm', at: model?.startedAt, ms: 10, ok: true, input_tokens: 7, output_tokens: 2 },
     ])
-    for (const { startedAt, endedAt } of told) expect(endedAt).toBeGreaterThan(startedAt)
+    for (const { startedAt, endedAt } of endedSteps) expect(endedAt).toBeGreaterThan(startedAt)
   })
 
   test('pass their own `traceparent` to the code that runs inside', async () => {
-    const told: (string | undefined)[] = []
+    const traceparents: (string | undefined)[] = []
     await work(
       async (_, context) => {
         const within = stepsOf(context).begin({ kind: 'tool', name: 'look', id: 'x' }).within(context)
-        told.push(context.traceparent, within.traceparent)
+        traceparents.push(context.traceparent, within.traceparent)
         await within.call('@one@b.test', 'hi')
         return 'done'
       },
       async (address, parts, options) => {
-        told.push(options.traceparent)
+        traceparents.push(options.traceparent)
         return answers(address, parts, options)
       },
     )
-    expect(told).toEqual(['step of the turn', 'step 1', 'step 2'])
+    expect(traceparents).toEqual(['step of the turn', 'step 1', 'step 2'])
   })
 
   test('record the reason of a failure as a code without text', async () => {
-    const { told, attempt } = await work(
+    const { endedSteps, attempt } = await work(
       async (_, context) => {
         stepsOf(context).begin({ kind: 'model', name: 'm' }).end({ failureCode: 'Unavailable' })
         await context.call('@one@b.test', 'hi').catch(() => undefined)
@@ -141,7 +147,7 @@ describe('the steps of a turn', () => {
         throw new Unavailable('the secret of @one@b.test')
       },
     )
-    expect(told.map(({ kind, failureCode: fault }) => [kind, fault])).toEqual([
+    expect(endedSteps.map(({ kind, failureCode: fault }) => [kind, fault])).toEqual([
       ['model', 'Unavailable'],
       ['call', 'Unavailable'],
     ])
@@ -150,14 +156,14 @@ describe('the steps of a turn', () => {
 
   test('end with their turn if they are still running', async () => {
     const late: (() => void)[] = []
-    const { told, attempt } = await work((_, context) => {
+    const { endedSteps, attempt } = await work((_, context) => {
       context.stage('search')
       const { end } = stepsOf(context).begin({ kind: 'tool', name: 'look', id: 'x' })
       late.push(end)
       throw new TypeError('broken')
     })
     for (const end of late) end()
-    expect(told.map(({ kind, failureCode: fault }) => [kind, fault])).toEqual([
+    expect(endedSteps.map(({ kind, failureCode: fault }) => [kind, fault])).toEqual([
       ['tool', 'TypeError'],
       ['stage', undefined],
     ])
@@ -165,20 +171,20 @@ describe('the steps of a turn', () => {
   })
 
   test('may have started before the agent reports them, but not after', async () => {
-    const { told } = await work((_, context) => {
+    const { endedSteps } = await work((_, context) => {
       for (const at of [5, Number.MAX_SAFE_INTEGER])
         stepsOf(context)
           .begin({ kind: 'tool', name: 'look', id: `${at}`, at })
           .end()
       return 'done'
     })
-    const [early, late] = told
+    const [early, late] = endedSteps
     expect(early?.startedAt).toBe(5)
     expect(late?.startedAt).toBeLessThanOrEqual(late?.endedAt ?? 0)
   })
 
   test('count once if the agent also reports the call', async () => {
-    const { told, attempt } = await work(async function* (_, context) {
+    const { endedSteps, attempt } = await work(async function* (_, context) {
       yield call('x')
       const step = stepsOf(context).begin({ kind: 'tool', name: 'look', id: 'x' })
       yield call('x')
@@ -186,12 +192,12 @@ describe('the steps of a turn', () => {
       yield call('x', { error: { message: 'no' } })
       yield 'done'
     } as Agent['handle'])
-    expect(told).toHaveLength(1)
+    expect(endedSteps).toHaveLength(1)
     expect(attempt?.tools).toMatchObject([{ ok: false }])
   })
 
   test('have a limit, so that an endless agent fills neither the record nor the trace', async () => {
-    const { told, attempt } = await work((_, context) => {
+    const { endedSteps, attempt } = await work((_, context) => {
       for (let count = 0; count < 2_000; count += 1) {
         const name = 'x'.repeat(10_000)
         stepsOf(context).begin({ kind: 'model', name }).end()
@@ -201,7 +207,7 @@ describe('the steps of a turn', () => {
       }
       return 'done'
     })
-    expect(told).toHaveLength(500)
+    expect(endedSteps).toHaveLength(500)
     expect(JSON.stringify(attempt).length).toBeLessThan(32_000)
   })
 })

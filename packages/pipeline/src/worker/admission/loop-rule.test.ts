@@ -54,8 +54,8 @@ test.each([
   ['a person', false, 3, undefined],
 ] as const)(
   'texts of %s (%s) count as equal up to four fifths of their word triples: %i of 20 changed: %s',
-  (...given) => {
-    const [, isFromAgent, changed, sign] = given
+  (...args) => {
+    const [, isFromAgent, changed, sign] = args
     expect(findLoop({ isFromAgent, text: changeEnd(changed) }, remember(Array(6).fill(changeEnd(0))), limits)).toBe(
       sign,
     )

@@ -28,8 +28,8 @@ test('readVisibleIntake() removes invisible characters from every text of a mess
 test('readVisibleIntake() makes ids, addresses, member names and all texts well-formed', () => {
   const half = '\ud83d'
   const parts = [{ kind: 'data', data: { [half]: [half] } }] as unknown as Part[]
-  const given = { ...intake({ id: half, in_reply_to: half, parts }), duplicateKey: half, target: { [half]: half } }
-  const read = readVisibleIntake(given as unknown as Intake)
+  const received = { ...intake({ id: half, in_reply_to: half, parts }), duplicateKey: half, target: { [half]: half } }
+  const read = readVisibleIntake(received as unknown as Intake)
   expect(read).toMatchObject({
     message: { id: '\ufffd', in_reply_to: '\ufffd', parts: [{ data: { '\ufffd': ['\ufffd'] } }] },
     duplicateKey: '\ufffd',

@@ -38,9 +38,10 @@ test('createWaitingTurns() counts a turn while one of its calls is running', asy
 test('createWaitingTurns() reserves slots for the next hop of running chains, and for other agents', async () => {
   const turns = createWaitingTurns(16, () => undefined)
   const semaphore = createGate()
-  const begun: Promise<void>[] = []
+  const startedTurns: Promise<void>[] = []
   const begin = (asked: readonly [agent: string, hop: number], times: number) => {
-    for (let at = 0; at < times; at += 1) begun.push(turns.during(turnOf(asked[0], asked[1]), () => semaphore.opened))
+    for (let at = 0; at < times; at += 1)
+      startedTurns.push(turns.during(turnOf(asked[0], asked[1]), () => semaphore.opened))
   }
   const isRefused = (asked: Turn) => expect(turns.during(asked, () => semaphore.opened)).rejects.toThrow(refusal)
   begin(['a', 0], 4)
@@ -52,7 +53,7 @@ test('createWaitingTurns() reserves slots for the next hop of running chains, an
   begin(['d', 2], 2)
   await isRefused(turnOf('e', 2))
   semaphore.open()
-  await Promise.all(begun)
+  await Promise.all(startedTurns)
   await expect(turns.during(turnOf('a', 0), async () => 'room again')).resolves.toBe('room again')
 })
 
@@ -60,9 +61,9 @@ test('createWaitingTurns() limits each sender to a quarter, whatever hop they cl
   const turns = createWaitingTurns(16, () => undefined)
   const semaphore = createGate()
   const begin = (asked: Turn) => turns.during(asked, () => semaphore.opened)
-  const begun = ['a', 'b', 'c', 'd'].map(agent => begin(turnOf(agent, 8, '@mallory@peer.test')))
+  const startedTurns = ['a', 'b', 'c', 'd'].map(agent => begin(turnOf(agent, 8, '@mallory@peer.test')))
   await expect(begin(turnOf('e', 8, '@mallory@peer.test'))).rejects.toThrow(refusal)
-  begun.push(begin(turnOf('e', 0)))
+  startedTurns.push(begin(turnOf('e', 0)))
   semaphore.open()
-  await Promise.all(begun)
+  await Promise.all(startedTurns)
 })

@@ -7,18 +7,18 @@ const steps = [1, 2].map(id => ({ statement: { name: `s${id}`, text: 'SELECT 1' 
 
 function openWire() {
   const stream = { cork() {}, uncork() {}, destroy: vi.fn() }
-  const told = { parse() {}, describe() {}, bind() {}, execute() {}, sync() {} }
-  return Object.assign(new EventEmitter(), told, { stream })
+  const commands = { parse() {}, describe() {}, bind() {}, execute() {}, sync() {} }
+  return Object.assign(new EventEmitter(), commands, { stream })
 }
 
 /** Completes this number of statements, and then ends the run, as the server does. */
 function answer(count: number) {
   const wire = openWire()
   const run = createPipelinedRun(steps, new Map())
-  const told = run as unknown as Record<string, (message?: unknown) => void>
+  const handlers = run as unknown as Record<string, (message?: unknown) => void>
   run.submit(wire as unknown as Connection)
-  for (let at = 0; at < count; at += 1) told.handleCommandComplete?.({ text: 'SELECT 0' })
-  told.handleReadyForQuery?.()
+  for (let at = 0; at < count; at += 1) handlers.handleCommandComplete?.({ text: 'SELECT 0' })
+  handlers.handleReadyForQuery?.()
   return { done: run.completion, wire }
 }
 

@@ -168,14 +168,15 @@ async function watchHeld(schema: string, isOver: () => boolean): Promise<readonl
 async function openBreakingLine(url: string) {
   const target = new URL(url)
   let isArmed = false
-  const server = createServer(near => {
-    const far = connect(Number(target.port), target.hostname)
-    for (const socket of [near, far]) socket.on('error', () => {}).on('close', () => near.destroy() && far.destroy())
-    near.on('data', bytes => far.write(bytes))
-    far.on('data', bytes => {
+  const server = createServer(clientSocket => {
+    const serverSocket = connect(Number(target.port), target.hostname)
+    for (const socket of [clientSocket, serverSocket])
+      socket.on('error', () => {}).on('close', () => clientSocket.destroy() && serverSocket.destroy())
+    clientSocket.on('data', bytes => serverSocket.write(bytes))
+    serverSocket.on('data', bytes => {
       const breaks = isArmed && bytes.includes('COMMIT\0')
       if (breaks) isArmed = false
-      void (breaks ? near.destroy() : near.write(bytes))
+      void (breaks ? clientSocket.destroy() : clientSocket.write(bytes))
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
