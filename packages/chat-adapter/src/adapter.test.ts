@@ -153,10 +153,10 @@ test.each(['drop', 'queue', 'concurrent'] as const)(
 
 describe('the adapter fetches a file', () => {
   const readFile = async (bytes_ref: object): Promise<Attachment | undefined> => {
-    const attachments: Attachment[] = []
-    const { say } = openBot({ handle: async (_, { attachments }) => void attachments.push(...attachments) })
+    const readAttachments: Attachment[] = []
+    const { say } = openBot({ handle: async (_, { attachments }) => void readAttachments.push(...attachments) })
     await say(ann, 'look', [{ kind: 'file', mime: 'text/plain', bytes_ref } as unknown as Part])
-    return attachments[0]
+    return readAttachments[0]
   }
   const served = (path: string) => ({
     kind: 'content_addressed',
