@@ -189,7 +189,7 @@ test('an unsigned type, boundary, charset or encoding hides no line of a body', 
       const read = await readMailBody(octets, scanHeaders(octets, limits), { keepsQuotes: true, isLoose: true, limits })
       const visibleText = [read.text, ...read.files.map(({ bytes }) => Buffer.from(bytes).toString())].join('\n')
       // The header of a part is not text, and the header of the mail is signed.
-      const words = listBodyWords(lines.join('\n'), read.flags.includes('unsigned_structure'))
+      const words = listBodyWords(lines.join('\n'), { isText: read.flags.includes('unsigned_structure') })
       for (const word of words) expect(visibleText).toContain(word)
     }),
     { numRuns: drawCount({ quick: 100, long: 1_000 }) },
@@ -197,7 +197,7 @@ test('an unsigned type, boundary, charset or encoding hides no line of a body', 
 })
 
 /** Returns the words of a body. If it is read in parts, these are the words of their bodies. */
-function listBodyWords(body: string, isText: boolean): readonly string[] {
+function listBodyWords(body: string, { isText }: { readonly isText: boolean }): readonly string[] {
   const wordsOf = (text: string) => text.match(/word\d+/g) ?? []
   if (isText || !/^\s*--/.test(body)) return wordsOf(body)
   return body.split(/^--.*$/m).flatMap(piece => wordsOf(piece.replace(/^\n?(?:.+\n)*?\n/, '')))

@@ -17,7 +17,7 @@ import { describeConfigured } from '../setup/opened.ts'
 import { findServer } from '../setup/postgres.ts'
 
 /** Examines a database with several pages, sound or damaged. */
-async function examineDatabase(isDamaged: boolean) {
+async function examineDatabase({ isDamaged }: { readonly isDamaged: boolean }) {
   const deps = openDoctorBench()
   const path = join(deps.directory, 'postern.db')
   const db = new DatabaseSync(path)
@@ -108,7 +108,7 @@ async function examineSetup(origin: string) {
 }
 
 /** Examines a database file of this release, or of the first one. */
-function examineSchema(isOld: boolean) {
+function examineSchema({ isOld }: { readonly isOld: boolean }) {
   const deps = openDoctorBench()
   const fixture = new URL('../../../../../fixtures/schema/1/postern.db.gz', import.meta.url)
   if (isOld) writeFileSync(join(deps.directory, 'postern.db'), gunzipSync(readFileSync(fixture)))
@@ -117,8 +117,11 @@ function examineSchema(isOld: boolean) {
 
 export const storeCases: Cases = {
   'store.schema': {
-    fails: { examine: async () => examineSchema(true), says: 'its tables have number 1, and a start of this release' },
-    holds: { examine: async () => examineSchema(false), says: 'a start changes no table' },
+    fails: {
+      examine: async () => examineSchema({ isOld: true }),
+      says: 'its tables have number 1, and a start of this release',
+    },
+    holds: { examine: async () => examineSchema({ isOld: false }), says: 'a start changes no table' },
   },
   'store.setup': {
     fails: {
@@ -128,8 +131,8 @@ export const storeCases: Cases = {
     holds: { examine: () => examineSetup('https://agents.test'), says: 'is that of this gateway' },
   },
   'store.database': {
-    fails: { examine: () => examineDatabase(true), says: 'is damaged' },
-    holds: { examine: () => examineDatabase(false), says: 'its pages are sound' },
+    fails: { examine: () => examineDatabase({ isDamaged: true }), says: 'is damaged' },
+    holds: { examine: () => examineDatabase({ isDamaged: false }), says: 'its pages are sound' },
   },
   'store.files': {
     fails: { examine: () => examineBucket(403), says: 'their store answered 403' },
