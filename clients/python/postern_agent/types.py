@@ -458,7 +458,7 @@ class AgentChain(TypedDict):
     hop: int
     """Number of agents that have passed the message on."""
     max_hops: int
-    """The most agents that may pass it on; never more than `limits.loop.max_hops`."""
+    """The maximum number of agents that may pass it on; never more than `limits.loop.max_hops`."""
     is_final: bool
     """True if the agent must conclude, and must not call another agent."""
 

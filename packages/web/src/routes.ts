@@ -19,7 +19,7 @@ export function createWebRoutes(deps: OperatorRunDeps): Hono {
   const routes = new Hono()
   if (!deps.config.enabled) return routes
   for (const path of ['/api/v1/*', '/v1/*', '/storage/v1/*']) routes.use(path, answerCors(deps.config.origins))
-  routes.on(['POST', 'PUT'], ['/v1/*', '/api/v1/agent/attachments'], refuseWithoutSpace(deps))
+  for (const path of ['/v1/*', '/api/v1/agent/attachments']) routes.use(path, refuseWithoutSpace(deps))
   routes.route('/', createRunRoutes(deps))
   routes.route('/', createFollowRoutes(deps))
   routes.route('/', createAttachmentRoutes(deps))
@@ -32,11 +32,13 @@ export function createWebRoutes(deps: OperatorRunDeps): Hono {
   return routes
 }
 
+const writingMethods: ReadonlySet<string> = new Set(['POST', 'PUT'])
+
 /** Creates the middleware that refuses writes while the disk is almost full. Runs are messages, which admission refuses. */
 function refuseWithoutSpace({ gateway }: Pick<WebDeps, 'gateway'>): MiddlewareHandler {
-  return async (_, next) => {
+  return async ({ req }, next) => {
     try {
-      gateway.checkSpace?.()
+      if (writingMethods.has(req.method)) gateway.checkSpace?.()
     } catch (error) {
       return toProblem(error, gateway.system.log)
     }
