@@ -6,11 +6,11 @@ import { isTestFile } from './source-files.ts'
 const neutral = /^(packages\/(message|pipeline|store|operator)|apps\/gateway)\/src\//
 
 /**
- * Matches files that may name channels: the list of channels, the store's schema, readers of discovery documents with such members, and
+ * Matches files that may name channels: the list of channels, the kinds of parts, the store's schema, readers of discovery documents with such members, and
  * checks that ask a mail server on this machine. The schema keeps its names, because earlier versions have filled those columns.
  */
 const mayName =
-  /^apps\/gateway\/src\/(channels\.ts$|channel-settings\.ts$|compose\/card-reader\.ts$)|^packages\/operator\/src\/(resolve\/|doctor\/(config\.ts$|mail\/|checks\/(agents|channels)\.ts)|checks\/mail-dns)|^packages\/store\/src\/schema\//
+  /^apps\/gateway\/src\/(channels\.ts$|channel-settings\.ts$|compose\/card-reader\.ts$)|^packages\/message\/src\/message\/part\.ts$|^packages\/operator\/src\/(resolve\/|doctor\/(config\.ts$|mail\/|checks\/(agents|channels)\.ts)|checks\/mail-dns)|^packages\/store\/src\/schema\//
 
 const names =
   /'(?:activitypub|a2a|email|web)'|'@postern\/(?:activitypub|a2a|email|web)(?:\/[^']*)?'|(?<!\bz|\bsimulation)\.(?:activitypub|a2a|email)\b/g

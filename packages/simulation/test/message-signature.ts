@@ -32,7 +32,7 @@ export function signMessageByHand(url: string, body: string, plan: MessageSignat
 }
 
 /** Rebuilds the signature base of a request by hand. */
-export function readMessageSignature({ method, host, target, headers }: SimRequest) {
+export function readSignatureByHand({ method, host, target, headers }: SimRequest) {
   const parameters = String(headers['signature-input']).replace(/^sig1=/, '')
   const covered = [...(parameters.match(/^\(([^)]*)\)/)?.[1] ?? '').matchAll(/"([^"]+)"/g)].map(
     ([, name]) => name ?? '',

@@ -6,8 +6,8 @@ import type { ArtifactPart, FilePart, GuardedFetch, Part } from '@postern/messag
 import type { AttachmentBytes, Blob, FileReader, LookupStore, SecretRing } from '@postern/pipeline'
 import { Hono } from 'hono'
 import { createBytesReader, readBlob } from './read-bytes.ts'
-import type { UrlSigner } from './url-signer.ts'
-import { createUrlSigner } from './url-signer.ts'
+import type { FileUrlSigner } from './url-signer.ts'
+import { createFileUrlSigner } from './url-signer.ts'
 
 export interface PublishedAttachments {
   /** Moves the bytes out of parts, so that the store keeps them once, under their digest. */
@@ -42,7 +42,7 @@ const downloadLimits = { maxRunning: 32, maxWaiting: 256 } as const
 /** Creates the routes and functions by which agents and peers get stored files. */
 export function createPublishedAttachments(options: PublishedAttachmentsOptions): PublishedAttachments {
   const { now } = options
-  const signer = createUrlSigner(options)
+  const signer = createFileUrlSigner(options)
   const readBytes = createBytesReader(options)
   return {
     storeFiles,
@@ -68,7 +68,7 @@ function presentPart(part: Part, signUrl: (digest: string) => string): Part {
   return { ...part, bytes_ref: { ...bytes_ref, url: signUrl(bytes_ref.digest) } }
 }
 
-function createAttachmentRoutes(store: LookupStore, { checkToken }: UrlSigner): Hono {
+function createAttachmentRoutes(store: LookupStore, { checkToken }: FileUrlSigner): Hono {
   const semaphore = createResponseSemaphore(downloadLimits)
   return new Hono().get('/attachments/:digest', async context => {
     const digest = context.req.param('digest')

@@ -9,7 +9,7 @@ interface UrlSignerOptions {
   readonly now: () => number
 }
 
-export interface UrlSigner {
+export interface FileUrlSigner {
   /** Returns the URL of a stored file, valid until `expiresAt`, ms since 1970 UTC. */
   signUrl(digest: string, expiresAt: number, base?: string): string
   /** Checks that a token allows access to a file. @throws Rejection forbidden */
@@ -17,7 +17,7 @@ export interface UrlSigner {
 }
 
 /** Creates the signer. Every key of the ring verifies, and the newest one signs. */
-export function createUrlSigner({ origin, secret, now }: UrlSignerOptions): UrlSigner {
+export function createFileUrlSigner({ origin, secret, now }: UrlSignerOptions): FileUrlSigner {
   const listSignatures = (digest: string, expiresAt: number) =>
     secret.list().map(key => createHmac('sha256', key).update(`${digest}.${expiresAt}`).digest('base64url'))
   return {

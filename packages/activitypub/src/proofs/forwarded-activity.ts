@@ -13,7 +13,7 @@ import { findProofKey } from '../peers/proof-key.ts'
 import { findSigner, proveSigner, toPeerFault } from '../peers/signer.ts'
 import type { RequestSignature } from '../signature/request-signature.ts'
 import { verifyObjectProof } from './object-integrity.ts'
-import type { DeletedActor, ReceivedActivity, VerifiedInboxRequest } from './proven-activity.ts'
+import type { DeletedActor, IncomingActivity, VerifiedInboxRequest } from './proven-activity.ts'
 import { createProvenActivity } from './proven-activity.ts'
 
 /** The dependencies for finding out who has signed a request. */
@@ -36,7 +36,7 @@ const maxForwardedAgeMs = 86_400_000
  * @throws Rejection, Unavailable
  */
 export async function verifyForwarded(
-  received: ReceivedActivity,
+  received: IncomingActivity,
   signature: RequestSignature,
   deps: SignerDeps & { readonly steps: IntakeSteps },
 ): Promise<VerifiedInboxRequest> {

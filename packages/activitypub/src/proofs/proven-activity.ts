@@ -6,7 +6,7 @@ import type { RemoteActor } from '../peers/actor-document.ts'
 declare const provenBrand: unique symbol
 
 /** An activity as a request to an inbox brings it. */
-export interface ReceivedActivity {
+export interface IncomingActivity {
   readonly activity: Activity
   readonly bytes: Uint8Array
   /** The request without its body, for a replay. */
@@ -14,7 +14,7 @@ export interface ReceivedActivity {
 }
 
 /** An activity that its actor has proven to be its own. */
-export interface ProvenActivity extends ReceivedActivity {
+export interface ProvenActivity extends IncomingActivity {
   readonly [provenBrand]: true
   readonly actor: RemoteActor
   /** The id of the key that made the actor's HTTP signature. Absent if another server forwards the activity and the document proves itself. */

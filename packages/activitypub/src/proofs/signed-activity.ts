@@ -7,7 +7,7 @@ import type { RequestSignature } from '../signature/request-signature.ts'
 import type { SignerDeps } from './forwarded-activity.ts'
 import { acceptOnlyDeletion, digestProof } from './forwarded-activity.ts'
 import { verifyObjectProof } from './object-integrity.ts'
-import type { ReceivedActivity, VerifiedInboxRequest } from './proven-activity.ts'
+import type { IncomingActivity, VerifiedInboxRequest } from './proven-activity.ts'
 import { createProvenActivity } from './proven-activity.ts'
 
 /**
@@ -16,7 +16,7 @@ import { createProvenActivity } from './proven-activity.ts'
  * @throws Rejection `signer_mismatch`, `signature_invalid`; Unavailable
  */
 export async function verifySigned(
-  received: ReceivedActivity,
+  received: IncomingActivity,
   signature: RequestSignature,
   deps: SignerDeps & { readonly steps: IntakeSteps },
 ): Promise<VerifiedInboxRequest> {

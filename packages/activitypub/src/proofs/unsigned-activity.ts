@@ -9,10 +9,10 @@ import { checkContentDigest } from '../signature/rfc9421/message-signature.ts'
 import type { SignerDeps } from './forwarded-activity.ts'
 import { acceptOnlyDeletion, digestProof, requirePassed } from './forwarded-activity.ts'
 import { verifyObjectProof } from './object-integrity.ts'
-import type { ReceivedActivity, VerifiedInboxRequest } from './proven-activity.ts'
+import type { IncomingActivity, VerifiedInboxRequest } from './proven-activity.ts'
 import { createProvenActivity } from './proven-activity.ts'
 
-type UnsignedRequest = ReceivedActivity & { readonly headers: Headers }
+type UnsignedRequest = IncomingActivity & { readonly headers: Headers }
 
 /** The name of the supported cryptosuite. Every document with such a proof contains it. */
 const cryptosuiteBytes = Buffer.from('eddsa-jcs-2022')
@@ -56,7 +56,7 @@ export async function verifyByOwnProof(
  * Proves the actor of an activity by the proof in the document. A document that its host shows to everybody is enough to reject a signer. To admit
  * one, the host must show it to us. Returns undefined if there is no such actor.
  */
-async function proveActor({ activity, bytes }: ReceivedActivity, deps: SignerDeps) {
+async function proveActor({ activity, bytes }: IncomingActivity, deps: SignerDeps) {
   const { actors } = deps
   const notBefore = deps.now() - deps.windowMs
   const verifyProof = async (actor: RemoteActor) =>

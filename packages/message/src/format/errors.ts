@@ -29,6 +29,17 @@ export function boundRetryAfter(seconds: unknown): number | undefined {
   return Math.min(seconds, maxRetryAfterSeconds)
 }
 
+/**
+ * Tells `instanceof` whether a value is an error of a class or of another copy of that class, which has its name and one of its codes. An agent has a
+ * copy of its own if its modules are loaded anew, or if it brings its own installation.
+ */
+function isErrorOf(value: unknown, errorClass: object, name: string, codes: readonly string[], asked: object): boolean {
+  // Subclasses inherit the function that calls this one, and are told by their prototypes.
+  if (asked !== errorClass) return Function.prototype[Symbol.hasInstance].call(asked, value)
+  const { name: valueName, code } = (value ?? {}) as { readonly name?: unknown; readonly code?: unknown }
+  return typeof value === 'object' && valueName === name && codes.includes(String(code))
+}
+
 /** One faulty member of the peer's document, with its fault. */
 export interface FieldViolation {
   readonly field: string
@@ -47,6 +58,10 @@ export interface RejectionOptions extends ErrorOptions {
  * cost of a refusal, because floods consist of refusals.
  */
 export class Rejection extends Error {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isErrorOf(value, Rejection, 'Rejection', rejectionCodes, this)
+  }
+
   override readonly name = 'Rejection'
   readonly code: RejectionCode
   readonly violations: readonly FieldViolation[]
@@ -79,6 +94,10 @@ interface UnavailableOptions extends FarSideOptions {
 
 /** A temporary failure: a service on which we depend did not answer, so a retry may succeed. */
 export class Unavailable extends Error {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isErrorOf(value, Unavailable, 'Unavailable', ['unavailable'], this)
+  }
+
   override readonly name = 'Unavailable'
   readonly code = 'unavailable' as const
   readonly retryAfter: number | undefined
@@ -111,6 +130,10 @@ interface UndeliverableOptions extends FarSideOptions {
 
 /** A permanent failure: the peer refused for good, and the delivery becomes a dead letter with a reason for the operator. */
 export class Undeliverable extends Error {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isErrorOf(value, Undeliverable, 'Undeliverable', ['undeliverable'], this)
+  }
+
   override readonly name = 'Undeliverable'
   readonly code = 'undeliverable' as const
   readonly status: number | undefined
@@ -126,24 +149,6 @@ export class Undeliverable extends Error {
     this.isSuppressed = options.isSuppressed === true
   }
 }
-
-/**
- * Lets `instanceof` recognize an error of another copy of this module by its name and its code. An agent has a copy of its own if its modules are
- * loaded anew, or if it brings its own installation.
- */
-function recognizeCopies(errorClass: abstract new (...args: never) => Error, name: string, codes: readonly string[]) {
-  function isInstance(this: unknown, value: unknown): boolean {
-    // Subclasses inherit this function, and are told by their prototypes.
-    if (this !== errorClass) return Function.prototype[Symbol.hasInstance].call(this, value)
-    const { name: valueName, code } = (value ?? {}) as { readonly name?: unknown; readonly code?: unknown }
-    return typeof value === 'object' && valueName === name && codes.includes(String(code))
-  }
-  Object.defineProperty(errorClass, Symbol.hasInstance, { value: isInstance })
-}
-
-recognizeCopies(Rejection, 'Rejection', rejectionCodes)
-recognizeCopies(Unavailable, 'Unavailable', ['unavailable'])
-recognizeCopies(Undeliverable, 'Undeliverable', ['undeliverable'])
 
 /** An error in the configuration, with the key and the fix. It is thrown only at the start. */
 export class ConfigError extends Error {

@@ -2,6 +2,7 @@
 
 import type { ActRefusal, AgentReply, NormalizedResponse } from '@postern/message'
 import { boundTextMentions, isActRefusal, isoTime, makeId, refuseAct, showNothing } from '@postern/message'
+import { boundInlineParts, readInlineNames } from '../history/inline-parts.ts'
 import { findChannel } from '../ports/channel/channel.ts'
 import type { Intake } from '../ports/records/intake.ts'
 import type { PlannedAction } from '../ports/records/work/answer.ts'
@@ -9,7 +10,6 @@ import type { Turn } from '../ports/records/work/turn.ts'
 import type { AgentConversation } from '../ports/store/lookup-store.ts'
 import type { ActingAgent, ActionDeps } from '../ports/turn/action-deps.ts'
 import { withoutRequirements } from '../requirements/requirements.ts'
-import { boundInlineParts } from '../turn/mentions/inline-mentions.ts'
 import { deliveryPlanOf, refuseBlank, storeFilesFor } from './act-plan.ts'
 
 /** Plans a reply in a conversation. It is addressed like an answer to the last message there, over that message's channel. @throws Unavailable */
@@ -27,7 +27,9 @@ export async function planReply(
     return refuseAct('no_recipient', `${problem}: nobody speaks to this agent in a conversation with this thread_id`)
   const channel = findChannel(channels, turn.via)
   if (!channel) return refuseAct('unsupported', `${problem}: its channel (${turn.via}) is closed`)
-  const boundedParts = await boundInlineParts(withoutRequirements(act.parts), turn, deps)
+  const names = readInlineNames(turn, deps)
+  const givenParts = withoutRequirements(act.parts)
+  const boundedParts = names ? await boundInlineParts(givenParts, names) : givenParts
   const { parts, blobs } = storeFilesFor(channel, boundedParts, deps)
   const textMentions = boundTextMentions(parts, deps.findAgent?.(agent)?.mentions)
   const response: NormalizedResponse = {

@@ -2,6 +2,7 @@
 import type { ByteStore } from '@postern/message'
 import type { LocatedObject } from '../blobs/object-bytes.ts'
 import { createByteRemoval, locationColumns } from '../blobs/object-bytes.ts'
+import { maxRemovals } from '../messages/row-removal.ts'
 import { readAfterWait } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
 import { createEntryRemoval } from '../threads/entry-removal.ts'
@@ -9,7 +10,7 @@ import { createOwnThreadRemoval } from '../threads/own-thread-removal.ts'
 import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { RemoveMessageDeps } from './remove-message.ts'
-import { createRemoveMessage, maxRemovals } from './remove-message.ts'
+import { createRemoveMessage } from './remove-message.ts'
 
 /** A conversation of a chat, as its owner names it. */
 interface ChatName {

@@ -1,6 +1,7 @@
 // Forgets everything that belongs to an owner.
 import { rememberedKind } from '@postern/pipeline'
 import { createKeyedDigests } from '../digests/keyed-digest.ts'
+import { maxRemovals } from '../messages/row-removal.ts'
 import { createClaimRemoval } from '../peers/claims.ts'
 import type { Sql } from '../sql/sql.ts'
 import { createEntryRemoval } from '../threads/entry-removal.ts'
@@ -8,7 +9,7 @@ import type { Batch } from '../transaction/batch.ts'
 import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { RemoveMessageDeps } from './remove-message.ts'
-import { createRemoveMessage, maxRemovals } from './remove-message.ts'
+import { createRemoveMessage } from './remove-message.ts'
 import { createThreadRows } from './remove-thread.ts'
 
 export interface OwnerForgetting {

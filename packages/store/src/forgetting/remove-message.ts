@@ -9,9 +9,6 @@ import { createTaskShares } from '../tasks/task-table.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { ForgetMessage } from './forget-message.ts'
 
-/** The maximum number of messages that one transaction deletes or forgets, so that others write in between, at other gateways, too. */
-export const maxRemovals = 50
-
 /** Deletes a message with its answer and everything that it caused, and aborts running work on it. @returns its thread, if there is one */
 export type RemoveMessage = (batch: Batch, message: number, now: number) => number | undefined
 

@@ -1,6 +1,7 @@
 // Deletes messages that their authors delete.
 import type { ChannelName } from '@postern/message'
 import type { Withdrawal, WithdrawalStore } from '@postern/pipeline'
+import { maxRemovals } from '../messages/row-removal.ts'
 import type { RelationTable } from '../peers/relations.ts'
 import type { WithdrawalTable } from '../peers/withdrawals.ts'
 import type { PeerBlockingDeps } from '../queue/deliveries/peer-blocking.ts'
@@ -13,7 +14,6 @@ import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { createAuthoredFinder } from './authored-messages.ts'
 import type { ForgetMessage } from './forget-message.ts'
-import { maxRemovals } from './remove-message.ts'
 
 /** A withdrawal of messages, and not only of relations. */
 type Forgetting = Exclude<Withdrawal, { readonly kind: 'end_relations' }>

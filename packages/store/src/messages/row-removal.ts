@@ -8,6 +8,9 @@ import type { Batch } from '../transaction/batch.ts'
 import { runParts } from '../transaction/batch.ts'
 import { addToTotal } from '../transaction/totals.ts'
 
+/** The maximum number of messages that one transaction deletes or forgets, so that others write in between, at other gateways, too. */
+export const maxRemovals = 50
+
 interface RemovedResponse {
   readonly seq: number
   readonly id: string

@@ -4,7 +4,7 @@ import type { ForgetPersonRequest, ForgetPersonResult, PeopleStore, PersonAddres
 import type { ChannelFacts } from '../channels/channel-facts.ts'
 import { createKeyedDigests } from '../digests/keyed-digest.ts'
 import type { RemoveMessage } from '../forgetting/remove-message.ts'
-import { maxRemovals } from '../forgetting/remove-message.ts'
+import { maxRemovals } from '../messages/row-removal.ts'
 import { readAfterWait } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'

@@ -1,9 +1,8 @@
 // Deletes expired tasks.
 import type { TaskExpiry, TaskStore } from '@postern/pipeline'
 import type { BlobTable } from '../blobs/blob-table.ts'
-import { maxRemovals } from '../forgetting/remove-message.ts'
 import type { NoteTable } from '../messages/notes.ts'
-import { createRowRemoval } from '../messages/row-removal.ts'
+import { createRowRemoval, maxRemovals } from '../messages/row-removal.ts'
 import type { HandledKeyTable } from '../peers/handled-keys.ts'
 import type { Sql } from '../sql/sql.ts'
 import { createOwnThreadRemoval } from '../threads/own-thread-removal.ts'

@@ -1,7 +1,5 @@
 // Lists the kinds of requirements and refusals, and who may approve a requirement.
 
-import type { Policy } from '../part.ts'
-
 /** The kinds of policies that somebody can decide, after which the agent continues. */
 export const requirementKinds = ['consent_required', 'payment_required', 'unauthorized'] as const
 export type RequirementKind = (typeof requirementKinds)[number]
@@ -27,6 +25,12 @@ export type Approver = (typeof approvers)[number]
 export const operatorSubject = 'operator'
 
 /** Returns true if an operator decides the requirement. The sender only learns that they have to wait. */
-export function isForOperator({ kind, approver }: Policy): boolean {
+export function isForOperator({
+  kind,
+  approver,
+}: {
+  readonly kind: string
+  readonly approver?: Approver | undefined
+}): boolean {
   return kind === 'consent_required' && approver === 'operator'
 }

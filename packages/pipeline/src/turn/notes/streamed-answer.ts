@@ -2,6 +2,7 @@
 import type { Json, Part, PartialResponse } from '@postern/message'
 import { isoTime, parseJsonText, sumUsage } from '@postern/message'
 import { resolveFiles } from '../../actions/plan-actions.ts'
+import { findNamedPeople } from '../../history/conversation-people.ts'
 import type { TurnNote } from '../../ports/records/note.ts'
 import { formatTurnId } from '../../ports/records/note.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
@@ -9,7 +10,6 @@ import type { TurnContext } from '../../ports/turn/turn-context.ts'
 import { appendParts, isInterim } from '../answer/collect-answer.ts'
 import type { AnswerDraft } from '../answer/plan-answer.ts'
 import { planAnswer, planWithdrawal } from '../answer/plan-answer.ts'
-import { findNamedPeople } from '../mentions/conversation-people.ts'
 
 /**
  * Stores the streamed part of an answer whose task was canceled, because watchers have seen it and expect to find it again. It is not an answer: no

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { MessageSignaturePlan } from '../../../test/message-signature.ts'
-import { contentDigestOf, readMessageSignature, signMessageByHand } from '../../../test/message-signature.ts'
+import { contentDigestOf, readSignatureByHand, signMessageByHand } from '../../../test/message-signature.ts'
 import type { TinyGateway } from '../../../test/tiny-gateway.ts'
 import { makeKey, openTinyGateway, readSignature } from '../../../test/tiny-gateway.ts'
 import type { Simulation } from '../../index.ts'
@@ -116,7 +116,7 @@ describe('rfc9421.test', () => {
 
   test('signs only with RFC 9421 in Mastodon’s profile', async () => {
     const { request } = await deliverAs('alice@rfc9421.test')
-    const signature = readMessageSignature(request)
+    const signature = readSignatureByHand(request)
     expect(signature.covered).toEqual(['@method', '@target-uri', 'content-digest'])
     expect(signature.keyId).toBe('https://rfc9421.test/users/alice#main-key')
     expect(Math.abs(Date.now() - signature.created)).toBeLessThan(60_000)
@@ -127,11 +127,11 @@ describe('rfc9421.test', () => {
 
   test('can send invalid requests like the others', async () => {
     await simulation.fediverse.deliver({ from: 'alice@rfc9421.test', to, text: 'hello', fault: 'forged' })
-    const forgedSignature = readMessageSignature(gateway.posted.at(-1) as SimRequest)
+    const forgedSignature = readSignatureByHand(gateway.posted.at(-1) as SimRequest)
     expect(forgedSignature.holds(await publicKeyOf('alice@rfc9421.test'))).toBe(false)
     expect(forgedSignature.holds(await publicKeyOf('mallory@evil.test'))).toBe(true)
     await simulation.fediverse.deliver({ from: 'alice@rfc9421.test', to, text: 'hello', fault: 'expired' })
-    const { created } = readMessageSignature(gateway.posted.at(-1) as SimRequest)
+    const { created } = readSignatureByHand(gateway.posted.at(-1) as SimRequest)
     expect(Date.now() - created).toBeGreaterThan(47 * 3_600_000)
   })
 

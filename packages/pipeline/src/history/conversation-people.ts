@@ -2,9 +2,9 @@
 
 import type { Part } from '@postern/message'
 import { formatAddress, listNamedAddresses, parseIfAddress } from '@postern/message'
-import type { Turn } from '../../ports/records/work/turn.ts'
-import type { LookupStore } from '../../ports/store/lookup-store.ts'
-import type { RunningAgent } from '../../ports/turn/running-agent.ts'
+import type { Turn } from '../ports/records/work/turn.ts'
+import type { LookupStore } from '../ports/store/lookup-store.ts'
+import type { RunningAgent } from '../ports/turn/running-agent.ts'
 
 /** The number of entries that are searched at each end of a thread. */
 const window = { head: 20, tail: 100 } as const

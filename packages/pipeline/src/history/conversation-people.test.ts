@@ -1,7 +1,7 @@
 import type { Part } from '@postern/message'
 import { expect, test, vi } from 'vitest'
-import { createMemoryStore, turn } from '../../../test/memory-store.ts'
-import type { RunningAgent } from '../../ports/turn/running-agent.ts'
+import { createMemoryStore, turn } from '../../test/memory-store.ts'
+import type { RunningAgent } from '../ports/turn/running-agent.ts'
 import { findNamedPeople } from './conversation-people.ts'
 
 const text = (content: string): Part[] => [{ kind: 'text', mime: 'text/markdown', content }]
