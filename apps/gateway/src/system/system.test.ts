@@ -18,7 +18,7 @@ test('a private origin is open only for the addresses that its list names', asyn
   const system = createSystem({ origin: 'https://agents.test', network }, { log: noLog, slices: [] })
   onTestFinished(() => system.close())
   const { fetch, openStream, configured, configuredFor, push, fetchFor } = system
-  const named = configuredFor?.([own, receiver])
+  const named = configuredFor?.([ownService, receiver])
   const ways = {
     fetch,
     openStream: openStream ?? fetch,
