@@ -49,7 +49,7 @@ export function openShop() {
   const refund = database.prepare(`
     INSERT OR IGNORE INTO refunds SELECT $message, number, $amount FROM orders WHERE number = $number
     AND price >= $amount + (SELECT total(amount) FROM refunds WHERE number = $number AND message <> $message)`)
-  const refunded = database.prepare('SELECT 1 FROM refunds WHERE message = ? AND number = ?')
+  const refunded = database.prepare('SELECT amount FROM refunds WHERE message = ? AND number = ?')
   const bring = database.prepare(
     'INSERT OR IGNORE INTO repairs (message, person, address, thread, wish, photo) VALUES (?, ?, ?, ?, ?, ?)',
   )
@@ -69,10 +69,13 @@ export function openShop() {
       const { owner: _, ...withoutOwner } = row
       return withoutOwner as unknown as Order
     },
-    /** Refunds money, once per message. Returns false if the order has not cost as much. */
-    refundOrder(message: number, number: number, amount: number): boolean {
+    /**
+     * Refunds money of an order, once per message, because a turn may run twice. Returns the amount that the message has refunded. It is undefined
+     * if the order has not cost as much, and another amount if the message had refunded before.
+     */
+    refundOrder(message: number, number: number, amount: number): number | undefined {
       refund.run({ message, number, amount })
-      return refunded.get(message, number) !== undefined
+      return refunded.get(message, number)?.amount as number | undefined
     },
     bringBicycle({ message, person, address, thread, wish, photo }: Brought): Repair {
       bring.run(message, person, address, thread, wish, photo)

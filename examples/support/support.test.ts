@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readMessageText } from 'postern'
 import type { StartedGateway } from 'postern/testing'
-import { startGateway } from 'postern/testing'
+import { createTestContext, createTestMessage, startGateway } from 'postern/testing'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startModel } from './model.ts'
 
@@ -59,6 +59,17 @@ test('small refunds run at once, larger ones wait for the shop, and none exceeds
   expect(readMessageText(await ask('Please refund order 18 by 600.'))).toContain('forbidden')
   expect(readMessageText(await ask('Please refund order 17 by 20.'))).toContain('Gave 20 euros back')
   expect(readMessageText(await ask('Please refund order 17 by 20.'))).toContain('did not cost that much')
+})
+
+test('a message refunds an order once, and the model learns that a second refund gave nothing', async () => {
+  const { refund } = await import('./tools.ts')
+  const message = createTestMessage({ from: '@alice@alice.test' })
+  const context = { ...createTestContext({ message }), messageNumber: 900 }
+  const give = (amount: number) => refund.run({ order: 17, amount }, context)
+  expect(await give(4)).toBe('Gave 4 euros back for this message.')
+  expect(await give(4)).toBe('Gave 4 euros back for this message.')
+  expect(await give(5)).toContain('Gave 4 euros back for this message. It gets nothing more')
+  expect(readMessageText(await ask('Please refund order 17 by 7.'))).toContain('did not cost that much')
 })
 
 test('the owner of a bicycle learns in the same conversation that it is ready', async () => {

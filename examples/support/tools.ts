@@ -47,9 +47,10 @@ export const refund = defineTool({
   run(args, context) {
     if (!findOwnOrder(args.order, context)) return noOrder
     const { messageNumber = 0 } = context
-    return shop.refundOrder(messageNumber, args.order, args.amount)
-      ? `Gave ${args.amount} euros back.`
-      : 'The order did not cost that much.'
+    const refunded = shop.refundOrder(messageNumber, args.order, args.amount)
+    if (refunded === undefined) return 'The order did not cost that much.'
+    const total = `Gave ${refunded} euros back for this message.`
+    return refunded === args.amount ? total : `${total} It gets nothing more: ask for the rest in another message.`
   },
 })
 
