@@ -98,7 +98,7 @@ async function verifyUnsignedRequest(
  */
 function readTimelySignature(request: SignedRequest, { steps, now, windowMs, actors }: VerifySteps): RequestSignature {
   const signature = readRequestSignature(request)
-  // Until the document is parsed, the key id is all that is known of the sender.
+  // The key id is all that is known of the sender before the document is parsed.
   steps.claim({ claimed_sender: signature.keyId })
   signature.checkTimes({ now: now(), windowMs })
   actors.checkKey(signature.keyId)

@@ -66,7 +66,7 @@ import type { GatewayResources } from './foundation.ts'
 import { openReplay } from './open-replay.ts'
 import { createResolveSystem } from './resolve-system.ts'
 
-/** What the application needs besides the resources of the gateway. */
+/** The dependencies of the application besides the resources of the gateway. */
 export interface AppOptions {
   readonly operatorToken: string
   readonly bodies: SharedBodyBudget

@@ -18,7 +18,7 @@ test('a private origin is open only for the addresses that its list names', asyn
   const system = createSystem({ origin: 'https://agents.test', network }, { log: noLog, slices: [] })
   onTestFinished(() => system.close())
   const { fetch, openStream, configured, configuredFor, push, fetchFor } = system
-  const named = configuredFor?.([ownService, receiver])
+  const namedNetwork = configuredFor?.([ownService, receiver])
   const ways = {
     fetch,
     openStream: openStream ?? fetch,
@@ -26,8 +26,8 @@ test('a private origin is open only for the addresses that its list names', asyn
     configuredStream: configured?.openStream ?? fetch,
     push: push?.fetch ?? fetch,
     checkPush: async (url: string) => push?.checkUrl(url),
-    named: named?.fetch ?? fetch,
-    namedStream: named?.openStream ?? fetch,
+    named: namedNetwork?.fetch ?? fetch,
+    namedStream: namedNetwork?.openStream ?? fetch,
     unnamed: configuredFor?.(['http://127.0.0.1:1']).fetch ?? fetch,
     fetchFor: fetchFor(receiver),
   }

@@ -29,17 +29,6 @@ export function boundRetryAfter(seconds: unknown): number | undefined {
   return Math.min(seconds, maxRetryAfterSeconds)
 }
 
-/**
- * Tells `instanceof` whether a value is an error of a class or of another copy of that class, which has its name and one of its codes. An agent has a
- * copy of its own if its modules are loaded anew, or if it brings its own installation.
- */
-function isErrorOf(value: unknown, errorClass: object, name: string, codes: readonly string[], asked: object): boolean {
-  // Subclasses inherit the function that calls this one, and are told by their prototypes.
-  if (asked !== errorClass) return Function.prototype[Symbol.hasInstance].call(asked, value)
-  const { name: valueName, code } = (value ?? {}) as { readonly name?: unknown; readonly code?: unknown }
-  return typeof value === 'object' && valueName === name && codes.includes(String(code))
-}
-
 /** One faulty member of the peer's document, with its fault. */
 export interface FieldViolation {
   readonly field: string
@@ -54,12 +43,26 @@ export interface RejectionOptions extends ErrorOptions {
 }
 
 /**
+ * Lets `instanceof` recognize an error of another copy of this module by its name and its code. An agent has a copy of its own if its modules are
+ * loaded anew, or if it brings its own installation.
+ */
+function recognizeCopies(errorClass: abstract new (...args: never) => Error, name: string, codes: readonly string[]) {
+  function isInstance(this: unknown, value: unknown): boolean {
+    // Subclasses inherit this function, and are told by their prototypes.
+    if (this !== errorClass) return Function.prototype[Symbol.hasInstance].call(this, value)
+    const { name: valueName, code } = (value ?? {}) as { readonly name?: unknown; readonly code?: unknown }
+    return typeof value === 'object' && valueName === name && codes.includes(String(code))
+  }
+  Object.defineProperty(errorClass, Symbol.hasInstance, { value: isInstance })
+}
+
+/**
  * The refusal of a peer's request. `message` is safe to show the peer; `cause` goes only to the log. It has no stack, which would be a tenth of the
  * cost of a refusal, because floods consist of refusals.
  */
 export class Rejection extends Error {
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return isErrorOf(value, Rejection, 'Rejection', rejectionCodes, this)
+  static {
+    recognizeCopies(Rejection, 'Rejection', rejectionCodes)
   }
 
   override readonly name = 'Rejection'
@@ -94,8 +97,8 @@ interface UnavailableOptions extends FarSideOptions {
 
 /** A temporary failure: a service on which we depend did not answer, so a retry may succeed. */
 export class Unavailable extends Error {
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return isErrorOf(value, Unavailable, 'Unavailable', ['unavailable'], this)
+  static {
+    recognizeCopies(Unavailable, 'Unavailable', ['unavailable'])
   }
 
   override readonly name = 'Unavailable'
@@ -130,8 +133,8 @@ interface UndeliverableOptions extends FarSideOptions {
 
 /** A permanent failure: the peer refused for good, and the delivery becomes a dead letter with a reason for the operator. */
 export class Undeliverable extends Error {
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return isErrorOf(value, Undeliverable, 'Undeliverable', ['undeliverable'], this)
+  static {
+    recognizeCopies(Undeliverable, 'Undeliverable', ['undeliverable'])
   }
 
   override readonly name = 'Undeliverable'

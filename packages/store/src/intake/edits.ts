@@ -1,3 +1,4 @@
+// Applies edits to messages that their agents have not answered yet.
 import type { Intake } from '@postern/pipeline'
 import { maxAborts } from '@postern/pipeline'
 import type { BlobTable } from '../blobs/blob-table.ts'

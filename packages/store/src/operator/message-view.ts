@@ -58,36 +58,7 @@ export function createMessageView(
 ): Pick<OperatorStore, 'listMessages' | 'findMessage'> {
   const readSteps = createTurnSteps(db)
   const listNewest = prepareList(db)
-  const stateColumns = `m.seq AS number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates, w.merged_into,
-    m.trace, w.trace AS attempts, w.message IS NOT NULL AS has_turn, w.due_at, w.lease_owner, w.ended_at`
-  const joins = 'LEFT JOIN turns w ON w.message = m.seq LEFT JOIN duplicates d ON d.message = m.seq'
-  const findByNumber = db.prepare<MessageStateRow>(
-    `SELECT ${stateColumns} FROM messages m ${joins} WHERE m.seq = ? AND m.kind = 'message'`,
-  )
-  const findById = db.prepare<MessageStateRow>(
-    `SELECT ${stateColumns} FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.native_id = n.name AND m.kind = 'message' ${joins}
-     WHERE n.name = ? ORDER BY json_extract(m.envelope, '$.sender.verified') DESC, m.seq`,
-  )
-  const findByAnswerId = db.prepare<MessageStateRow>(
-    `SELECT ${stateColumns} FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.native_id <> n.name AND m.kind = 'message' ${joins}
-     WHERE n.name = ? AND n.is_key = 0 ORDER BY json_extract(m.envelope, '$.sender.verified') DESC, m.seq`,
-  )
-  /** Finds messages by their ids, or else by that of the answer to them. */
-  const findByIds = (ids: readonly string[]): readonly MessageStateRow[] => {
-    for (const query of [findById, findByAnswerId]) {
-      for (const id of ids) {
-        const messages = query.all(id)
-        if (messages.length > 0) return messages
-      }
-    }
-    return []
-  }
-  const findNamesakes = (name: string) => {
-    const numberMatch = /^(?<mark>#?)(?<number>\d{1,15})$/.exec(name)?.groups
-    // A peer may number its messages, so digits alone are looked up as an id first.
-    const byId = numberMatch?.mark ? [] : findByIds(listIdSpellings(name))
-    return numberMatch && byId.length === 0 ? findByNumber.all(Number(numberMatch.number)) : byId
-  }
+  const findNamesakes = createNamesakeFinder(db)
   return {
     listMessages: async page => listFiltered(listNewest, page).map(toSummary),
     async findMessage(id): Promise<MessageRecord | undefined> {
@@ -114,6 +85,40 @@ export function createMessageView(
         ...(namesakes.length > 0 && { namesakes: namesakes.map(({ number }) => number) }),
       }
     },
+  }
+}
+
+/** Creates the search for the messages that an id means: those of proven senders first, or the one with this number. */
+function createNamesakeFinder(db: Sql): (name: string) => readonly MessageStateRow[] {
+  const stateColumns = `m.seq AS number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates, w.merged_into,
+    m.trace, w.trace AS attempts, w.message IS NOT NULL AS has_turn, w.due_at, w.lease_owner, w.ended_at`
+  const joins = 'LEFT JOIN turns w ON w.message = m.seq LEFT JOIN duplicates d ON d.message = m.seq'
+  const findByNumber = db.prepare<MessageStateRow>(
+    `SELECT ${stateColumns} FROM messages m ${joins} WHERE m.seq = ? AND m.kind = 'message'`,
+  )
+  const findById = db.prepare<MessageStateRow>(
+    `SELECT ${stateColumns} FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.native_id = n.name AND m.kind = 'message' ${joins}
+     WHERE n.name = ? ORDER BY json_extract(m.envelope, '$.sender.verified') DESC, m.seq`,
+  )
+  const findByAnswerId = db.prepare<MessageStateRow>(
+    `SELECT ${stateColumns} FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.native_id <> n.name AND m.kind = 'message' ${joins}
+     WHERE n.name = ? AND n.is_key = 0 ORDER BY json_extract(m.envelope, '$.sender.verified') DESC, m.seq`,
+  )
+  /** Finds messages by their ids, or else by that of the answer to them. */
+  const findByIds = (ids: readonly string[]): readonly MessageStateRow[] => {
+    for (const query of [findById, findByAnswerId]) {
+      for (const id of ids) {
+        const messages = query.all(id)
+        if (messages.length > 0) return messages
+      }
+    }
+    return []
+  }
+  return name => {
+    const numberMatch = /^(?<mark>#?)(?<number>\d{1,15})$/.exec(name)?.groups
+    // A peer may number its messages, so digits alone are looked up as an id first.
+    const byId = numberMatch?.mark ? [] : findByIds(listIdSpellings(name))
+    return numberMatch && byId.length === 0 ? findByNumber.all(Number(numberMatch.number)) : byId
   }
 }
 

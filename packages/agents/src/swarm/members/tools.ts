@@ -12,7 +12,7 @@ import { recordToolRun } from '../../tools/tool-run.ts'
 import type { MatchingRule, RuledTool, ToolOutcome, ToolTurnContext } from '../../tools/tools.ts'
 import { formatToolResult, withoutFiles } from '../../tools/tools.ts'
 
-/** What a member's tools may do in the turn. */
+/** The turn in which a member's tools run, with what they may ask of it. */
 export interface ToolTurn {
   readonly context: ToolTurnContext
   readonly approvals: Approvals

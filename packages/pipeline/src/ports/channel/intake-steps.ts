@@ -10,7 +10,7 @@ const maxKeyIdChars = 512
 const traceparentForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
 /** The outcome of a check: a `Proof`, or a part of one. */
-export type CheckedProof = Pick<Proof, 'kind' | 'verdict' | 'key_id'>
+type CheckedProof = Pick<Proof, 'kind' | 'verdict' | 'key_id'>
 
 /** The key that a check used. */
 export interface UsedKey {

@@ -67,23 +67,15 @@ export function createTurnLeases(
               claim(row) {
                 const claimedTurn = claimTurn(batch, row, { holder, expiresAt, now: now() })
                 claimed.push(claimedTurn)
-                poll.recordLease(
-                  toLease(
-                    { message: claimedTurn.due.message, token: claimedTurn.due.lease_token + 1 },
-                    { holder, expiresAt },
-                  ),
-                )
+                poll.recordLease(leaseOf(claimedTurn, { holder, expiresAt }))
               },
               groupOf: ({ agent }) => agent,
               isBusy: row => row.is_free === 0,
             },
           )
           const readings = claimed.map(claimedTurn => () => readClaimed(tables, batch, claimedTurn))
-          return tables.inProcessTurns.hold(batch, request, {
-            work: readBatch(db, readings),
-            readyCount,
-            heldByOthers,
-          })
+          const work = readBatch(db, readings)
+          return tables.inProcessTurns.hold(batch, request, { work, readyCount, heldByOthers })
         }),
       ),
     noteWaiting: createWaitNoting(db, writeLightly),
@@ -95,6 +87,11 @@ export function createTurnLeases(
       refuseLostLease(renewed, `turn ${message}`)
     },
   }
+}
+
+/** Returns the lease of a turn that was claimed a moment ago. */
+function leaseOf({ due }: ClaimedTurn, lease: Parameters<typeof toLease>[1]): ReturnType<typeof toLease> {
+  return toLease({ message: due.message, token: due.lease_token + 1 }, lease)
 }
 
 function createWaitNoting(db: Sql, writeLightly: StoreContext['writeLightly']): WorkStore['noteWaiting'] {
