@@ -16,7 +16,7 @@ test('the record of a fetch keeps its document for a replay, and masks only whol
       },
     },
   }
-  const references = [['store'], ['agents', 'a', 'url'], ['agents', 'a', 'model']]
+  const references = [['store'], ['agents', 'a', 'url']]
   const noted: Lookup[] = []
   const requestedUrls: string[] = []
   const store = maskRecords(

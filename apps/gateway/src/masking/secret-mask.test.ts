@@ -22,9 +22,15 @@ test.each(['https://github.com/acme/postern/issues', 'https://github.com/acme?pa
   },
 )
 
-test('a mask leaves short values readable', () => {
-  const text = 'info: --read-only at 8080'
-  expect(createSecretMask(['info', '8080']).hideIn(text)).toBe(text)
+test('a mask leaves values of three characters readable', () => {
+  const text = 'log: --read-only at 443'
+  expect(createSecretMask(['log', '443']).hideIn(text)).toBe(text)
+})
+
+test('a mask hides a value of four characters that stands alone, and none inside of a word', () => {
+  expect(createSecretMask(['4711', 'grün']).hideIn('4711 of 247110, "4711": grün, immergrün')).toBe(
+    '(set) of 247110, "(set)": (set), immergrün',
+  )
 })
 
 test('a mask learns more secrets and forgets none', () => {

@@ -9,8 +9,10 @@ export interface SecretMask {
   hideInAll<Value>(value: Value): Value
 }
 
-/** The minimum length of a masked secret. Shorter values would also match parts of ordinary words. */
-const minChars = 8
+/** The minimum length of a masked secret. Shorter values would also match ordinary words. */
+const minChars = 4
+/** The minimum length of a secret that is masked even inside of a word. */
+const minInsideChars = 8
 
 export function createSecretMask(secrets: readonly string[] = []): SecretMask {
   const forms = new Set<string>()
@@ -30,11 +32,17 @@ export function createSecretMask(secrets: readonly string[] = []): SecretMask {
 /** Tries the longest form first, so that a form inside it does not leave its remains visible. */
 function createPattern(forms: ReadonlySet<string>): RegExp {
   const sortedForms = [...forms].toSorted((left, right) => right.length - left.length)
-  return new RegExp(sortedForms.map(form => `${escapeForm(form)}${urlStart.test(form) ? urlEnd : ''}`).join('|'), 'g')
+  return new RegExp(sortedForms.map(toPattern).join('|'), 'gu')
+}
+
+function toPattern(form: string): string {
+  const escapedForm = escapeForm(form)
+  if (form.length < minInsideChars) return `(?<![\\p{L}\\p{N}_])${escapedForm}(?![\\p{L}\\p{N}_])`
+  return urlStart.test(form) ? escapedForm + urlEnd : escapedForm
 }
 
 function escapeForm(form: string): string {
-  return form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+  return form.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 }
 
 /** Matches no longer address that begins with a secret one, because a longer address has secrets of its own. */

@@ -53,6 +53,13 @@ test('an MCP server shows only its command and first argument', () => {
   })
 })
 
+test('an MCP server shows the package after "npx -y", and no value of its first option', () => {
+  const shownArgs = (args: readonly string[]) => mask({ agents: { a: { mcp: [{ command: 'npx', args }] } } })
+  const toTree = (args: readonly string[]) => ({ agents: { a: { mcp: [{ command: 'npx', args }] } } })
+  expect(shownArgs(['-y', '@tools/files', 'x'])).toEqual(toTree(['-y', '@tools/files', '(set)']))
+  expect(shownArgs(['--pass=sunshineprincess'])).toEqual(toTree(['(set)']))
+})
+
 test('settings hide private members of a JWK, and show its public ones', () => {
   const jwk = { kty: 'EC', crv: 'P-256', x: 'px', y: 'py', d: 'secret', kid: 'one' }
   expect(mask({ payments: { jwk } })).toEqual({ payments: { jwk: { ...jwk, d: '(set)' } } })
@@ -76,7 +83,12 @@ test('texts hide secrets, and show public values', () => {
     agents: { a: { name: 'Desk', model: 'large-model', api_key: 'key-of-the-model', forwarded_props: { mode: 'x' } } },
   }
   const references = [['origin'], ['agents', 'a', 'name'], ['agents', 'a', 'model']]
-  expect(listSecretTexts({ tree, references })).toEqual(['token-of-the-operator', 'pass-of-me', 'key-of-the-model'])
+  expect(listSecretTexts({ tree, references })).toEqual([
+    'token-of-the-operator',
+    'pass-of-me',
+    'large-model',
+    'key-of-the-model',
+  ])
 })
 
 const opaque = 'f83OJ3D2xF1Bg8vub9tL'
@@ -107,6 +119,28 @@ test('texts hide values that look like secrets in headers, variables, arguments 
   ])
 })
 
+test('texts hide whole values of variables and files, and of arguments and variables of MCP servers', () => {
+  const server = {
+    command: 'npx',
+    args: ['-y', '@tools/files', '--pass', 'sunshineprincess', '-p=hunter two three', '--read-only'],
+    env: { LICENSE: 'correct horse battery staple', PIN: '4711', LOG_LEVEL: 'info', name: 'wintersleep' },
+  }
+  const tree = { agents: { a: { mcp: [server], headers: { 'x-site': 'summerholiday' } } }, email: { user: 'mailer' } }
+  const references = [
+    ['agents', 'a', 'headers', 'x-site'],
+    ['email', 'user'],
+  ]
+  expect(listSecretTexts({ tree, references })).toEqual([
+    'sunshineprincess',
+    'hunter two three',
+    'correct horse battery staple',
+    '4711',
+    'wintersleep',
+    'summerholiday',
+    'mailer',
+  ])
+})
+
 test('texts show harmless values of databases, models, headers, variables and addresses', () => {
   const tree = {
     store: 'postgres://db.example/postern',
@@ -116,6 +150,6 @@ test('texts show harmless values of databases, models, headers, variables and ad
       c: { url: 'https://x.test/v2/chat?format=activity&version=2026-01-01' },
     },
   }
-  const references = [['store'], ['agents', 'a', 'model'], ['agents', 'b', 'url']]
+  const references = [['store'], ['agents', 'b', 'url']]
   expect(listSecretTexts({ tree, references })).toEqual(['postgres://db.example/postern', 'https://x.test/v1/chat'])
 })

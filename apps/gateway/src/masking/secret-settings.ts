@@ -38,8 +38,11 @@ export function maskSettings(settings: SecretTree): unknown {
  */
 export function listSecretTexts(settings: SecretTree): readonly string[] {
   const texts = new Set<string>()
-  replaceSecrets(settings, ({ text, path, url, isNamed = isSecretName(nameOf(path)), isReferenced, isOpaque }) => {
-    const isHarmless = isPublic(path) || (isOpaque && !isReferenced && !isNamed)
+  replaceSecrets(settings, hidden => {
+    const { text, path, url, isNamed = isSecretName(nameOf(path)), isOpaque } = hidden
+    const isOfServer = path.at(-3) === 'mcp' || path.at(-4) === 'mcp'
+    const isReferenced = hidden.isReferenced || isOfServer
+    const isHarmless = (isPublic(path) && !isOfServer) || (isOpaque && !isReferenced && !isNamed)
     const value = url === undefined ? { text, isNamed, isWhole: true, isReferenced } : { text: url }
     if (!isHarmless) for (const secret of findSecretTexts(value)) texts.add(secret)
     return text
@@ -71,7 +74,7 @@ function replaceSecrets({ tree, references = [] }: SecretTree, hideText: Hide): 
     if (typeof value === 'string') return hideInUrl(value, path, hide)
     if (Array.isArray(value))
       return value.map((item, index) =>
-        typeof item === 'string' && isSecretArgument([...path, String(index)])
+        typeof item === 'string' && isSecretArgument([...path, String(index)], value)
           ? hide({ text: item, path: [...path, String(index)], isNamed: isValueOfSecretOption(item, value[index - 1]) })
           : visitItem(item, [...path, String(index)]),
       )
@@ -107,9 +110,12 @@ function isOpaqueMember(path: Path): boolean {
   return name === 'headers' || name === 'forwarded_props' || (name === 'env' && path.at(-3) === 'mcp')
 }
 
-/** Returns true if an argument of an MCP server may be a secret. The first one names a package or a script. */
-function isSecretArgument(path: Path): boolean {
-  return path.at(-4) === 'mcp' && path.at(-2) === 'args' && path.at(-1) !== '0'
+/** Returns true if an argument of an MCP server may be a secret. The first one, also after `npx -y`, names a package or a script. */
+function isSecretArgument(path: Path, args: readonly unknown[]): boolean {
+  if (path.at(-4) !== 'mcp' || path.at(-2) !== 'args') return false
+  const index = Number(path.at(-1))
+  const shownCount = args[0] === '-y' || args[0] === '--yes' ? 2 : 1
+  return index >= shownCount || String(args[index]).includes('=')
 }
 
 /** Returns true if an argument is the value of the option before it, as in `--token x`. */

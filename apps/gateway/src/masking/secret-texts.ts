@@ -7,14 +7,17 @@ interface HiddenValue {
   readonly isNamed?: boolean | undefined
   /** True if the whole URL is hidden, and not only its user, password and query. */
   readonly isWhole?: boolean | undefined
-  /** True if its value comes from a variable or a file. */
+  /** True if its value comes from a variable or a file, or goes to an MCP server, so that it is a secret as a whole. */
   readonly isReferenced?: boolean | undefined
 }
 
 /** Lists the secrets in a value of the configuration. */
 export function findSecretTexts({ text: givenText, isNamed = false, ...hidden }: HiddenValue): readonly string[] {
   const text = givenText.trim()
-  if (!isLoneUrl(text)) return isNamed ? [...listNamed(text), ...findLikely(text)] : findLikely(text)
+  if (!isLoneUrl(text)) {
+    const wholes = isNamed ? listNamed(text) : hidden.isReferenced ? listReferenced(text) : []
+    return [...wholes, ...findLikely(text)]
+  }
   const isSecretAsItStands = isNamed || (hidden.isReferenced && hasMoreThanHost(text))
   return [
     ...(isSecretAsItStands ? [text, URL.parse(text)?.href ?? text] : []),
@@ -41,6 +44,17 @@ const pemBoundary = /^-+[A-Z ]+-+$/
 function listNamed(text: string): readonly string[] {
   const lines = text.includes('\n') ? text.split(/\r?\n/).filter(line => !pemBoundary.test(line)) : []
   return [text, decode(text), text.replace(scheme, ''), ...lines]
+}
+
+/** Values that say nothing, although they stand in a variable. Every log and every answer has such words. */
+const harmless =
+  /^(?:true|false|null|none|auto|default|enabled|disabled|trace|debug|info|warn|warning|error|fatal|silent|production|development|staging|test|stdio|https?|json|text|utf-?8|localhost)$/i
+
+/** Lists a value as it stands, and the value of an option such as `--pass=x`. The name of an option is no secret. */
+function listReferenced(text: string): readonly string[] {
+  const [, optionValue] = /^--?[\w.-]+=(.*)$/s.exec(text) ?? []
+  const values = optionValue === undefined ? [text].filter(whole => !/^--?[a-z][\w-]*$/i.test(whole)) : [optionValue]
+  return values.filter(value => !harmless.test(value)).flatMap(value => [value, decode(value)])
 }
 
 /** Divides a text into words, and `--name=value`, `name:value` and queries into their values. */

@@ -27,7 +27,7 @@ const connectMs = 30_000
 const software = { name: 'postern', version: '1' }
 
 export function createMcpConnection(config: McpServerConfig, deps: ConnectionDeps): McpConnection {
-  const name = 'command' in config ? [config.command, ...config.args].join(' ') : config.url
+  const name = 'command' in config ? nameCommand(config) : config.url
   let current: Promise<Client> | undefined
 
   async function connect(): Promise<Client> {
@@ -72,6 +72,12 @@ export function createMcpConnection(config: McpServerConfig, deps: ConnectionDep
       await client?.close()
     },
   }
+}
+
+/** Names a server by its command and its package or script. Other arguments may be secrets, which no log and no error may show. */
+function nameCommand({ command, args }: Extract<McpServerConfig, { command: string }>): string {
+  const [first] = /^(-y|--yes)$/.test(args[0] ?? '') ? args.slice(1) : args
+  return first === undefined || /^-|=/.test(first) ? command : `${command} ${first}`
 }
 
 /** Opens the validation of results against the schema that the server has declared for them. */

@@ -130,6 +130,16 @@ describe('the gateway does not start', () => {
   const open = (mcp: readonly object[], overrides: object = {}) =>
     openModelAgent(() => replyWith('x'), { config: { mcp, ...overrides } })
 
+  test.each([
+    [['-e', '', '--pass', 'sunshineprincess'], 'node" does not'],
+    [['--pass=sunshineprincess'], 'node" does not'],
+    [['-y', './no-such-package', 'sunshineprincess'], 'node ./no-such-package" does not'],
+  ])('with a program that fails with %j, and the error names no option', async (args, name) => {
+    const error = await open([{ command: process.execPath, args }]).catch(error => error)
+    expect(error.message).toContain(name)
+    expect(error.message).not.toContain('sunshineprincess')
+  })
+
   test.each<[what: string, mcp: readonly object[], message: RegExp]>([
     [
       'a program that is not there',
