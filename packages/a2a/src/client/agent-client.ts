@@ -35,24 +35,11 @@ export function createAgentCaller(options: A2aClientDeps): CallAgent {
   const { client, limits } = options.config
   const signToken = createTokenSigner(createOwnKeyRing(options), options, anySystem)
   const callers = openWays(options, signToken)
-  const configuredCallers = new Map<string, CallWays>()
-  /**
-   * Returns the ways to call a peer of the configuration. Private addresses are open at the origin of its address and at the allowed origins, because
-   * the peer names all others.
-   */
-  function openConfiguredWays(address: string): CallWays {
-    const origin = originOf(address)
-    const openedWays = configuredCallers.get(origin)
-    if (openedWays) return openedWays
-    const system = openConfiguredOrigins(anySystem, [origin, ...client.allowed_origins])
-    const ways = openWays({ ...options, system }, signToken)
-    configuredCallers.set(origin, ways)
-    return ways
-  }
+  const findConfiguredCallers = createConfiguredWays(options, signToken)
 
   async function callWithin(address: string, parts: readonly Part[], options: CallWithin): Promise<AgentCallAnswer> {
     const { signal, taskId, traceparent, timeoutMs, peer, onPiece, onSend } = options
-    const { system, findAgent, credentialsFor } = peer ? openConfiguredWays(address) : callers
+    const { system, findAgent, credentialsFor } = peer ? findConfiguredCallers(address) : callers
     const { to, card, signedBy } = await findAgent(address, signal)
     const files = parts.filter(part => takesBytes(part, to))
     const bytesByDigest = files.length > 0 ? await readKnownBytes(store, files, maxSentBytes) : undefined
@@ -107,6 +94,23 @@ function openWays({ config, system, store }: A2aClientDeps, signToken: ReturnTyp
   const tokens = createClientTokens(system)
   const credentialsFor = createPeerCredentials(config.client.peers, { signToken, tokens })
   return { system, findAgent: createCardCache({ config, system, store }), credentialsFor }
+}
+
+/**
+ * Creates the ways to call peers of the configuration. Private addresses are open at the origin of a peer's address and at the allowed origins,
+ * because the peer names all others.
+ */
+function createConfiguredWays(options: A2aClientDeps, signToken: ReturnType<typeof createTokenSigner>) {
+  const waysByOrigin = new Map<string, CallWays>()
+  return (address: string): CallWays => {
+    const origin = originOf(address)
+    const openedWays = waysByOrigin.get(origin)
+    if (openedWays) return openedWays
+    const system = openConfiguredOrigins(options.system, [origin, ...options.config.client.allowed_origins])
+    const ways = openWays({ ...options, system }, signToken)
+    waysByOrigin.set(origin, ways)
+    return ways
+  }
 }
 
 /** Returns the origin that a card's URL or an address names. @throws Rejection `malformed` */
