@@ -26,6 +26,8 @@ export interface Caller extends ScopedCaller {
   readonly proof: Proof
   /** The key that the proof was made with. */
   readonly usedKey?: UsedKey | undefined
+  /** The end of the token's validity including the tolerance for clocks, in ms. Absent if the credential does not expire. */
+  readonly endsAt?: number | undefined
 }
 
 const plainLocal = /^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$/
@@ -57,7 +59,7 @@ export function tokenCaller(
   token: VerifiedToken,
   { scopes, isHostShared }: Pick<ScopedCaller, 'scopes'> & { readonly isHostShared: boolean },
 ): Caller {
-  const { principal, algorithm, keyId, isAccessToken, usedKey } = token
+  const { principal, algorithm, keyId, isAccessToken, usedKey, endsAt } = token
   const { issuer, claim, value: subject } = principal
   return brand({
     owner: ownerOf(principal),
@@ -72,6 +74,7 @@ export function tokenCaller(
     scheme: 'Bearer',
     proof: { kind: 'jwt', verdict: 'pass', key_id: keyId, algorithm, issuer, subject },
     usedKey,
+    endsAt,
   })
 }
 

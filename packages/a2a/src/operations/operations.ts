@@ -229,6 +229,7 @@ function createSendStreamingMessage({ feeds, forms }: A2aOperationDeps, admit: A
     const stream = feeds.open({
       key: task,
       ...listener,
+      endsAt: call.caller.endsAt,
       canReplay: call.canReplay,
       messages: [message],
       isMessageStream: true,

@@ -151,6 +151,7 @@ export function createSubscribeToTask({ tasks, feeds, forms }: A2aOperationDeps)
     const stream = feeds.open({
       key: { owner, id },
       listenerKey: listenerKeyOf(call),
+      endsAt: call.caller.endsAt,
       canReplay: call.canReplay,
       messages: listOpenMessages(record),
       lastEventId: call.canReplay ? call.lastEventId : undefined,

@@ -16,6 +16,8 @@ interface FeedRequest extends Omit<FeedListener, 'sink'> {
   readonly listenerKey: string
   /** The key of the connector whose person listens. It has a separate quota for all its people together. Absent without a connector. */
   readonly connectorKey?: string | undefined
+  /** The time at which the credential of the caller becomes invalid, and the stream ends, in ms since the epoch. Absent if it does not expire. */
+  readonly endsAt?: number | undefined
   /** True to store events for a while, so that the caller can continue after a broken connection. */
   readonly canReplay: boolean
   /** The numbers of messages whose turns may be open. */
@@ -50,11 +52,18 @@ interface OpenFeed {
   idleSince: number | undefined
 }
 
+interface ExpiringStream {
+  readonly endsAt: number
+  end(): void
+}
+
 type FeedsDeps = FeedDeps & { readonly system: Pick<System, 'randomBytes'> }
 
 interface FeedsState {
   readonly deps: FeedsDeps
   readonly feeds: Map<string, OpenFeed>
+  /** The open streams of callers whose credentials expire. */
+  readonly expiringStreams: Set<ExpiringStream>
   readonly shutdownSignal: AbortSignal
   readonly idleMs: number
   idleCount: number
@@ -65,7 +74,11 @@ export function createFeeds(deps: FeedsDeps, { perCaller, perConnector, idleMs }
   const shutdown = new AbortController()
   const feeds = new Map<string, OpenFeed>()
   const enterStream = createStreamCount({ perCaller, perConnector })
-  const state: FeedsState = { deps, feeds, shutdownSignal: shutdown.signal, idleMs, idleCount: 0, isTicking: false }
+  const counters = { idleCount: 0, isTicking: false }
+  const state: FeedsState = {
+    ...{ deps, feeds, expiringStreams: new Set(), shutdownSignal: shutdown.signal, idleMs },
+    ...counters,
+  }
   return {
     /** Opens a stream. @throws Rejection `rate_limited`; Unavailable while the gateway shuts down */
     open(request: FeedRequest): EventStream {
@@ -115,8 +128,8 @@ function createStreamCount({
 
 /** Joins the feed. Returns the function that leaves it. */
 function startStream(request: FeedRequest & FeedListener, release: () => void, state: FeedsState): () => void {
-  const { sink } = request
-  const { idleMs, deps } = state
+  const { sink, endsAt } = request
+  const { idleMs, deps, expiringStreams } = state
   const openFeed = enter(request, state)
   let busyAt = deps.system.now()
   const listener: FeedListener = {
@@ -127,20 +140,29 @@ function startStream(request: FeedRequest & FeedListener, release: () => void, s
         sink.send(event, id)
       },
       beat() {
-        if (deps.system.now() < busyAt + idleMs) return sink.beat()
-        leaveFeed()
-        sink.end()
+        if (deps.system.now() < busyAt + idleMs) sink.beat()
+        else endStream()
       },
       end(error) {
-        release()
+        forget()
         sink.end(error)
       },
     },
   }
-  const leaveFeed = () => {
+  const endStream = () => {
+    leaveFeed()
+    sink.end()
+  }
+  const expiringStream = endsAt === undefined ? undefined : { endsAt, end: endStream }
+  const forget = () => {
     release()
+    if (expiringStream) expiringStreams.delete(expiringStream)
+  }
+  const leaveFeed = () => {
+    forget()
     openFeed.feed.leave(listener)
   }
+  if (expiringStream) expiringStreams.add(expiringStream)
   openFeed.feed.join(listener)
   return leaveFeed
 }
@@ -151,6 +173,8 @@ async function tick(state: FeedsState): Promise<void> {
   while (state.feeds.size > 0 && !state.shutdownSignal.aborted) {
     await state.deps.system.sleep(tickMs, state.shutdownSignal)
     for (const openFeed of state.feeds.values()) pass(openFeed, state)
+    // The task goes on, and its caller can subscribe to it again with a new token.
+    for (const { endsAt, end } of state.expiringStreams) if (state.deps.system.now() >= endsAt) end()
   }
   state.isTicking = false
 }

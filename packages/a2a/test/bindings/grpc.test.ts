@@ -359,6 +359,19 @@ describe('the gRPC binding', () => {
     expect(await endCode).toBe(status.RESOURCE_EXHAUSTED)
   })
 
+  test('ends a stream with the token of its caller, and the task continues', async () => {
+    const { messages } = await call('sendMessage', { ...message('hang'), configuration: immediateReturn })
+    const { id } = messages[0].payload.value
+    const [now, toleranceSeconds] = [Math.floor(gateway.system.now() / 1000), 30]
+    const token = await gateway.issuer.sign({ iat: now - 60, nbf: now - 60, exp: now + 2 - toleranceSeconds })
+    const metadata = { authorization: `Bearer ${token}`, 'a2a-version': '1.0' }
+    const stream = client.start('subscribeToTask', { tenant: '', id }, { metadata })
+    stream.on('data', () => undefined)
+    const ended = await new Promise(resolve => stream.once('status', resolve))
+    expect(ended).toMatchObject({ code: status.OK })
+    expect((await call('cancelTask', { tenant: '', id })).status.code).toBe(status.OK)
+  })
+
   test('refuses streams beyond a caller’s limit (A2A-S05)', async () => {
     const { messages } = await call('sendMessage', { ...message('hang'), configuration: immediateReturn })
     const { id } = messages[0].payload.value

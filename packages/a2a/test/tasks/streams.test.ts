@@ -520,6 +520,36 @@ describe('abandoned streams and refused callers', () => {
   })
 })
 
+test.each(['rpc', 'rest'] as const)(
+  'a stream over %s ends with its token, and goes on with a new one',
+  async binding => {
+    const expiringGateway = await openA2aGateway({
+      agents: { desk: scriptedAgent },
+      config: { auth: { clock_tolerance_seconds: 60 } },
+    })
+    const stream = await send(`slow expiry-${binding}`, { binding }, {}, expiringGateway)
+    const { id } = (await readFirst(stream)).task
+    const endTimes: number[] = []
+    const begin = expiringGateway.system.now()
+    const ended = stream.events().then(events => {
+      endTimes.push(expiringGateway.system.now() - begin)
+      return events
+    })
+    expiringGateway.system.advance(350_000)
+    await expiringGateway.system.sleep(600)
+    expect(endTimes).toEqual([])
+    expiringGateway.system.advance(11_000)
+    expect((await ended).map(brief)).not.toContain('status COMPLETED')
+
+    const token = await expiringGateway.issuer.sign()
+    const again = await openStream(expiringGateway, 'SubscribeToTask', { id }, { binding, token })
+    expect((await readFirst(again)).task.id).toBe(id)
+    semaphore(`expiry-${binding}-1`).resolve()
+    expect((await again.events()).map(brief)).toContain('status COMPLETED')
+    await expiringGateway.close()
+  },
+)
+
 describe('a client whose stream breaks off', () => {
   const headers = { 'a2a-extensions': replayExtension }
 
