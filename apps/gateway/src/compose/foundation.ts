@@ -34,6 +34,7 @@ import type { PeopleForgetting } from '../storage/forgotten.ts'
 import { createPeopleForgetting } from '../storage/forgotten.ts'
 import type { FreeSpace } from '../storage/free-space.ts'
 import { createFreeSpace, readFreeBytes } from '../storage/free-space.ts'
+import { checkStoredOrigin } from '../storage/run-setup.ts'
 import { createStorageRule, readStorageLimits } from '../storage/storage-rule.ts'
 import { makeDataDirectory } from '../system/run/run-file.ts'
 import type { GatewaySystem } from '../system/system.ts'
@@ -97,6 +98,14 @@ export async function openResources(config: Config, options: ResourceOptions): P
   const opened = await openConfiguredStore(config, {
     ...{ baseDir, system, holder, onUnusable, mayMigrate, isReadOnly, slices },
   })
+  // A start compares the whole setup, and may adopt the data.
+  if (mayMigrate === false && !isReadOnly) {
+    await checkStoredOrigin(config, { slices, store: opened }).catch(async error => {
+      system.close()
+      await opened.close()
+      throw error
+    })
+  }
   const observe = <Observed extends GatewayStore['forOperators']>(wrappedStore: Observed) =>
     maskRecords(observeStore(wrappedStore, onStage, system.now), mask)
   const operatorStore = observe(opened.forOperators)

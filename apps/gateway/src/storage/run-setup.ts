@@ -1,7 +1,7 @@
 // Compares the setup of a gateway with that of the data in its store.
 
 import { ConfigError } from '@postern/message'
-import type { RunSetup, SetupDifference } from '@postern/pipeline'
+import type { RunSetup, SetupDifference, WhyStore } from '@postern/pipeline'
 import type { ChannelSlice } from '../config/channel-slices.ts'
 import type { Config } from '../config/schema.ts'
 
@@ -40,6 +40,21 @@ export function toSetupError({ fact, stored, given, isRunning }: SetupDifference
   const problem = `holds the data of ${nameFact(fact, stored)}, and this gateway has ${nameFact(fact, given)}`
   const fix = 'Correct "origin", name another folder or store, or run "postern start --adopt" to take the data over.'
   return new ConfigError('data', problem, fix)
+}
+
+/**
+ * Checks that a command may write to the data of a gateway that has stopped. The data of a simulation mean nothing to real peers, so their origin may
+ * be another one. @throws ConfigError if the data has the origin of another gateway
+ */
+export async function checkStoredOrigin(
+  config: Pick<Config, 'origin' | 'agents'>,
+  {
+    slices,
+    store,
+  }: { readonly slices: readonly ChannelSlice[]; readonly store: Pick<WhyStore, 'findSetupDifference'> },
+): Promise<void> {
+  const difference = await store.findSetupDifference(describeSetup(config, slices, 'production'))
+  if (difference?.fact === 'origin') throw toSetupError(difference)
 }
 
 function nameFact(fact: keyof RunSetup, value: string): string {
