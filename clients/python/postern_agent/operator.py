@@ -1,12 +1,13 @@
 """The operator's API of a gateway: messages, conversations, transcripts and events."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from typing import Any, Literal, NotRequired, TypedDict, Unpack, cast
 from urllib.error import HTTPError
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 Record = dict[str, Any]
@@ -71,9 +72,13 @@ class Event:
 
 
 class Operator:
-    """A client of the operator's API. `url` is where the gateway is, `token` the operator's."""
+    """A client of the operator's API. `url` is where the gateway is, `token` the operator's.
+
+    The token leaves this machine only over https. Raises ValueError for a remote address with `http:`.
+    """
 
     def __init__(self, url: str, token: str, *, timeout: float = 30) -> None:
+        check_gateway_url(url)
         self._base = f"{url.rstrip('/')}/operator/api"
         self._token = token
         self._timeout = timeout
@@ -146,6 +151,15 @@ class Operator:
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", None) or error
             raise OperatorError(f"The gateway at {self._base} cannot be reached: {reason}", "unreachable") from error
+
+
+def check_gateway_url(url: str) -> None:
+    """Checks that the token goes over https, or to this machine. Raises ValueError."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme == "https" or (parts.scheme == "http" and re.fullmatch(r"localhost|127\.[\d.]+|::1", host)):
+        return
+    raise ValueError(f"cannot send the operator token to {host or url} in clear text: use https, or a tunnel to this machine")
 
 
 def read_refusal(error: HTTPError) -> OperatorError:

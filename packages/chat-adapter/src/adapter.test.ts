@@ -8,6 +8,7 @@ import type { Attachment, ConcurrencyStrategy, Message, Thread } from 'chat'
 import { Chat } from 'chat'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { createPosternAdapter } from './adapter.ts'
+import { performForBot } from './operator.ts'
 
 // These tests call a bot of the real Chat SDK as the gateway does; a server stands for the gateway that it calls.
 
@@ -93,6 +94,14 @@ describe('the adapter sends a post outside of its turn', () => {
     await threads[0]?.post('private, for Ann')
     expect(recipients()).toEqual([['@ann@one.test']])
     expect(performed).toMatchObject([{ visibility: 'direct' }])
+  })
+
+  test('only over https or to this machine, because it sends the operator token', async () => {
+    const operator = { url: 'http://gateway.example', token: 'token' }
+    await expect(performForBot(operator, 'bot', { act: 'like' } as AgentAction)).rejects.toThrow(
+      'Cannot send the operator token to http://gateway.example in clear text: use https, or a tunnel to this machine',
+    )
+    expect(performed).toEqual([])
   })
 
   test('to no unproven sender', async () => {

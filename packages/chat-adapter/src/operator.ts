@@ -4,7 +4,7 @@ import { parseJsonText } from '@postern/message'
 
 /** The operator API of the gateway, which accepts the posts that a bot makes on its own initiative. */
 export interface PosternOperator {
-  /** The address of the gateway, such as `http://127.0.0.1:8787`. */
+  /** The address of the gateway, such as `http://127.0.0.1:8787`. It needs https unless it leads to this machine. */
   readonly url: string
   /** The operator token. */
   readonly token: string
@@ -16,6 +16,7 @@ export async function performForBot(
   agent: string,
   action: AgentAction,
 ): Promise<string> {
+  checkGatewayUrl(url)
   const answer = await fetch(`${url}/operator/api/agents/${encodeURIComponent(agent)}/acts`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -24,6 +25,15 @@ export async function performForBot(
   const parsedAnswer = readAnswer(await answer.text())
   if (!answer.ok) throw new Error(parsedAnswer.detail ?? `The gateway answered ${answer.status}`)
   return parsedAnswer.done?.[0]?.id ?? ''
+}
+
+/** Checks that the token leaves this machine only over https. @throws Error */
+function checkGatewayUrl(text: string): void {
+  const url = new URL(text)
+  if (url.protocol !== 'http:' || /^(?:localhost|127\.[\d.]+|\[::1\])$/i.test(url.hostname)) return
+  throw new Error(
+    `Cannot send the operator token to ${url.origin} in clear text: use https, or a tunnel to this machine`,
+  )
 }
 
 interface ActsAnswer {

@@ -134,6 +134,14 @@ def test_a_refusal_of_the_operators_api_has_its_code_and_its_words(gateway):
     assert (lost.value.code, lost.value.status) == ("unreachable", None)
 
 
+@pytest.mark.parametrize("url", ["http://agents.example", "http://127.0.0.1.agents.example:8787", "ftp://127.0.0.1"])
+def test_the_operators_token_leaves_only_over_https_or_to_this_machine(url):
+    with pytest.raises(ValueError, match="cannot send the operator token to .* in clear text"):
+        Operator(url, "token")
+    for safe in ["https://agents.example", "http://localhost:8787", "http://127.0.0.1:8787/", "http://[::1]:8787"]:
+        Operator(safe, "token")
+
+
 def test_a_gateway_that_does_not_start_says_why(tmp_path):
     with pytest.raises(GatewayError, match="agents.py.use"):
         start_gateway({"agents": {"py": {"use": "nothing of this kind"}}}, folder=tmp_path)
