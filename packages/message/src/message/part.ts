@@ -263,7 +263,7 @@ const channelKinds = ['email'] as const
 
 /** The location of the bytes of a file that an agent gives. An address that a peer chose may have another scheme, because agents pass it on. */
 const givenBytesRefSchema = bytesRefSchema.refine(
-  ref => ref.kind !== 'url' || ref.foreign === true || /^https?:/i.test(ref.url),
+  ref => ref.kind !== 'url' || ref.foreign === true || /^https?:/i.test(ref.url) || !URL.canParse(ref.url),
   { path: ['url'], error: 'must be an address of http or https' },
 )
 

@@ -160,7 +160,7 @@ function describeMessages(open: OpenStore): void {
       ])
       expect(record).not.toHaveProperty('error')
       expect(await store.findMessage('m2')).toBeUndefined()
-      expect(await store.findMessage('answer to m1')).toBeUndefined()
+      expect(await store.findMessage('answer to m1')).toEqual(record)
     }),
   )
 }
