@@ -62,16 +62,17 @@ export function importOperatorModule(url: string): Promise<unknown> {
   const currentGeneration = scope?.generation ?? generation
   const versionedUrl = currentGeneration === 0 ? url : `${url}?generation=${currentGeneration}`
   operatorModules.add(versionedUrl)
-  return importAlone(versionedUrl)
+  return importInGeneration(versionedUrl, currentGeneration)
 }
 
-/** The end of the last import. */
-let lastImport: Promise<unknown> = Promise.resolve()
+/** The imports of one generation, which begin together and end before those of another one begin. */
+let imports = { generation: 0, begin: Promise.resolve<unknown>(undefined), end: Promise.resolve<unknown>(undefined) }
 
-/** Imports a file after the imports before it. Only one generation has its CommonJS files in the runtime's cache. */
-function importAlone(url: string): Promise<unknown> {
-  const imported = lastImport.then(() => import(url))
-  lastImport = imported.catch(() => {})
+/** Imports a file beside others of its generation. Only one generation at a time has its CommonJS files in the runtime's cache. */
+function importInGeneration(url: string, generation: number): Promise<unknown> {
+  const begin = imports.generation === generation ? imports.begin : imports.end
+  const imported = begin.then(() => import(url))
+  imports = { generation, begin, end: Promise.allSettled([imports.end, imported]) }
   return imported
 }
 
