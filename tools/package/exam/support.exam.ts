@@ -11,5 +11,5 @@ test('the tests of the example support pass with only the package installed', as
     folder,
   })
   expect(code, output + errors).toBe(0)
-  expect(output).toMatch(/Tests\s.*8 passed/)
+  expect(output).toMatch(/Tests\s.*9 passed/)
 })

@@ -21,7 +21,7 @@ export interface FrameworkRequest {
 export interface FrameworkAnswer {
   /** The agent's name from its card; null if there is none. */
   readonly card: string | null
-  readonly receivedCalls: readonly {
+  readonly answers: readonly {
     readonly state: 'answered' | 'asked' | 'failed' | 'error'
     readonly text: string
     /** The media types of the files. */

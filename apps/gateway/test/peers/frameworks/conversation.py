@@ -16,7 +16,7 @@ class Conversation:
         file = request.get('file')
         self._file = file and {**file, 'data': base64.b64decode(file['data'])}
         self.card = None
-        self.heard = []
+        self.answers = []
 
     def next_text(self):
         return self.texts.pop(0)
@@ -27,7 +27,7 @@ class Conversation:
         return file
 
     def hear(self, state, text, files=()):
-        self.heard.append({'state': state, 'text': text, 'files': list(files)})
+        self.answers.append({'state': state, 'text': text, 'files': list(files)})
 
 
 def serve(converse):
@@ -40,4 +40,4 @@ def serve(converse):
             converse(conversation)
         except Exception as error:
             conversation.hear('error', f'{type(error).__name__}: {error}')
-        print(json.dumps({'card': conversation.card, 'heard': conversation.heard}), file=output, flush=True)
+        print(json.dumps({'card': conversation.card, 'answers': conversation.answers}), file=output, flush=True)

@@ -41,57 +41,52 @@ export function listOpenFrameworkSteps(names: readonly FrameworkName[]): readonl
 }
 
 async function goOn(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
-  const { card, receivedCalls } = await sayAll(stage, caller, { agent: 'teller', texts: ['hello', 'and again'] })
+  const { card, answers } = await sayAll(stage, caller, { agent: 'teller', texts: ['hello', 'and again'] })
   // A streaming CrewAI reads the context from the history of a task, which a streamed answer does not have.
   const before = caller.name === 'CrewAI' && caller.streams ? '' : 'user assistant'
   deepStrictEqual(card, 'Teller')
-  deepStrictEqual(receivedCalls, [
-    answeredReply('Before: ; now: hello'),
-    answeredReply(`Before: ${before}; now: and again`),
-  ])
+  deepStrictEqual(answers, [answeredReply('Before: ; now: hello'), answeredReply(`Before: ${before}; now: and again`)])
 }
 
 async function answerQuestion(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
-  const { card, receivedCalls } = await sayAll(stage, caller, {
+  const { card, answers } = await sayAll(stage, caller, {
     agent: 'travel',
     texts: ['A ticket, please', 'Rome'],
   })
   // A polling CrewAI puts the last message of the history before the text of the artifacts.
   const repeated = caller.name === 'CrewAI' && !caller.streams ? 'Where to? ' : ''
   deepStrictEqual(card, 'Reisebüro 旅')
-  deepStrictEqual(receivedCalls, [
+  deepStrictEqual(answers, [
     { state: 'asked', text: 'Where to?', files: [] },
     answeredReply(`${repeated}A ticket\u2028to\u0085Rome`),
   ])
 }
 
 async function hearFailure(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
-  const { receivedCalls } = await sayAll(stage, caller, { agent: 'teller', texts: ['fail'] })
+  const { answers } = await sayAll(stage, caller, { agent: 'teller', texts: ['fail'] })
   deepStrictEqual(
-    receivedCalls.map(({ state }) => state),
+    answers.map(({ state }) => state),
     ['failed'],
   )
   // Without a stream, the Agent Framework shows the artifacts or the history of a failed task, but no status message.
   const isSilent = caller.name === 'Agent Framework' && !caller.streams
-  match(receivedCalls[0]?.text ?? '', isSilent ? /^$/ : /^Sorry, this could not be answered\. Reference: \w+$/)
+  match(answers[0]?.text ?? '', isSilent ? /^$/ : /^Sorry, this could not be answered\. Reference: \w+$/)
 }
 
 async function hearCutCharacter(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
-  const { receivedCalls } = await sayAll(stage, caller, { agent: 'teller', texts: ['cut'] })
-  deepStrictEqual(receivedCalls, [answeredReply('A balloon 🎈 rises.')])
+  const { answers } = await sayAll(stage, caller, { agent: 'teller', texts: ['cut'] })
+  deepStrictEqual(answers, [answeredReply('A balloon 🎈 rises.')])
 }
 
 async function sendFile(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
   const file = { name: 'note.txt', mime: 'text/plain', data: 'aGk=' }
-  const { receivedCalls } = await sayAll(stage, caller, { agent: 'teller', texts: ['look'], file })
-  deepStrictEqual(receivedCalls, [answeredReply('Before: ; now: look; a file text/plain')])
+  const { answers } = await sayAll(stage, caller, { agent: 'teller', texts: ['look'], file })
+  deepStrictEqual(answers, [answeredReply('Before: ; now: look; a file text/plain')])
 }
 
 async function hearFile(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
-  const { receivedCalls } = await sayAll(stage, caller, { agent: 'teller', texts: ['file'] })
-  deepStrictEqual(receivedCalls, [
-    answeredReply('Here it is.', frameworks[caller.name].showsFiles ? ['text/plain'] : []),
-  ])
+  const { answers } = await sayAll(stage, caller, { agent: 'teller', texts: ['file'] })
+  deepStrictEqual(answers, [answeredReply('Here it is.', frameworks[caller.name].showsFiles ? ['text/plain'] : [])])
 }
 
 async function checkCallers({ gateway }: FrameworkStage): Promise<void> {
@@ -107,24 +102,24 @@ async function checkCallers({ gateway }: FrameworkStage): Promise<void> {
 
 async function hearRefusal(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
   const plan = { agent: 'teller', texts: ['hello'], credential: 'wrong' } as const
-  const { receivedCalls } = await sayAll(stage, caller, plan)
+  const { answers } = await sayAll(stage, caller, plan)
   deepStrictEqual(
-    receivedCalls.filter(({ state }) => !['failed', 'error'].includes(state)),
+    answers.filter(({ state }) => !['failed', 'error'].includes(state)),
     [],
   )
-  match(receivedCalls[0]?.text ?? '', /401/)
+  match(answers[0]?.text ?? '', /401/)
 }
 
 async function callAsNobody(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
   const plan = { agent: 'teller', texts: ['hello'], credential: 'none' } as const
-  const { receivedCalls } = await sayAll(stage, caller, plan)
-  deepStrictEqual(receivedCalls, [answeredReply('Before: ; now: hello')])
+  const { answers } = await sayAll(stage, caller, plan)
+  deepStrictEqual(answers, [answeredReply('Before: ; now: hello')])
 }
 
 async function callWithKey(stage: FrameworkStage, caller: FrameworkCaller): Promise<void> {
   const plan = { agent: 'teller', texts: ['hello'], credential: 'key' } as const
-  const { receivedCalls } = await sayAll(stage, caller, plan)
-  deepStrictEqual(receivedCalls, [answeredReply('Before: ; now: hello')])
+  const { answers } = await sayAll(stage, caller, plan)
+  deepStrictEqual(answers, [answeredReply('Before: ; now: hello')])
   const [latest] = (await stage.gateway.messages()).map(({ message }) => message.sender)
   match(latest?.address ?? '', /^@frameworks\S*@agents\.test$/)
 }
