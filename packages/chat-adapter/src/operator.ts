@@ -1,6 +1,6 @@
 // Posts, edits and reacts for a bot through the operator API of the gateway.
 import type { AgentAction } from '@postern/message'
-import { parseJsonText } from '@postern/message'
+import { leavesInClearText, parseJsonText } from '@postern/message'
 
 /** The operator API of the gateway, which accepts the posts that a bot makes on its own initiative. */
 export interface PosternOperator {
@@ -30,7 +30,7 @@ export async function performForBot(
 /** Checks that the token leaves this machine only over https. @throws Error */
 function checkGatewayUrl(text: string): void {
   const url = new URL(text)
-  if (url.protocol !== 'http:' || /^(?:localhost|127\.[\d.]+|\[::1\])$/i.test(url.hostname)) return
+  if (!leavesInClearText(url)) return
   throw new Error(
     `Cannot send the operator token to ${url.origin} in clear text: use https, or a tunnel to this machine`,
   )

@@ -1,5 +1,5 @@
 // Calls the operator's API of a gateway by its address and the operator token.
-import { parseIfJson } from '@postern/message'
+import { leavesInClearText, parseIfJson } from '@postern/message'
 import type { OperationInput } from '../api/call.ts'
 import { formatOperationPath } from '../api/call.ts'
 import type { ApiOperation, OperationAnswer } from '../api/operation.ts'
@@ -50,17 +50,12 @@ function readGatewayUrl(text: string): string {
   if (!isPlain || !['http:', 'https:'].includes(url.protocol)) {
     throw new CommandError(`"${text}" is not an address of a gateway: use one like https://agents.example`)
   }
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+  if (leavesInClearText(url)) {
     throw new CommandError(
       `cannot send the operator token to ${url.origin} in clear text: use https, or a tunnel to this machine`,
     )
   }
   return url.href.replace(/\/+$/, '')
-}
-
-/** Returns true if requests to a host stay on this machine. */
-function isLoopback(host: string): boolean {
-  return /^(?:localhost|127\.[\d.]+|\[::1\])$/i.test(host)
 }
 
 type ClientState = Pick<OperatorClient, 'isRunning' | 'isSimulating' | 'close'>

@@ -9,6 +9,7 @@ import { settleFailedAttempt } from '../retry/retry.ts'
 import type { AnswerDraft } from './answer/plan-answer.ts'
 import { planFailure } from './answer/plan-answer.ts'
 import { keepStreamed } from './notes/streamed-answer.ts'
+import { clipFault } from './trace/agent-fault.ts'
 import { logFieldsOf } from './trace/log-fields.ts'
 import type { TurnTrace } from './trace/turn-trace.ts'
 
@@ -113,23 +114,9 @@ export function answerFault(turn: Turn, error: unknown, failed: FailedTurn): Ans
   const fault = clipFault(error)
   // After a `TurnAborted` the store refuses the answer because the lease is lost, and that is logged instead.
   if (!(error instanceof TurnAborted)) turnContext.system.log.error({ ...fields, err: fault }, 'agent failed')
-  trace.failed(fault)
+  trace.failed(error)
   const reason = fault instanceof Error ? fault.message : 'agent failed'
   return { answer: planFailure(turn, turnContext, reason, draft), outcome: outcomeOfFault(error) }
-}
-
-/** The maximum number of characters of an agent's error that the log and the store keep. */
-const maxFaultChars = 1_000
-
-/** Returns an error with a message of bounded length. An agent may throw an error as long as everything that it has read. */
-function clipFault(error: unknown): unknown {
-  if (!(error instanceof Error) || error.message.length <= maxFaultChars) return error
-  const message = `${error.message.slice(0, maxFaultChars).toWellFormed()} …`
-  const { name } = error
-  return Object.assign(new Error(message), {
-    name: name.slice(0, maxFaultChars),
-    stack: `${name.slice(0, maxFaultChars)}: ${message}`,
-  })
 }
 
 function outcomeOfFault(error: unknown): TurnOutcome {

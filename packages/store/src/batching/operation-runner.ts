@@ -126,8 +126,8 @@ export function createOperationRunner<Context>(clock: () => number): OperationRu
     nextStep,
     suspend: () => suspendRun(requireCurrent()),
     act: make => nextStep(actStepId, make),
-    readBatch: readings => readAll(requireCurrent(), state, readings),
-    runPart: part => readAll(requireCurrent(), state, [part])[0] as ReturnType<typeof part>,
+    readBatch: readings => runParts(requireCurrent(), state, readings),
+    runPart: part => runParts(requireCurrent(), state, [part])[0] as ReturnType<typeof part>,
     reserve(name) {
       const current = requireCurrent()
       const operation = operationOf(current)
@@ -246,16 +246,16 @@ function runOnce<Context>(run: OperationRun<Context>, state: RunnerState<Context
   return run.outcome !== undefined
 }
 
-const [readBatchStepId, actStepId] = [-1, -2]
+const [partsStepId, actStepId] = [-1, -2]
 
 /** Runs parts of an operation, each separately, so that a part that waits does not block the next one. */
-function readAll<Context, T>(
+function runParts<Context, T>(
   parent: OperationRun<Context>,
   state: RunnerState<Context>,
-  readings: readonly (() => T)[],
+  parts: readonly (() => T)[],
 ): readonly T[] {
-  const runs = nextStepOf(parent, readBatchStepId, () =>
-    readings.map(operation => createOperationRun<Context, T>({ operation }, { ...parent, parent })),
+  const runs = nextStepOf(parent, partsStepId, () =>
+    parts.map(operation => createOperationRun<Context, T>({ operation }, { ...parent, parent })),
   )
   const stillWaiting = runs.filter(trial => !trial.outcome && !runOnce(trial, state))
   if (stillWaiting.length > 0) suspendRun(parent)

@@ -25,7 +25,7 @@ const blankReferences: ReadonlySet<string> = new Set([
   ...['negativethickspace', 'negativeverythinspace', 'nobreak', 'zwj', 'zwnj', 'lrm', 'rlm', 'shy', 'tab', 'newline'],
   ...['af', 'applyfunction', 'ic', 'invisiblecomma', 'it', 'invisibletimes'],
 ])
-/** Matches what HTML never shows. Each match ends at the next one's beginning or later, so matching takes linear time. */
+/** Matches what HTML never shows. Without its end it matches to the end of the text, so matching takes linear time. */
 const hiddenHtml = /<!--[\s\S]*?(?:-->|$)|<(style|script|template|title|head)\b[^<>]*>[\s\S]*?(?:<\/\1\s*>|$)/gi
 
 /** Matches a tag, except of elements that show something without text. A tag ends before the next one begins, so matching takes linear time. */

@@ -10,11 +10,24 @@ export function describeAgentFault(error: unknown): AgentFault {
   const stack = typeof error.stack === 'string' ? hideSecrets(error.stack, maxStackChars) : undefined
   const location = stack && findLocation(stack)
   return {
-    name: String(error.name).slice(0, 100),
+    name: nameOf(error),
     message: hideSecrets(error.message, maxMessageChars),
     ...(stack && { stack }),
     ...location,
   }
+}
+
+const nameOf = ({ name }: Error) => String(name).slice(0, 100)
+
+/**
+ * Returns an error whose message has at most 1,000 characters, for the log and the store. An agent may throw an error as long as everything that it has
+ * read.
+ */
+export function clipFault(error: unknown): unknown {
+  if (!(error instanceof Error) || error.message.length <= maxMessageChars) return error
+  const name = nameOf(error)
+  const message = `${error.message.slice(0, maxMessageChars).toWellFormed()} …`
+  return Object.assign(new Error(message), { name, stack: `${name}: ${message}` })
 }
 
 /** Matches a frame of a stack. The path of a reloaded module ends in a query. */
